@@ -1,0 +1,156 @@
+# Needs make and a Python >= 3.11 with venv. Everything else is installed below this folder, from the
+# hashed lists in constraints/. `make help` names the targets.
+#
+#   make PYTHON=/path/to/python3.12 demo      another interpreter
+#   make UV= demo                             plain pip instead of uv
+#   make TESTS="-k version" test-quick        further arguments for pytest
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+RUN := .venv
+DEV := .venv-dev
+TOOLS := .uv
+JOBS ?= 2
+TESTS ?=
+OTHER_PYTHONS ?= 3.12 3.13 3.14
+
+# Both are looked for only when something has to be installed; see .ci/find-python.
+ifeq ($(origin PYTHON), undefined)
+PYTHON = $(shell sh .ci/find-python)
+endif
+ifeq ($(origin UV), undefined)
+UV = $(shell uv --version >/dev/null 2>&1 && command -v uv || echo fetch)
+endif
+
+# Caches live in the home directory where there is one that can be written, otherwise here.
+ifneq ($(shell test -n "$$HOME" && test -d "$$HOME" && test -w "$$HOME" && echo usable),usable)
+export UV_CACHE_DIR ?= $(CURDIR)/$(TOOLS)/cache
+export PIP_CACHE_DIR ?= $(CURDIR)/$(TOOLS)/pip-cache
+endif
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export UV_NO_PROGRESS := 1
+export UV_PYTHON_DOWNLOADS := never
+unexport VIRTUAL_ENV
+
+.PHONY: help demo test test-quick test-others lint types format bench lock clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(RUN)/.installed  ## install what is needed to run, then show what Wellkept does
+	@$(RUN)/bin/wellkept demo
+
+test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external" $(TESTS)
+
+test-quick: $(DEV)/.installed  ## the tests without the slow ones
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not external" $(TESTS)
+
+lint: $(DEV)/.installed  ## ruff, its layout, and the import rules
+	@$(DEV)/bin/ruff check --output-format concise .
+	@$(DEV)/bin/ruff format --check --quiet . || { echo "Run make format" >&2; exit 1; }
+	@$(DEV)/bin/lint-imports
+
+types: $(DEV)/.installed  ## mypy, strict
+	@$(DEV)/bin/mypy
+
+format: $(DEV)/.installed  ## sort imports and lay out the code with ruff
+	@$(DEV)/bin/ruff check --select I --fix --quiet .
+	@$(DEV)/bin/ruff format .
+
+bench: $(DEV)/.installed  ## measure speed; prints a table, changes nothing
+	@$(DEV)/bin/python -m benchmarks
+
+clean:  ## remove environments, caches and build results
+	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TOOLS) build dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --------------------------------------------------------------------------------------------
+# Environments. Each is a virtual environment with a stamp; one older than pyproject.toml or its
+# lists is brought up to date. The project itself is installed editable, without its dependencies
+# and without build isolation, so nothing is fetched that has no hash here.
+
+RUN_LISTS := constraints/runtime.txt constraints/build.txt
+DEV_LISTS := constraints/dev.txt
+
+$(RUN)/.installed: pyproject.toml $(RUN_LISTS)
+	$(call install,$(RUN),$(RUN_LISTS),$(PYTHON))
+
+$(DEV)/.installed: pyproject.toml $(DEV_LISTS)
+	$(call install,$(DEV),$(DEV_LISTS),$(PYTHON))
+
+# $(1) folder, $(2) lists, $(3) interpreter: with uv if there is one or one can be had, otherwise with pip.
+define install
+@set -eu; $(call need_python,$(3)) $(call find_uv,$(3)) \
+echo "Installing into $(1) with $${uv:-pip}"; \
+if [ -n "$$uv" ]; then \
+	$(1)/bin/python -c '' 2>/dev/null || "$$uv" venv --quiet --clear --python "$(3)" $(1); \
+	"$$uv" pip install --quiet --python $(1)/bin/python --require-hashes $(addprefix -r ,$(2)); \
+	"$$uv" pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e .; \
+else \
+	$(1)/bin/python -m pip --version >/dev/null 2>&1 || "$(3)" -m venv --clear $(1); \
+	$(1)/bin/python -m pip install --quiet --require-hashes $(addprefix -r ,$(2)); \
+	$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .; \
+fi; \
+touch $@
+endef
+
+define need_python
+if [ -z "$(1)" ]; then \
+	echo "Found no Python >= 3.11 that runs and has venv (on Debian: python3 and python3-venv)." >&2; \
+	echo "Install one, or name it: make PYTHON=/path/to/python demo" >&2; \
+	exit 1; \
+fi;
+endef
+
+define find_uv
+uv="$(UV)"; \
+if [ "$$uv" = fetch ]; then \
+	if ! $(TOOLS)/bin/uv --version >/dev/null 2>&1; then \
+		echo "Fetching uv into $(TOOLS)"; \
+		mkdir -p $(TOOLS); \
+		{ "$(1)" -m venv --clear $(TOOLS) && \
+			$(TOOLS)/bin/python -m pip install --quiet --require-hashes -r constraints/installer.txt; \
+		} >$(TOOLS).log 2>&1 || echo "No uv to be had (see $(TOOLS).log); going on with pip"; \
+	fi; \
+	if $(TOOLS)/bin/uv --version >/dev/null 2>&1; then uv=$(TOOLS)/bin/uv; else uv=; fi; \
+fi;
+endef
+
+# --------------------------------------------------------------------------------------------
+# The quick tests on the other Pythons that this machine can run; the main one is left out.
+
+test-others: $(DEV)/.installed  ## the quick tests on every other Python >= 3.11 found here
+	@set -eu; \
+	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	for version in $(OTHER_PYTHONS); do \
+		[ "$$version" != "$$main" ] || continue; \
+		if found=$$(sh .ci/find-python "$$version"); then \
+			echo "Python $$version"; \
+			$(MAKE) --no-print-directory test-quick PYTHON="$$found" DEV="$(DEV)-$$version"; \
+		else \
+			echo "Python $$version is not here"; \
+		fi; \
+	done
+
+# --------------------------------------------------------------------------------------------
+# Locks: one answer for every platform and every Python from 3.11 on, hashes, and no address.
+
+COMPILE := pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links --python-version 3.11 --fork-strategy fewest --upgrade
+
+lock:  ## resolve the newest allowed versions into constraints/
+	@set -eu; $(call need_python,$(PYTHON)) $(call find_uv,$(PYTHON)) \
+	if [ -z "$$uv" ]; then echo "Locking needs uv" >&2; exit 1; fi; \
+	mkdir -p constraints; \
+	"$$uv" $(COMPILE) pyproject.toml -o constraints/runtime.txt; \
+	"$$uv" $(COMPILE) --group build -c constraints/runtime.txt -o constraints/build.txt; \
+	"$$uv" $(COMPILE) pyproject.toml --group build --group dev \
+		-c constraints/runtime.txt -c constraints/build.txt -o constraints/dev.txt; \
+	"$$uv" $(COMPILE) --group installer -o constraints/installer.txt; \
+	if grep -nE '://|^ *--(index|extra|find|trusted)' constraints/*.txt; then \
+		echo "A list names an address" >&2; exit 1; \
+	fi

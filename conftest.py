@@ -1,0 +1,74 @@
+"""Examples are tests: every Python and console block of the documents, every doctest of the sources.
+
+A fenced block marked `python` is executed; all blocks of one document share their names, in order.
+A block marked `console` is executed when it holds a `$ wellkept …` line; see tests/console_blocks.py.
+The comment `<!--- skip: next -->` leaves the following block out.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sybil import Sybil
+from sybil.document import PythonDocStringDocument
+from sybil.parsers.doctest import DocTestParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+from sybil.sybil import SybilCollection
+
+from console_blocks import run_console_block
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def enter_empty_folder(namespace: dict[str, Any]) -> None:
+    """Run a document's examples in a folder of their own, with no settings but the defaults."""
+    folder = Path(tempfile.mkdtemp(prefix="wellkept-docs-"))
+    namespace["__before__"] = (Path.cwd(), dict(os.environ), folder)
+    for name in [name for name in os.environ if name.startswith("WELLKEPT_")]:
+        del os.environ[name]
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        os.environ[name] = str(folder)
+    os.chdir(folder)
+
+
+def leave_folder(namespace: dict[str, Any]) -> None:
+    """Put working folder and environment back and remove what the examples wrote."""
+    working_folder, environment, folder = namespace["__before__"]
+    os.chdir(working_folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def markdown(path: str, **which: Any) -> Sybil:
+    """The executable blocks of Markdown files below `path`."""
+    return Sybil(
+        parsers=[
+            PythonCodeBlockParser(doctest_optionflags=FLAGS),
+            CodeBlockParser("console", run_console_block),
+            SkipParser(),
+        ],
+        path=path,
+        setup=enter_empty_folder,
+        teardown=leave_folder,
+        **which,
+    )
+
+
+docstrings = Sybil(
+    parsers=[DocTestParser(FLAGS)],
+    path="src",
+    pattern="*.py",
+    document_types={".py": PythonDocStringDocument},
+    setup=enter_empty_folder,
+    teardown=leave_folder,
+)
+
+pytest_collect_file = SybilCollection(
+    [markdown(".", pattern="README.md", exclude="*/README.md"), markdown("docs", pattern="*.md"), docstrings]
+).pytest()

@@ -1,0 +1,156 @@
+"""Wellkept: the long-term memory of an AI agent that keeps itself clean.
+
+`wellkept.open` gives a `MemoryStore`; its `remember` decides in one transaction whether a text is
+new, known, an update or in conflict, says why, and can be taken back. Heavy parts load on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wellkept.errors import WellkeptError
+from wellkept.policy import Band, Decay, KindPolicy, Policy
+from wellkept.types import (
+    BatchResult,
+    Conflict,
+    Filter,
+    Graph,
+    Hit,
+    ImportReport,
+    JournalEntry,
+    Link,
+    Match,
+    Memory,
+    Neighbour,
+    NewMemory,
+    Reason,
+    Stats,
+    Version,
+    WriteResult,
+)
+
+if TYPE_CHECKING:
+    from wellkept.core.admit import ContradictionFn
+    from wellkept.engine.context import Clock, NewId
+    from wellkept.engine.store import MemoryStore
+    from wellkept.engine.transfer import ImportSpec
+    from wellkept.models.port import Embedder
+    from wellkept.storage.port import Storage
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Band",
+    "BatchResult",
+    "Conflict",
+    "Decay",
+    "Filter",
+    "Graph",
+    "Hit",
+    "ImportReport",
+    "ImportSpec",
+    "JournalEntry",
+    "KindPolicy",
+    "Link",
+    "Match",
+    "Memory",
+    "MemoryStore",
+    "Neighbour",
+    "NewMemory",
+    "Policy",
+    "Reason",
+    "Stats",
+    "Version",
+    "WellkeptError",
+    "WriteResult",
+    "open",
+]
+
+_LAZY = {"MemoryStore": "wellkept.engine.store", "ImportSpec": "wellkept.engine.transfer"}
+
+
+def open(  # noqa: A001, PLR0913 - the one composition root; the name is the product's
+    url: str | Storage,
+    *,
+    policy: Policy | None = None,
+    embedder: str | Embedder | None = None,
+    namespace: str = "default",
+    actor: str = "",
+    contradiction_fn: ContradictionFn | None = None,
+    clock: Clock | None = None,
+    new_id: NewId | None = None,
+) -> MemoryStore:
+    """Open a store, making it if it does not exist; the one place that chooses backend and embedder.
+
+    Args:
+        url: A path or `sqlite:///path` for a file, `memory:` for a store that ends with the process,
+            or a `Storage` of one's own.
+        policy: What the gate does with each kind; the default policy otherwise.
+        embedder: `minilm`, `hashing`, the URL of an OpenAI-compatible endpoint, or an `Embedder`;
+            by default MiniLM, or the hashing fallback (marked `degraded`) where it cannot be loaded.
+        namespace: The isolation boundary, a path such as `acme/alice/coder`.
+        actor: Who acts, for the journal.
+        contradiction_fn: A judge of one's own, asked where the rules find no contradiction (S2-24).
+        clock: The time, for tests; must give aware UTC values.
+        new_id: Makes ids, for tests.
+
+    Raises:
+        StorageError: The store cannot be opened; says what to do. Never another backend instead.
+        EmbedderMismatch: The store's vectors come from another embedder.
+        ModelError: The embedder asked for cannot be loaded.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     store.remember("Use ruff for linting.").outcome
+        'created'
+    """
+    from wellkept.engine.context import Context, Uuid7, utc_now
+    from wellkept.engine.store import MemoryStore, check_namespace
+    from wellkept.engine.upkeep import require_embedder
+    from wellkept.models.registry import load_embedder
+
+    model = load_embedder(embedder) if embedder is None or isinstance(embedder, str) else embedder
+    storage = _storage(url) if isinstance(url, str) else url
+    ctx = Context(
+        storage=storage,
+        embedder=model,
+        policy=policy if policy is not None else Policy(),
+        namespace=check_namespace(namespace),
+        actor=actor,
+        clock=clock if clock is not None else utc_now,
+        new_id=new_id if new_id is not None else Uuid7(),
+        contradiction_fn=contradiction_fn,
+    )
+    try:
+        require_embedder(ctx)
+    except WellkeptError:
+        if isinstance(url, str):
+            storage.close()
+        raise
+    return MemoryStore(ctx)
+
+
+def _storage(url: str) -> Storage:
+    from wellkept.errors import UnknownBackend
+
+    scheme, mark, rest = url.partition("://")
+    if url == "memory:":
+        from wellkept.storage.memory import DictStorage
+
+        return DictStorage()
+    if mark and scheme != "sqlite":
+        raise UnknownBackend(
+            f"no backend serves {scheme!r}", where=scheme + "://", todo="Use a path, sqlite:///path or memory:"
+        )
+    from wellkept.storage.sqlite import SqliteStorage
+
+    return SqliteStorage(rest.removeprefix("/") if mark and not rest.startswith("//") else rest[1:] if mark else url)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'wellkept' has no attribute {name!r}")

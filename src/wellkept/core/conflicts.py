@@ -1,0 +1,57 @@
+"""Conflict rows: a deterministic key per pair, a list to review, an end (S1-31, E-0).
+
+One pair is flagged once per kind, whoever found it and however often. A settled conflict stays
+settled: the key is known, so nothing opens it again but `restore` or `undo`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from wellkept.core.text import excerpt
+from wellkept.types import Comparison, Conflict, ConflictChange, ConflictKind, Memory, Resolution
+
+EXCERPT = 200
+
+
+def key_of(a: str, b: str, kind: ConflictKind) -> str:
+    """The same 16 hex digits for a pair in either order (S1-31)."""
+    first, second = sorted((a, b))
+    return hashlib.sha256(f"{kind}\x1f{first}\x1f{second}".encode()).hexdigest()[:16]
+
+
+def between(
+    old: Memory, new: Memory, comparison: Comparison, *, kind: ConflictKind, moment: tuple[datetime, float]
+) -> Conflict:
+    """The open conflict of a pair; `moment` is the time and the days it stays open."""
+    now, days = moment
+    return Conflict(
+        key=key_of(old.id, new.id, kind),
+        a=old.id,
+        b=new.id,
+        kind=kind,
+        reason=comparison.reason or ("repeat" if kind == "duplicate" else "value_diff"),
+        similarity=comparison.similarity,
+        differences=comparison.differences,
+        excerpt_a=excerpt(old.content, EXCERPT),
+        excerpt_b=excerpt(new.content, EXCERPT),
+        created_at=now,
+        expires_at=now + timedelta(days=days),
+    )
+
+
+def opened(conflict: Conflict) -> ConflictChange:
+    """The effect that records a conflict."""
+    return ConflictChange(None, conflict)
+
+
+def settled(conflict: Conflict, resolution: Resolution, *, at: datetime) -> Conflict:
+    """The conflict with its end."""
+    return replace(conflict, resolution=resolution, resolved_at=at)
+
+
+def is_open(conflict: Conflict, now: datetime) -> bool:
+    """Whether somebody still has to look: neither settled nor expired (expired means keep both)."""
+    return conflict.resolution is None and (conflict.expires_at is None or now < conflict.expires_at)

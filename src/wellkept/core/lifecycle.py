@@ -1,0 +1,164 @@
+"""Status and lifecycle, which are two things (I11).
+
+Status is stored and changes only by acts: supersede, restore, archive. Lifecycle (ACTIVE, WEAK,
+DORMANT) is computed from time and use, so no decay pass can ever bring a superseded memory back or
+undo a reactivation (B-10). Formulas: host-systems D1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from wellkept.errors import CycleError, IllegalTransition, SelfReference
+from wellkept.policy import Decay
+from wellkept.types import Conflict, ConflictChange, Effect, Lifecycle, Link, LinkChange, Memory, MemoryChange, Statement
+
+_DAY = 86_400.0
+
+
+def last_use(memory: Memory) -> datetime:
+    """When the memory was last read or reactivated; its creation if never."""
+    return memory.last_accessed_at or memory.created_at
+
+
+def retrievability(memory: Memory, decay: Decay, now: datetime) -> float:
+    """`exp(-days since last use / stability)`, 0 to 1; a use in the future counts as now (S2-11)."""
+    days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
+    return math.exp(-days / (memory.stability or decay.stability_days))
+
+
+def lifecycle(memory: Memory, decay: Decay, now: datetime) -> Lifecycle:
+    """ACTIVE, WEAK or DORMANT; pinned memories are always ACTIVE.
+
+    Example:
+        An untouched lesson (stability 90 days, bounds .4 and .05) is WEAK after 82.5 days and
+        DORMANT after 269.6 days.
+    """
+    if memory.pinned:
+        return "ACTIVE"
+    left = retrievability(memory, decay, now)
+    if left > decay.weak_below:
+        return "ACTIVE"
+    return "WEAK" if left > decay.dormant_below else "DORMANT"
+
+
+def grown_stability(memory: Memory, decay: Decay) -> float:
+    """Stability after one more read by id: `min(S * growth * (1 - difficulty / 2), cap)`."""
+    grown = (memory.stability or decay.stability_days) * decay.growth * (1 - 0.5 * decay.difficulty)
+    return min(grown, decay.cap_days)
+
+
+def is_expired(memory: Memory, now: datetime) -> bool:
+    """Whether the memory has outlived its `expires_at`."""
+    return memory.expires_at is not None and memory.expires_at <= now
+
+
+def effective_time(statement: Statement, recorded: datetime) -> datetime:
+    """When a statement was true in the world, or else when it was written (B-35)."""
+    return statement.event_time or recorded
+
+
+def supersede(old: Memory, new: Memory, *, at: datetime) -> tuple[Effect, ...]:
+    """Effects that hide `old` behind `new` and write the `supersedes` link (S2-20, S2-55, S2-59).
+
+    The caller carries `pinned` over (`inherit`) and has checked for cycles (`check_supersession`).
+    """
+    hidden = replace(
+        old, status="superseded", superseded_by=new.id, superseded_at=at, updated_at=at, version=old.version + 1
+    )
+    return MemoryChange(old, hidden), LinkChange(None, Link(new.id, old.id, "supersedes", at))
+
+
+def born_superseded(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, LinkChange]:
+    """A late statement of something older: stored behind the head that replaced it (B-35)."""
+    hidden = replace(new, status="superseded", superseded_by=head.id, superseded_at=at)
+    return hidden, LinkChange(None, Link(head.id, new.id, "supersedes", at))
+
+
+def inherit(new: Memory, old: Memory) -> Memory:
+    """The replacement with what must not get lost on the way: a pin (E-4.5)."""
+    return replace(new, pinned=True) if old.pinned and not new.pinned else new
+
+
+def check_supersession(old: Memory, new: Memory, successor: Callable[[str], str]) -> None:
+    """Refuse a supersession that makes no sense.
+
+    Args:
+        old: The memory to hide.
+        new: The memory to show instead.
+        successor: Id of the memory that superseded a given id; empty for a head.
+
+    Raises:
+        SelfReference: Both are the same memory (S2-32).
+        CycleError: `new` is itself, directly or along a chain, superseded by `old` (S2-31).
+        IllegalTransition: One of them is not active.
+    """
+    if old.id == new.id:
+        raise SelfReference("a memory cannot supersede itself", where=old.id, todo="Name two different memories")
+    step, seen = new.id, {old.id}
+    while step := successor(step):
+        if step == old.id:
+            raise CycleError(
+                f"{new.id} is already superseded by {old.id}",
+                where="supersede",
+                todo=f"Restore {new.id} first if it should be current again",
+            )
+        if step in seen:
+            break
+        seen.add(step)
+    for memory in (old, new):
+        if memory.status != "active":
+            follow = f" by {memory.superseded_by}" if memory.superseded_by else ""
+            raise IllegalTransition(
+                f"{memory.id} is {memory.status}{follow}", where="supersede", todo="Restore it first, or name its head"
+            )
+
+
+def restore(memory: Memory, *, at: datetime, links: tuple[Link, ...], conflicts: tuple[Conflict, ...]) -> tuple[Effect, ...]:
+    """Effects that make a superseded or archived memory current again.
+
+    The `supersedes` link goes, and a conflict that had been settled against this memory is open
+    again, so that somebody decides between the two (E-0).
+
+    Raises:
+        IllegalTransition: The memory was erased.
+    """
+    if memory.status == "erased":
+        raise IllegalTransition(f"{memory.id} was erased; nothing is left to restore", where="restore")
+    back = replace(
+        memory, status="active", superseded_by="", superseded_at=None, updated_at=at, version=memory.version + 1
+    )
+    effects: list[Effect] = [MemoryChange(memory, back)]
+    effects += [
+        LinkChange(link, None)
+        for link in links
+        if link.rel == "supersedes" and link.dst == memory.id and link.src == memory.superseded_by
+    ]
+    for conflict in conflicts:
+        lost = {"keep_new": conflict.a, "keep_old": conflict.b}.get(conflict.resolution or "")
+        if lost == memory.id:
+            effects.append(ConflictChange(conflict, replace(conflict, resolution=None, resolved_at=None)))
+    return tuple(effects)
+
+
+def archive(memory: Memory, *, at: datetime) -> tuple[Effect, ...]:
+    """Effects of `forget`: hidden, kept, restorable.
+
+    Raises:
+        IllegalTransition: The memory is not active.
+    """
+    if memory.status != "active":
+        raise IllegalTransition(f"{memory.id} is {memory.status} already", where="forget", todo="Nothing is to be done")
+    return (MemoryChange(memory, replace(memory, status="archived", updated_at=at, version=memory.version + 1)),)
+
+
+def head_of(memory: Memory, known: Mapping[str, Memory]) -> Memory:
+    """The current end of a supersession chain, as far as `known` reaches (S2-30)."""
+    seen = {memory.id}
+    while memory.superseded_by in known and memory.superseded_by not in seen:
+        memory = known[memory.superseded_by]
+        seen.add(memory.id)
+    return memory

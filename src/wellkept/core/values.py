@@ -1,0 +1,176 @@
+"""Numbers, units, dates and clock times brought to one form, so that different spellings are equal.
+
+"two weeks" is 14 days, €500 is "500 euros", 5pm is 17:00, 1e-3 is 0.001, 3 March is March 3rd. A value
+that cannot be read with certainty is kept as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+from wellkept.core.lexicon import Language, lexicon
+
+ValueKind = Literal["number", "ordinal", "version", "identifier", "date", "time"]
+ZERO = Decimal(0)
+_GROUPED_BOTH = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:\.\d{3})+,\d+")
+_GROUPED_ONE = re.compile(r"\d{1,3}(?:([.,])\d{3})+")
+_COMMA_DECIMAL = frozenset(("de", "fr", "es", "pt", "ru"))
+_MAX_DIGITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a text.
+
+    Attributes:
+        kind: What sort of value it is.
+        key: The normal form; equal keys are the same value.
+        amount: Of a number: the amount in the base unit of its dimension.
+        dimension: Of a number: "time", "data", "EUR" …; empty for a bare number.
+        written: Of a number: the amount as written, before its unit; tells `unit` from `number`.
+        parts: Of a date: year, month, day, weekday, relative day; None where it does not say.
+        strong: False for values that ordinary prose drops or adds without saying less ("first", "one").
+    """
+
+    kind: ValueKind
+    key: str
+    amount: Decimal = ZERO
+    dimension: str = ""
+    written: Decimal = ZERO
+    parts: tuple[int | None, ...] = ()
+    strong: bool = True
+
+
+def read_number(text: str, language: Language) -> Decimal | None:
+    """The number a run of digits and separators stands for; None when it is none.
+
+    The comma is a decimal sign or groups thousands by the language of the text; where both signs
+    occur, the last one is the decimal sign in any language.
+    """
+    plain = text.replace("_", "").replace("'", "").replace(" ", "").lstrip("+")
+    if len(plain) > _MAX_DIGITS:
+        return None
+    comma_decimal = language.code in _COMMA_DECIMAL
+    grouped = _GROUPED_ONE.fullmatch(plain.lstrip("-"))
+    if _GROUPED_BOTH.fullmatch(plain.lstrip("-")):
+        decimal_sign = max(".,", key=plain.rfind)
+        plain = plain.replace("," if decimal_sign == "." else ".", "").replace(",", ".")
+    elif grouped and (plain.count(grouped.group(1)) > 1 or (grouped.group(1) == ",") != comma_decimal):
+        plain = plain.replace(grouped.group(1), "")
+    else:
+        plain = plain.replace(",", ".")
+    try:
+        number = Decimal(plain)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number.adjusted()) < _MAX_DIGITS else None
+
+
+def plain_number(number: Decimal) -> str:
+    """The shortest way to write a number, without exponent."""
+    return format(number.normalize() + 0, "f") if number else "0"
+
+
+def unit_of(word: str, language: Language) -> str | None:
+    """The unit symbol a word or sign stands for, or None."""
+    units = lexicon().units
+    if word in units:
+        return word
+    by_word = language.units.get(word) or language.units.get(word.lower())
+    if by_word is None and language.code != "en":
+        by_word = lexicon().languages["en"].units.get(word.lower())
+    return by_word
+
+
+def number_value(amount: Decimal, unit: str | None, *, strong: bool = True) -> Value:
+    """A quantity in the base unit of its dimension."""
+    dimension, factor = lexicon().units[unit] if unit else ("", Decimal(1))
+    base = amount * factor
+    key = f"n:{dimension}:{plain_number(base)}"
+    return Value("number", key, amount=base, dimension=dimension, written=amount, strong=strong)
+
+
+def ordinal_value(number: int) -> Value:
+    """A rank: first, 2nd."""
+    return Value("ordinal", f"o:{number}", amount=Decimal(number), written=Decimal(number), strong=False)
+
+
+def version_value(text: str) -> Value:
+    """A version; the leading v is no part of it."""
+    return Value("version", "v:" + text.lower().lstrip("v"))
+
+
+def identifier_value(text: str) -> Value:
+    """Something named by exactly these characters, case aside: #441, settings.toml, --force."""
+    return Value("identifier", "i:" + text.lower().rstrip("/"))
+
+
+def date_value(
+    year: int | None = None,
+    month: int | None = None,
+    day: int | None = None,
+    weekday: int | None = None,
+    relative: int | None = None,
+) -> Value:
+    """A calendar date as far as it is told."""
+    if year is not None and year < 100:
+        year += 2000
+    parts = (year, month, day, weekday, relative)
+    return Value("date", "d:" + "-".join("" if p is None else str(p) for p in parts), parts=parts, strong=relative is None)
+
+
+def time_value(hour: int, minute: int = 0, half: str = "") -> Value | None:
+    """A clock time; `half` is "a" or "p" for the twelve-hour clock."""
+    if half and hour <= 12:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    if hour > 24 or minute > 59:
+        return None
+    return Value("time", f"t:{(hour % 24) * 60 + minute}")
+
+
+def numeric_date(text: str, language: Language) -> Value | None:
+    """2026-03-04, 4.3.2026, 3/14/2026; ambiguous slashes stay as written."""
+    fields = [int(field) for field in re.findall(r"\d+", text)]
+    if len(fields) != 3:
+        return None
+    first, second, third = fields
+    if first > 31:
+        return date_value(first, second, third) if second <= 12 and third <= 31 else None
+    if "/" in text and first <= 12 and second <= 12 and first != second and language.code in ("en", "zh", "ja"):
+        return Value("date", "d:" + text, parts=(third, None, None, None, None))
+    day, month = (second, first) if second > 12 else (first, second)
+    return date_value(third, month, day) if month <= 12 and day <= 31 else None
+
+
+def same_value(a: Value, b: Value) -> bool:
+    """Equal, or dates of which each leaves open only what the other tells."""
+    if a.key == b.key:
+        return True
+    if a.kind != "date" or b.kind != "date":
+        return {a.kind, b.kind} == {"number", "version"} and _as_version(a) == _as_version(b)
+    shared = [(x, y) for x, y in zip(a.parts, b.parts, strict=False) if x is not None and y is not None]
+    return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
+
+
+def _as_version(value: Value) -> str:
+    return value.key[2:] if value.kind == "version" else plain_number(value.written) + ("?" if value.dimension else "")
+
+
+_CJK_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+
+
+def cjk_number(text: str) -> int | None:
+    """A Chinese or Japanese numeral below one thousand."""
+    total, current = 0, 0
+    for char in text:
+        if char in _CJK_DIGITS:
+            current = _CJK_DIGITS[char]
+        elif char in "十百":
+            total += (current or 1) * (10 if char == "十" else 100)
+            current = 0
+        else:
+            return None
+    return total + current

@@ -1,0 +1,1 @@
+"""The engine: owns transaction, clock, ids and retries; synchronous; decides nothing."""

@@ -1,0 +1,71 @@
+"""What every verb needs: the store, the embedder, the policy, and the sources of time and ids."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from wellkept.core.admit import ContradictionFn
+from wellkept.models.port import Embedder
+from wellkept.policy import Policy
+from wellkept.storage.port import Storage
+
+Clock = Callable[[], datetime]
+NewId = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The fixed surroundings of a `MemoryStore`.
+
+    Attributes:
+        actor: Who acts, for the journal.
+        clock: The time, aware and in UTC.
+        new_id: A new time-ordered id.
+    """
+
+    storage: Storage
+    embedder: Embedder
+    policy: Policy
+    namespace: str
+    actor: str
+    clock: Clock
+    new_id: NewId
+    contradiction_fn: ContradictionFn | None = None
+
+
+def utc_now() -> datetime:
+    """The wall clock."""
+    return datetime.now(UTC)
+
+
+class Uuid7:
+    """Makes UUIDv7 (RFC 9562): 48 bits of milliseconds, a counter that keeps one process in order, random bits.
+
+    Example:
+        >>> new_id = Uuid7()
+        >>> new_id() < new_id()
+        True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+        self._count = 0
+
+    def __call__(self) -> str:
+        with self._lock:
+            milliseconds = time.time_ns() // 1_000_000
+            if milliseconds > self._last:
+                self._last, self._count = milliseconds, secrets.randbits(11)
+            else:
+                self._count += 1
+                if self._count >= 1 << 12:
+                    self._last, self._count = self._last + 1, 0
+            value = self._last << 80 | 0x7 << 76 | self._count << 64 | 0b10 << 62 | secrets.randbits(62)
+        text = f"{value:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

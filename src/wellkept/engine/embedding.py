@@ -1,0 +1,92 @@
+"""Vectors for one call: each text is embedded once, outside any transaction, and a failure is a value (I7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from wellkept.core.text import content_hash, embed_text
+from wellkept.errors import ModelError
+from wellkept.models.port import Embedded, Embedder
+from wellkept.types import Degradation, Memory, NewMemory, Statement, Vector
+
+log = logging.getLogger("wellkept")
+
+
+class NeedsVectorError(Exception):
+    """The decision needs vectors nobody has made yet: leave the transaction, make them, decide again."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        super().__init__("vectors are missing")
+        self.texts = texts
+
+
+def text_of(statement: Statement) -> str:
+    """The text whose vector stands for a statement: one builder for check, create and backfill (S0-12, B-16)."""
+    return embed_text(
+        kind=statement.kind,
+        title=statement.title,
+        summary=statement.summary,
+        content=statement.content,
+        trigger=statement.trigger,
+    )
+
+
+def vector_key(text: str) -> str:
+    """The hash under which the vector of a text is kept."""
+    return content_hash(text)[:32]
+
+
+class Embeddings:
+    """The vectors that one call has made so far.
+
+    Args:
+        embedder: Asked at most once per text.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Embedded] = {}
+        self.failure: ModelError | None = None
+
+    def fetch(self, texts: Iterable[str]) -> None:
+        """Embed what is not known yet, in one batch. An outage is remembered in `failure`, not raised."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if not missing or self.failure is not None:
+            return
+        try:
+            made = self._embedder.embed(missing)
+        except ModelError as error:
+            self.failure = error
+            log.warning("Dedup check failed, creating normally: %s", error)  # S0-40
+            return
+        self._known.update(zip(missing, made, strict=True))
+
+    def adopt(self, text: str, vector: Vector, chunks: int) -> None:
+        """Take over a vector that is stored already."""
+        self._known[text] = Embedded(vector, chunks)
+
+    def get(self, text: str) -> Embedded | None:
+        """The vector of a text; None after an outage.
+
+        Raises:
+            NeedsVectorError: Nobody asked for it yet.
+        """
+        found = self._known.get(text)
+        if found is None and self.failure is None:
+            raise NeedsVectorError((text,))
+        return found
+
+    def degraded(self, text: str) -> tuple[Degradation, ...]:
+        """What is missing about this text: an outage, an unreadable text, a fallback embedder."""
+        found = self._known.get(text)
+        if found is None:
+            return ("embedding",)
+        if found.vector is None:
+            return ("unreadable",)
+        return ("lexical",) if self._embedder.lexical else ()
+
+    def vector(self, statement: NewMemory | Memory) -> Vector | None:
+        """The vector of a statement, if there is one."""
+        found = self._known.get(text_of(statement))
+        return None if found is None else found.vector

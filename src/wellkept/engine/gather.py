@@ -1,0 +1,134 @@
+"""Evidence for one write, read inside the transaction that will apply the decision (I3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from wellkept.core.admit import Evidence, in_scope
+from wellkept.core.lifecycle import head_of
+from wellkept.core.merge import canonical_alias, content_alias
+from wellkept.core.text import slot_key
+from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.nearby import FIRST_ASK, LAST_ASK, Nearby
+from wellkept.policy import KindPolicy
+from wellkept.storage.port import Tx
+from wellkept.types import ALL_STATUSES, Candidate, Filter, Memory, NewMemory
+
+MAX_COMPARED = 16
+_MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
+
+
+def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
+    """What hashes, slot and window tell; the embedder is not asked (S4-4)."""
+    policy = ctx.policy.for_kind(new.kind)
+    verbatim = _verbatim(tx, new, policy)
+    ongoing: tuple[Memory, ...] = ()
+    if "window" in policy.stages:
+        since = ctx.clock() - timedelta(minutes=policy.window_minutes)
+        ongoing = tuple(tx.find(Filter(kinds=(new.kind,), ongoing=True, created_from=since)))
+    slot: tuple[Memory, ...] = ()
+    if "subject" in policy.stages and slot_key(new.subject):
+        slot = tuple(tx.find(Filter(kinds=(new.kind,), subject=new.subject, attribute=new.attribute)))
+    return Evidence(
+        verbatim=verbatim,
+        heads=_heads(tx, verbatim),
+        slot=slot,
+        ongoing=ongoing,
+        held=_held(new, verbatim),
+        contradiction_fn=ctx.contradiction_fn,
+    )
+
+
+def with_vectors(
+    ctx: Context, tx: Tx, new: NewMemory, *, evidence: Evidence, vectors: Embeddings, near: Nearby, index: int
+) -> Evidence:
+    """The same evidence with the nearest memories; after an outage it says so instead (I7).
+
+    Raises:
+        NeedsVectorError: The text has not been embedded yet.
+    """
+    text = text_of(new)
+    embedded = vectors.get(text)
+    evidence = replace(evidence, degraded=vectors.degraded(text), lexical=ctx.embedder.lexical)
+    if embedded is None or embedded.vector is None:
+        return evidence
+    policy = ctx.policy.for_kind(new.kind)
+    return replace(
+        evidence,
+        calibration=ctx.embedder.calibration,
+        embedding=vector_key(text),
+        chunks=embedded.chunks,
+        neighbours=_neighbours(ctx, tx, new, policy=policy, near=near, index=index),
+    )
+
+
+def _verbatim(tx: Tx, new: NewMemory, policy: KindPolicy) -> tuple[Candidate, ...]:
+    found: dict[str, Candidate] = {}
+    kinds, statuses = (new.kind,), ("active", "superseded")
+    if "hash" in policy.stages:
+        where = Filter(hashes=(content_alias(new.content),), kinds=kinds, statuses=statuses)
+        found.update((memory.id, Candidate(memory, "content_hash")) for memory in tx.find(where))
+    if "canonical" in policy.stages and not any(hit.memory.status == "active" for hit in found.values()):
+        where = Filter(hashes=(canonical_alias(new.content),), kinds=kinds, statuses=statuses)
+        for memory in tx.find(where):
+            found.setdefault(memory.id, Candidate(memory, "canonical_hash"))
+    return tuple(found.values())
+
+
+def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
+    heads = {}
+    for candidate in verbatim:
+        memory = candidate.memory
+        if memory.status != "superseded":
+            continue
+        known: dict[str, Memory] = {}
+        step = memory.superseded_by
+        while step and step not in known:
+            rows = tx.find(Filter(ids=(step,), statuses=ALL_STATUSES))
+            if not rows:
+                break
+            known[step] = rows[0]
+            step = rows[0].superseded_by
+        heads[memory.id] = head_of(memory, known)
+    return heads
+
+
+def _held(new: NewMemory, verbatim: tuple[Candidate, ...]) -> dict[str, frozenset[str]]:
+    """Which of the new text's aliases a row has: both after a hit on the letter, else the canonical one."""
+    both = frozenset((content_alias(new.content), canonical_alias(new.content)))
+    canonical = frozenset((canonical_alias(new.content),))
+    return {hit.memory.id: both if hit.stage == "content_hash" else canonical for hit in verbatim}
+
+
+def _neighbours(
+    ctx: Context, tx: Tx, new: NewMemory, *, policy: KindPolicy, near: Nearby, index: int
+) -> tuple[Candidate, ...]:
+    """All rows of the scope that are near enough to matter, nearest first, not the newest few (B-15)."""
+    if "vector" not in policy.stages:
+        return ()
+    floor = ctx.embedder.calibration.cosine(_floor(policy)) - _MARGIN
+    limit = FIRST_ASK
+    while True:
+        pairs = near.of(index, limit)
+        close = {key: cosine for key, cosine in pairs if cosine >= floor}
+        rows = {memory.id: memory for memory in tx.find(Filter(ids=tuple(close)))} if close else {}
+        inside = [
+            Candidate(rows[key], "vector", cosine)
+            for key, cosine in close.items()
+            if key in rows and in_scope(new, rows[key], policy)
+        ]
+        complete = len(close) < len(pairs) or len(pairs) < limit
+        if complete or len(inside) >= MAX_COMPARED or limit >= LAST_ASK:
+            return tuple(inside[:MAX_COMPARED])
+        limit *= 8
+
+
+def _floor(policy: KindPolicy) -> float:
+    bounds = [band.at for band in policy.bands]
+    if policy.on_conflict != "ignore":
+        bounds.append(policy.conflict_at)
+    if policy.on_same_subject == "replace_if_similar":
+        bounds.append(policy.replace_at)
+    return min(bounds, default=1.0)

@@ -1,0 +1,136 @@
+"""The one place where a caller's values become a `NewMemory`, or a typed error that says why not."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from wellkept.core.text import check_text
+from wellkept.errors import InvalidField
+from wellkept.policy import Policy
+from wellkept.types import NewMemory
+
+MAX_LABEL = 500
+MAX_SUMMARY = 20_000
+MAX_LIST = 1_000
+MAX_JSON = 64_000
+_LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
+_TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
+_LISTS = ("tags", "provenance", "links")
+_FLAGS = ("pinned", "automatic")
+_FIELDS = frozenset(NewMemory.__dataclass_fields__)
+
+
+def new_memory(content: object, given: Mapping[str, Any], policy: Policy) -> NewMemory:
+    """Check every field and build the value the core works on; nothing is written if it fails.
+
+    Raises:
+        InvalidInput: Naming the field, what is wrong with it, and what is allowed.
+        UnknownKind: The policy does not know the kind.
+    """
+    if not isinstance(content, str):
+        raise InvalidField(f"must be text, not {type(content).__name__}", where="content", todo="Pass a str")
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in _FIELDS:
+            known = ", ".join(sorted(_FIELDS - {"content"}))
+            raise InvalidField("unknown field", where=str(name), todo=f"Use one of: {known}")
+        values[name] = _checked(name, value)
+    new = NewMemory(content=content, **values)
+    policy.for_kind(new.kind)
+    check_text(content, limit=policy.max_content_chars)
+    if new.event_time and new.event_end and new.event_end < new.event_time:
+        raise InvalidField("lies before event_time", where="event_end", todo="Swap the two")
+    return new
+
+
+def moment(name: str, value: object) -> datetime | None:
+    """A time as an aware UTC value; text is read as ISO 8601, a time without a zone as UTC.
+
+    Raises:
+        InvalidField: It is no time.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError as error:
+            raise InvalidField(f"{value[:40]!r} is no time", where=name, todo="Use ISO 8601: 2026-03-04T09:30") from error
+    if not isinstance(value, datetime):
+        raise InvalidField(f"{type(value).__name__} is no time", where=name, todo="Pass a datetime or ISO 8601 text")
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidField("lies outside the years 1 to 9999 in UTC", where=name, todo="Change it") from error
+
+
+def share(name: str, value: object) -> float:
+    """A number from 0 to 1.
+
+    Raises:
+        InvalidField: Not a number, not finite, or outside.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise InvalidField(f"{value!r} is not a number from 0 to 1", where=name, todo="Use 0.0 to 1.0; 0.5 is neutral")
+    return float(value)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return moment(name, value)
+    if name in _LISTS:
+        return _texts(name, value)
+    if name in _LABELS:
+        return _label(name, value, MAX_LABEL)
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise InvalidField(f"{value!r} is not true or false", where=name, todo="Pass a bool")
+        return value
+    match name:
+        case "importance" | "confidence":
+            return share(name, value)
+        case "polarity":
+            if isinstance(value, bool) or value not in (-1, 0, 1):
+                raise InvalidField(f"{value!r} is not allowed", where=name, todo="Use -1, 0 or 1")
+            return int(value)
+        case "metadata" | "signals":
+            return _mapping(name, value)
+        case "kind":
+            return _label(name, value, MAX_LABEL)
+        case _:
+            return _label(name, value, MAX_SUMMARY)
+
+
+def _label(name: str, value: object, most: int) -> str:
+    if not isinstance(value, str):
+        raise InvalidField(f"must be text, not {type(value).__name__}", where=name, todo="Pass a str")
+    if value.strip():
+        check_text(value, limit=most)
+    return value.strip()
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
+        raise InvalidField(f"must be a list of texts, not {type(value).__name__}", where=name, todo='Write ["a", "b"]')
+    if len(value) > MAX_LIST:
+        raise InvalidField(f"has {len(value)} items", where=name, todo=f"Use at most {MAX_LIST}")
+    texts = (_label(name, item, MAX_LABEL) for item in (sorted(value) if isinstance(value, set | frozenset) else value))
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _mapping(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidField(f"must be a mapping, not {type(value).__name__}", where=name, todo='Write {"key": value}')
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(f"cannot be kept as JSON: {error}", where=name, todo="Use text, numbers, lists") from error
+    if len(text) > MAX_JSON:
+        raise InvalidField(f"is {len(text)} characters of JSON", where=name, todo=f"Use at most {MAX_JSON}")
+    plain: dict[str, Any] = json.loads(text)
+    return plain

@@ -1,0 +1,114 @@
+"""Reading the journal and taking entries back: history and undo."""
+
+from __future__ import annotations
+
+from wellkept.core.effects import invert, touched
+from wellkept.engine.context import Context
+from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
+from wellkept.storage.port import Stale, Tx
+from wellkept.types import JournalEntry, Memory, MemoryChange, Version
+
+
+def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
+    """Every state a memory has had, oldest first, each with the decision that made it."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        entries = tx.journal(memory_ids=(memory_id,))
+    if not entries:
+        raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
+    versions = []
+    state: Memory | None = None
+    for entry in entries:
+        for effect in entry.effects:
+            if isinstance(effect, MemoryChange) and memory_id in (_id(effect.before), _id(effect.after)):
+                state = effect.after
+        versions.append(Version(entry.seq, entry.at, entry.verb, entry.outcome, entry.actor, entry.reasons, state))
+    return tuple(versions)
+
+
+def log(ctx: Context, *, newest: int | None, after: int) -> tuple[JournalEntry, ...]:
+    """The journal's entries, oldest first."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return tuple(tx.journal(after=after, newest=newest))
+
+
+def undo(ctx: Context, seq: int) -> int:
+    """Take one entry back, to the byte; the undo is an entry itself and can be undone.
+
+    Raises:
+        NotFound: No such entry.
+        IllegalTransition: It was taken back before, or it changed nothing, or its content was erased.
+        UndoBlocked: Later entries changed the same memories; names them.
+    """
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        entry = _entry(tx, seq)
+        if not entry.effects:
+            raise IllegalTransition(
+                f"entry {seq} ({entry.outcome}) changed no memory",
+                where="undo",
+                todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
+            )
+        _refuse_if_blocked(tx, entry)
+        back = tuple(invert(effect) for effect in reversed(entry.effects))
+        taken = JournalEntry(
+            at=ctx.clock(),
+            verb="undo",
+            actor=ctx.actor,
+            policy=ctx.policy.hash,
+            outcome="undone",
+            memory_id=entry.memory_id,
+            memory_ids=touched(back),
+            effects=back,
+            undoes=seq,
+        )
+        try:
+            return tx.apply(taken)
+        except Stale as stale:
+            raise UndoBlocked(
+                f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo"
+            ) from stale
+
+
+def _entry(tx: Tx, seq: int) -> JournalEntry:
+    entry: JournalEntry | None = None
+    undone_by = 0
+    for found in tx.journal(seqs=(seq,)):
+        if found.seq == seq:
+            entry = found
+        elif found.undoes == seq and not _is_undone(tx, found.seq):
+            undone_by = found.seq
+    if entry is None:
+        raise NotFound(f"no journal entry {seq}", where=tx.namespace, todo="Show the journal to see the numbers")
+    if undone_by:
+        raise IllegalTransition(
+            f"entry {seq} was taken back by entry {undone_by}", where="undo", todo=f"Undo entry {undone_by} to redo it"
+        )
+    return entry
+
+
+def _is_undone(tx: Tx, seq: int) -> bool:
+    return any(found.undoes == seq and not _is_undone(tx, found.seq) for found in tx.journal(seqs=(seq,)))
+
+
+def _refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
+    """Later entries that touched the same memories stand in the way, unless they cancel out themselves."""
+    ids = touched(entry.effects)
+    later = [found for found in tx.journal(memory_ids=ids, after=entry.seq) if found.seq > entry.seq and found.effects]
+    undone: set[int] = set()
+    for found in sorted(later, key=lambda item: -item.seq):
+        if found.undoes and found.seq not in undone:
+            undone |= {found.undoes, found.seq}
+    if any(found.verb == "erase" for found in tx.journal(memory_ids=ids, after=entry.seq)):
+        raise IllegalTransition(f"entry {entry.seq} touches a memory that was erased", where="undo")
+    standing = [found for found in later if found.seq not in undone and set(touched(found.effects)) & set(ids)]
+    if standing:
+        names = ", ".join(f"{found.seq} ({found.verb}: {found.outcome})" for found in reversed(standing))
+        raise UndoBlocked(
+            f"later entries changed the same memories: {names}",
+            entries=[found.seq for found in reversed(standing)],
+            where=f"entry {entry.seq}",
+            todo="Undo those first, newest first",
+        )
+
+
+def _id(memory: Memory | None) -> str:
+    return memory.id if memory is not None else ""

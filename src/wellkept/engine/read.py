@@ -1,0 +1,231 @@
+"""Reading: get, list, recall, neighbours, conflicts. A read never waits for a write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wellkept.core import rank
+from wellkept.core.conflicts import is_open
+from wellkept.core.lifecycle import grown_stability, is_expired
+from wellkept.core.text import check_text, search_terms, slot_key
+from wellkept.core.vectors import cosines
+from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings
+from wellkept.errors import AmbiguousId, Busy, InvalidField, NotFound, ReadOnly
+from wellkept.storage.port import Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    Conflict,
+    Direction,
+    Filter,
+    Graph,
+    Hit,
+    Memory,
+    Neighbour,
+    Status,
+    Vector,
+)
+
+log = logging.getLogger("wellkept")
+
+MAX_QUERY_CHARS = 20_000
+MAX_LIMIT = 1_000
+MAX_DEPTH = 20
+_OVERFETCH = 4
+_MIN_PREFIX = 4
+
+
+def count(name: str, value: int, most: int) -> int:
+    """A whole number from 1 to `most`.
+
+    Raises:
+        InvalidField: It is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidField(f"{value!r} is not a whole number from 1 to {most}", where=name, todo="Change it")
+    return value
+
+
+def identify(ctx: Context, short_id: str) -> str:
+    """The full id for an id or the beginning or end of one; unknown text is returned as it is.
+
+    Raises:
+        AmbiguousId: It fits several memories; names some.
+    """
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        if tx.find(Filter(ids=(short_id,), statuses=ALL_STATUSES)):
+            return short_id
+        if len(short_id) < _MIN_PREFIX:
+            return short_id
+        found = tx.find(Filter(id_prefix=short_id, statuses=ALL_STATUSES), limit=4)
+    if len(found) > 1:
+        names = ", ".join(memory.id for memory in found[:3])
+        raise AmbiguousId(f"{short_id!r} fits several memories: {names}", where="id", todo="Give more of it")
+    return found[0].id if found else short_id
+
+
+def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
+    """One memory of any status; reading by id makes it last longer (D1)."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
+    if not rows:
+        raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
+    memory = rows[0]
+    if touch and memory.status == "active":
+        _touch(ctx, [replace(memory, stability=grown_stability(memory, ctx.policy.for_kind(memory.kind).decay))])
+    return memory
+
+
+def recall(
+    ctx: Context, query: str, *, limit: int, where: Filter, include_superseded: bool, touch: bool
+) -> tuple[Hit, ...]:
+    """What holds now about the query, best first: vectors and full text as a union (design §8)."""
+    check_text(query, limit=MAX_QUERY_CHARS)
+    vectors = Embeddings(ctx.embedder)
+    vectors.fetch([query])
+    embedded = vectors.get(query)
+    vector = embedded.vector if embedded is not None else None
+    statuses: tuple[Status, ...] = ("active", "superseded") if include_superseded else ("active",)
+    pool = count("limit", limit, MAX_LIMIT) * _OVERFETCH
+    terms = list(dict.fromkeys(search_terms(query)))
+    now = ctx.clock()
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        near = _near(tx, vector, where, pool=pool, statuses=statuses)
+        ids = list(dict.fromkeys((*near, *tx.match(terms, limit=pool, kinds=where.kinds))))
+        rows = tx.find(replace(where, ids=tuple(ids), statuses=statuses)) if ids else []
+        rows = [row for row in rows if not is_expired(row, now) and _fits(row, where)]
+        _add_missing_cosines(tx, vector, rows, near)
+        lexical = rank.bm25(terms, [search_terms(f"{row.title} {row.content} {row.subject}") for row in rows])
+        scored = []
+        for row, words in zip(rows, lexical, strict=True):
+            score, parts = rank.blend(near.get(row.id), words)
+            scored.append(Hit(row, round(score, 6), parts))
+        scored.sort(key=lambda hit: (-hit.score, -hit.memory.importance, -hit.memory.created_at.timestamp(), hit.memory.id))
+        hits = scored[:limit]
+        flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, now)]
+    if touch:
+        _touch(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
+    return tuple(
+        replace(hit, conflicts=tuple(item for item in flagged if hit.memory.id in (item.a, item.b))) for hit in hits
+    )
+
+
+def _near(
+    tx: Tx, vector: Vector | None, where: Filter, *, pool: int, statuses: Sequence[Status]
+) -> dict[str, float]:
+    if vector is None:
+        return {}
+    found = tx.nearest(np.asarray([vector], dtype=np.float32), limit=pool, kinds=where.kinds, statuses=statuses)[0]
+    if not found.ids:
+        return {}
+    return {key: float(value) for key, value in zip(found.ids, cosines(vector, found.vectors), strict=True)}
+
+
+def _add_missing_cosines(tx: Tx, vector: Vector | None, rows: Sequence[Memory], near: dict[str, float]) -> None:
+    """Hits of the full text get their exact cosine too, so that the parts of all scores compare."""
+    if vector is None:
+        return
+    missing = {row.id: row.embedding for row in rows if row.id not in near and row.embedding}
+    stored = tx.vectors(missing.values())
+    for key, name in missing.items():
+        if name in stored:
+            near[key] = float(cosines(vector, np.asarray([stored[name]]))[0])
+
+
+def _fits(row: Memory, where: Filter) -> bool:
+    if where.subject is not None and slot_key(row.subject) != slot_key(where.subject):
+        return False
+    wanted = {slot_key(tag) for tag in where.tags}
+    return not wanted or bool(wanted & {slot_key(tag) for tag in row.tags})
+
+
+def neighbors(
+    ctx: Context, memory_id: str, *, rel: str | None, direction: Direction, depth: int
+) -> tuple[tuple[Neighbour, ...], tuple[str, ...]]:
+    """Memories reached over links, each once, breadth first; and ids that links name but nobody holds (S2-42)."""
+    if direction not in ("out", "in", "both"):
+        raise InvalidField(f"{direction!r} is not allowed", where="direction", todo="Use out, in or both")
+    count("depth", depth, MAX_DEPTH)
+    wanted = "related" if rel == "relates_to" else rel
+    seen, edge, found = {memory_id}, [memory_id], []
+    dangling: dict[str, None] = {}
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        _exists(tx, memory_id)
+        for level in range(1, depth + 1):
+            steps: dict[str, tuple[str, str]] = {}
+            for link in tx.links(edge):
+                if wanted is not None and link.rel != wanted:
+                    continue
+                if direction != "in" and link.src in edge and link.dst not in seen:
+                    steps.setdefault(link.dst, (link.rel, "out"))
+                if direction != "out" and link.dst in edge and link.src not in seen:
+                    steps.setdefault(link.src, (link.rel, "in"))
+            rows = {row.id: row for row in tx.find(Filter(ids=tuple(steps), statuses=ALL_STATUSES))} if steps else {}
+            for key, (name, way) in steps.items():
+                if key in rows:
+                    found.append(Neighbour(rows[key], name, "out" if way == "out" else "in", level))
+                else:
+                    dangling[key] = None
+            seen |= set(steps)
+            edge = [key for key in steps if key in rows]
+            if not edge:
+                break
+    return tuple(found), tuple(dangling)
+
+
+def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
+    """The memories within `depth` links of the given ones, and all links among them (S2-41)."""
+    count("depth", depth, MAX_DEPTH)
+    nodes: dict[str, Memory] = {}
+    dangling: dict[str, None] = {}
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        edge = list(dict.fromkeys(ids))
+        for _ in range(depth + 1):
+            rows = {row.id: row for row in tx.find(Filter(ids=tuple(edge), statuses=ALL_STATUSES))} if edge else {}
+            nodes.update(rows)
+            dangling.update(dict.fromkeys(key for key in edge if key not in rows))
+            reached = (end for link in tx.links(list(rows)) for end in (link.src, link.dst)) if rows else ()
+            edge = [key for key in dict.fromkeys(reached) if key not in nodes and key not in dangling]
+            if not edge:
+                break
+        edges = tuple(
+            (link.src, link.dst, link.rel)
+            for link in (tx.links(list(nodes)) if nodes else ())
+            if link.src in nodes and (link.dst in nodes or link.dst in dangling)
+        )
+    return Graph(nodes, edges, tuple(dangling))
+
+
+def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, ...]:
+    """Memories that fit, oldest first."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return tuple(row for row in tx.find(where, limit=limit) if _fits(row, where))
+
+
+def conflicts(ctx: Context, *, memory_id: str | None, settled: bool) -> tuple[Conflict, ...]:
+    """Open conflicts, oldest first; all of them with `settled`."""
+    now = ctx.clock()
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        found = tx.conflicts(ids=None if memory_id is None else (memory_id,))
+    return tuple(item for item in found if settled or is_open(item, now))
+
+
+def _exists(tx: Tx, memory_id: str) -> None:
+    if not tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES)):
+        raise NotFound(f"no memory {memory_id!r}", where=tx.namespace, todo="List the memories to see their ids")
+
+
+def _touch(ctx: Context, memories: Sequence[Memory]) -> None:
+    """Count the use, after the answer is known; a store that cannot be written now loses only the count."""
+    if not memories:
+        return
+    now = ctx.clock()
+    try:
+        with ctx.storage.begin(ctx.namespace, write=True) as tx:
+            tx.touch({memory.id: (memory.access_count + 1, now, memory.stability) for memory in memories})
+    except (Busy, ReadOnly) as error:
+        log.debug("use of %d memories not counted: %s", len(memories), error)

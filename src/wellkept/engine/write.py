@@ -1,0 +1,332 @@
+"""The write gate: gather, decide, apply, journal, in one transaction; models are asked outside it.
+
+One item or a thousand take the same path. Items are decided in order, so that each sees its
+predecessors; texts are embedded in one batch before the lock is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wellkept.core.admit import Evidence, Moment, judge, settle
+from wellkept.core.codec import dumps, to_plain
+from wellkept.core.effects import touched
+from wellkept.core.explain import dropped_line, message
+from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.gather import with_vectors, without_vectors
+from wellkept.engine.nearby import Nearby
+from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
+from wellkept.storage.port import Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    Decision,
+    Filter,
+    JournalEntry,
+    Link,
+    LinkChange,
+    Match,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Reason,
+    Vector,
+    WriteResult,
+)
+
+log = logging.getLogger("wellkept")
+
+CHUNK = 128
+_JOURNALED_MATCHES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a run of writes happens: the verb, and the import or batch it belongs to."""
+
+    verb: str = "remember"
+    run_id: str = ""
+
+
+def remember(ctx: Context, new: NewMemory) -> WriteResult:
+    """Decide and apply one write.
+
+    Raises:
+        ConflictError: A conflict under `on_conflict="raise"`; nothing was written.
+        IdempotencyMismatch: The key came before with another payload.
+        NotFound: A link target does not exist.
+        ModelError: The embedder failed and the policy says `on_error="raise"`.
+        StorageError: The store could not be written; nothing was half written.
+    """
+    result = remember_all(ctx, [new], Cause())[0]
+    if isinstance(result, WellkeptError):
+        raise result
+    return result
+
+
+def remember_all(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
+    """Decide and apply writes in order; an item that fails is its error, the others go on (S4-14)."""
+    results: list[WriteResult | WellkeptError] = []
+    for start in range(0, len(items), CHUNK):
+        results += _run(ctx, items[start : start + CHUNK], cause)
+    return results
+
+
+def check(ctx: Context, new: NewMemory) -> WriteResult:
+    """What `remember` would do now; nothing is written."""
+    vectors = Embeddings(ctx.embedder)
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        evidence = without_vectors(ctx, tx, new)
+        decision = settle(new, evidence, _moment(ctx))
+    if decision is None:
+        vectors.fetch([text_of(new)])
+        _raise_if_asked(ctx, new, vectors)
+        with ctx.storage.begin(ctx.namespace, write=False) as tx:
+            near = Nearby(tx, [_query(new, vectors)])
+            evidence = without_vectors(ctx, tx, new)
+            evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
+            decision = judge(new, evidence, _moment(ctx))
+    return _result(decision, entry=0)
+
+
+def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
+    vectors = Embeddings(ctx.embedder)
+    vectors.fetch(_open_texts(ctx, items))
+    results: list[WriteResult | WellkeptError] = []
+    while len(results) < len(items):
+        needed: tuple[str, ...] = ()
+        with ctx.storage.begin(ctx.namespace, write=True) as tx:
+            gate = _Gate(ctx, tx, items, vectors=vectors, cause=cause)
+            while len(results) < len(items):
+                try:
+                    results.append(gate.pass_through(len(results)))
+                except NeedsVectorError as missing:
+                    needed = missing.texts  # commit what is decided, embed outside, go on (design §4)
+                    break
+                except StorageError:
+                    raise
+                except WellkeptError as error:
+                    results.append(error)
+        vectors.fetch(needed)
+    return results
+
+
+def _open_texts(ctx: Context, items: Sequence[NewMemory]) -> list[str]:
+    """Texts that the hash stages leave open; only these are embedded (F-15)."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return [
+            text_of(new)
+            for new in items
+            if not (new.idempotency_key and tx.journal(key=new.idempotency_key))
+            and settle(new, without_vectors(ctx, tx, new), _moment(ctx)) is None
+        ]
+
+
+class _Gate:
+    """The gate inside one writing transaction."""
+
+    def __init__(
+        self, ctx: Context, tx: Tx, items: Sequence[NewMemory], *, vectors: Embeddings, cause: Cause
+    ) -> None:
+        self._ctx = ctx
+        self._tx = tx
+        self._items = items
+        self._vectors = vectors
+        self._cause = cause
+        self._near = Nearby(tx, [_query(new, vectors) for new in items])
+
+    def pass_through(self, index: int) -> WriteResult:
+        """Decide and apply one item."""
+        new = self._items[index]
+        replayed = self._replayed(new)
+        if replayed is not None:
+            return replayed
+        decision = self._decide(new, index)
+        if decision.reasons and decision.reasons[0].rule == "conflict_raise":
+            raise ConflictError(
+                message(decision).rstrip("."),
+                conflicts=decision.conflicts,
+                where=", ".join(conflict.a for conflict in decision.conflicts),
+                todo='Supersede or revise the stored one, or write with on_conflict="warn"',
+            )
+        decision = self._with_links(new, decision)
+        decision, made = self._embedded(decision)
+        seq = self._tx.apply(self._entry(new, decision), vectors=made)
+        for effect in decision.effects:
+            if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
+                self._near.wrote(effect.after, self._vectors.vector(effect.after))
+        if decision.outcome == "duplicate" and decision.dropped is not None:
+            log.info("%s", dropped_line(decision.dropped, decision.matches[0]))
+        elif decision.outcome == "superseded" and decision.memory is not None:
+            for link in decision.links:
+                if link.rel == "supersedes":
+                    subject = decision.memory.subject
+                    log.info("Superseded fact %s (subject=%s) with %s", link.dst, subject, link.src)  # S3-6
+        elif decision.outcome == "reused" and decision.memory is not None:
+            log.debug("Skipping duplicate episode, reusing %s", decision.memory.id)  # S3-15
+        elif decision.outcome == "rejected" and decision.reasons[0].rule == "recording_filter":
+            log.debug("Skipping decision recording: informational response")  # S3-18
+        return _result(decision, entry=seq)
+
+    def _decide(self, new: NewMemory, index: int) -> Decision:
+        moment = _moment(self._ctx)
+        evidence: Evidence = without_vectors(self._ctx, self._tx, new)
+        decision = settle(new, evidence, moment)
+        if decision is not None:
+            return decision
+        evidence = with_vectors(
+            self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
+        )
+        _raise_if_asked(self._ctx, new, self._vectors)
+        return judge(new, evidence, moment)
+
+    def _replayed(self, new: NewMemory) -> WriteResult | None:
+        """The same key again is a no-op that answers with what was done then (I5)."""
+        if not new.idempotency_key:
+            return None
+        earlier = self._tx.journal(key=new.idempotency_key)
+        if not earlier:
+            return None
+        entry = earlier[-1]
+        if entry.payload != payload_of(new):
+            raise IdempotencyMismatch(
+                "this idempotency key came before with another payload",
+                where=new.idempotency_key,
+                todo="Use a new key for a new text",
+            )
+        rows = self._tx.find(Filter(ids=(entry.memory_id,), statuses=ALL_STATUSES)) if entry.memory_id else []
+        memory = rows[0] if rows else None
+        reason = Reason("replay", f"entry {entry.seq}: {entry.outcome}")
+        return WriteResult(
+            outcome="duplicate" if memory is not None else "rejected",
+            memory=memory,
+            reasons=(reason,),
+            message=f"Already done in entry {entry.seq} ({entry.outcome}). Nothing changed.",
+            dropped=entry.dropped.id if entry.dropped else "",
+        )
+
+    def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
+        """The caller's own links, each to a memory that exists (S0-42)."""
+        memory = decision.memory
+        if not new.links or memory is None or decision.outcome not in ("created", "superseded"):
+            return decision
+        there = {row.id for row in self._tx.find(Filter(ids=new.links, statuses=ALL_STATUSES))}
+        missing = [link for link in new.links if link not in there]
+        if missing:
+            raise NotFound(
+                f"no memory {missing[0]!r} to link to", where="links", todo="Pass the id of a memory of this namespace"
+            )
+        made = {(link.src, link.dst, link.rel) for link in decision.links}
+        now = memory.updated_at
+        extra = [Link(memory.id, dst, "related", now) for dst in new.links if (memory.id, dst, "related") not in made]
+        return replace(
+            decision,
+            links=(*extra, *decision.links),
+            effects=(*decision.effects, *(LinkChange(None, link) for link in extra)),
+        )
+
+    def _embedded(self, decision: Decision) -> tuple[Decision, dict[str, Vector]]:
+        """The decision with vectors for every changed text; an evolved text needs a new one (B-8)."""
+        made: dict[str, Vector] = {}
+        effects = []
+        memory = decision.memory
+        for effect in decision.effects:
+            if isinstance(effect, MemoryChange) and effect.after is not None and _revectored(effect):
+                after = self._with_vector(effect.after)
+                memory = after if memory is not None and memory.id == after.id else memory
+                vector = self._vectors.vector(after)
+                if vector is not None:
+                    made[after.embedding] = vector
+                effect = MemoryChange(effect.before, after)
+            effects.append(effect)
+        return replace(decision, effects=tuple(effects), memory=memory), made
+
+    def _with_vector(self, memory: Memory) -> Memory:
+        if memory.embedding or not memory.updates:
+            return memory
+        text = text_of(memory)
+        embedded = self._vectors.get(text)
+        if embedded is None:
+            return replace(memory, checked=False)
+        if embedded.vector is None:
+            return memory
+        return replace(memory, embedding=vector_key(text), chunks=embedded.chunks)
+
+    def _entry(self, new: NewMemory, decision: Decision) -> JournalEntry:
+        memory = decision.memory
+        told = tuple(match for match in decision.matches if match.action != "none")[:_JOURNALED_MATCHES]
+        return JournalEntry(
+            at=self._ctx.clock(),
+            verb=self._cause.verb,
+            actor=self._ctx.actor,
+            policy=self._ctx.policy.hash,
+            outcome=decision.outcome,
+            memory_id=memory.id if memory is not None else "",
+            memory_ids=_ids(decision, told),
+            reasons=decision.reasons,
+            matches=told,
+            conflict_keys=tuple(conflict.key for conflict in decision.conflicts),
+            degraded=decision.degraded,
+            effects=decision.effects,
+            dropped=decision.dropped,
+            idempotency_key=new.idempotency_key,
+            payload=payload_of(new) if new.idempotency_key else "",
+            run_id=self._cause.run_id,
+        )
+
+
+def payload_of(new: NewMemory) -> str:
+    """Hash of everything a write says, without its key."""
+    plain = dumps(to_plain(replace(new, idempotency_key="")))
+    return hashlib.sha256(plain.encode()).hexdigest()[:32]
+
+
+def _ids(decision: Decision, told: tuple[Match, ...]) -> tuple[str, ...]:
+    ids = [*touched(decision.effects), *(match.memory_id for match in told)]
+    if decision.dropped is not None:
+        ids.append(decision.dropped.id)
+    return tuple(dict.fromkeys(ids))
+
+
+def _revectored(effect: MemoryChange) -> bool:
+    """Whether the text that stands for the memory is another than before."""
+    return effect.before is None or effect.after is None or effect.before.embedding != effect.after.embedding
+
+
+def _moved(effect: MemoryChange) -> bool:
+    """Whether the memory is near other texts than before: a new vector, or no longer current."""
+    return _revectored(effect) or (
+        effect.before is not None and effect.after is not None and effect.before.status != effect.after.status
+    )
+
+
+def _query(new: NewMemory, vectors: Embeddings) -> tuple[str, Vector] | None:
+    vector = vectors.vector(new)
+    return None if vector is None else (new.kind, vector)
+
+
+def _moment(ctx: Context) -> Moment:
+    return Moment(ctx.clock(), ctx.new_id(), ctx.namespace, ctx.policy)
+
+
+def _raise_if_asked(ctx: Context, new: NewMemory, vectors: Embeddings) -> None:
+    if vectors.failure is not None and ctx.policy.for_kind(new.kind).on_error == "raise":
+        raise vectors.failure
+
+
+def _result(decision: Decision, *, entry: int) -> WriteResult:
+    return WriteResult(
+        outcome=decision.outcome,
+        memory=decision.memory,
+        links=decision.links,
+        conflicts=decision.conflicts,
+        matches=decision.matches,
+        reasons=decision.reasons,
+        degraded=decision.degraded,
+        message=message(decision),
+        entry=entry,
+        dropped=decision.dropped.id if decision.dropped is not None else "",
+    )

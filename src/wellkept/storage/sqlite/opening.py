@@ -1,0 +1,157 @@
+"""Opening a file: what it must be, making it, and bringing an old one up to date."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, SchemaTooNew, StorePathError
+from wellkept.storage.sqlite.rows import words_version
+from wellkept.storage.sqlite.session import Session
+from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, migrations, schema, statements
+
+_MAGIC = b"SQLite format 3\x00"
+_WAL_TRIES = 200
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The absolute path of a file that is, or can become, a store.
+
+    Raises:
+        StorePathError, ReadOnly, NotAStore, Corrupt: Why it cannot.
+    """
+    text = os.fspath(path)
+    if not text or text == ":memory:" or "\0" in text:
+        raise StorePathError("the path names no file", where=repr(text), todo="Name a file, or use memory://")
+    file = Path(text).absolute()
+    if file.is_dir():
+        raise StorePathError("the path is a directory", where=str(file), todo="Name a file inside it")
+    if not file.parent.is_dir():
+        raise StorePathError("the directory does not exist", where=str(file.parent), todo="Create it first")
+    if not os.access(file.parent, os.W_OK):
+        raise ReadOnly(
+            "the directory cannot be written", where=str(file.parent), todo="SQLite keeps a -wal file beside the store"
+        )
+    if file.exists():
+        _check_file(file)
+    return file
+
+
+def _check_file(file: Path) -> None:
+    if not os.access(file, os.R_OK):
+        raise StorePathError("the file may not be read", where=str(file), todo="Check its permissions")
+    if not os.access(file, os.W_OK):
+        raise ReadOnly("the file cannot be written", where=str(file), todo="Check its permissions")
+    try:
+        with file.open("rb") as stream:
+            beginning = stream.read(100)
+    except OSError as error:
+        raise StorePathError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
+    if beginning and not beginning.startswith(_MAGIC):
+        raise NotAStore("the file is no Wellkept store", where=str(file), todo="Name another file")
+    if 0 < len(beginning) < 100:
+        raise Corrupt("the file is cut off", where=str(file), todo="Restore a copy")
+
+
+def prepare(session: Session, file: Path) -> None:
+    """Make the store in an empty file, or check and migrate the one that is there.
+
+    Raises:
+        NotAStore, Corrupt, SchemaTooNew, Busy: Why it cannot be used.
+    """
+    if _is_empty(session):
+        _create(session)
+    if session.pragma("application_id") != APPLICATION_ID:
+        raise NotAStore(
+            "the file is a SQLite database, but no Wellkept store", where=str(file), todo="Name another file"
+        )
+    _check_length(session, file)
+    version = session.pragma("user_version")
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"the store has schema {version}, this release knows {SCHEMA_VERSION}",
+            where=str(file),
+            todo="Upgrade wellkept",
+        )
+    _use_wal(session, file)
+    if version < SCHEMA_VERSION:
+        _migrate(session, file)
+
+
+def _is_empty(session: Session) -> bool:
+    tables = session.select("SELECT count(*) FROM sqlite_schema")[0][0]
+    return tables == 0 and session.pragma("application_id") == 0 and session.pragma("user_version") == 0
+
+
+def _create(session: Session) -> None:
+    session.run("begin.write")
+    try:
+        if _is_empty(session):  # another process may have been faster
+            for statement in statements(schema()):
+                session.execute(statement)
+            session.run("embedder.create")
+            session.run("header.create", {"words": words_version()})
+            session.pragma(f"user_version = {SCHEMA_VERSION}")
+            session.pragma(f"application_id = {APPLICATION_ID}")
+        session.run("commit")
+    except BaseException:
+        session.rollback()
+        raise
+
+
+def _check_length(session: Session, file: Path) -> None:
+    """A file shorter than it says, with no log that could hold the rest, was cut off."""
+    log = file.with_name(file.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        return
+    expected = session.pragma("page_count") * session.pragma("page_size")
+    if file.stat().st_size < expected:
+        raise Corrupt("the file is cut off", where=str(file), todo="Restore a copy")
+
+
+def _use_wal(session: Session, file: Path) -> None:
+    # Switching needs the file alone for a moment, and SQLite does not wait for that by itself.
+    pause = threading.Event()
+    for _ in range(_WAL_TRIES):
+        try:
+            mode = session.pragma("journal_mode = WAL")
+        except Busy:
+            pause.wait(0.02)
+            continue
+        if mode == "wal":
+            return
+        raise StorePathError(
+            "the disk does not support write-ahead logging", where=str(file), todo="Use a local disk"
+        )
+    raise Busy("another process keeps the store for itself", where=str(file), todo="Repeat the call as it is")
+
+
+def _migrate(session: Session, file: Path) -> None:
+    """Bring an old schema up to date in one transaction, with a copy of the old file kept beside it."""
+    session.run("begin.write")
+    try:
+        version = session.pragma("user_version")
+        if version < SCHEMA_VERSION:
+            _keep_copy(file)
+            for leads_to, script in migrations():
+                if leads_to > version:
+                    for statement in statements(script):
+                        session.execute(statement)
+            session.pragma(f"user_version = {SCHEMA_VERSION}")
+        session.run("commit")
+    except BaseException:
+        session.rollback()
+        raise
+
+
+def _keep_copy(file: Path) -> None:
+    kept = file.with_name(f"{file.name}.before-v{SCHEMA_VERSION}")
+    fresh = kept.with_name(kept.name + ".part")
+    fresh.unlink(missing_ok=True)
+    reader = Session(file, busy_seconds=1.0)
+    try:
+        reader.copy_to(fresh)
+    finally:
+        reader.close()
+    os.replace(fresh, kept)

