@@ -30,7 +30,7 @@ from wellkept.types import (
 )
 
 if TYPE_CHECKING:
-    from wellkept.core.admit import ContradictionFn
+    from wellkept.core.evidence import ContradictionFn
     from wellkept.engine.context import Clock, NewId
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.transfer import ImportSpec
@@ -69,7 +69,7 @@ __all__ = [
 _LAZY = {"MemoryStore": "wellkept.engine.store", "ImportSpec": "wellkept.engine.transfer"}
 
 
-def open(  # noqa: A001, PLR0913 - the one composition root; the name is the product's
+def open(
     url: str | Storage,
     *,
     policy: Policy | None = None,

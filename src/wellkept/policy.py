@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -259,6 +258,8 @@ class Policy:
         Raises:
             InvalidPolicy: Not TOML, or a wrong key or value; says the line, and what is allowed.
         """
+        import tomllib
+
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

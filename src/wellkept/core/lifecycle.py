@@ -14,7 +14,17 @@ from datetime import datetime
 
 from wellkept.errors import CycleError, IllegalTransition, SelfReference
 from wellkept.policy import Decay
-from wellkept.types import Conflict, ConflictChange, Effect, Lifecycle, Link, LinkChange, Memory, MemoryChange, Statement
+from wellkept.types import (
+    Conflict,
+    ConflictChange,
+    Effect,
+    Lifecycle,
+    Link,
+    LinkChange,
+    Memory,
+    MemoryChange,
+    Statement,
+)
 
 _DAY = 86_400.0
 
@@ -117,7 +127,9 @@ def check_supersession(old: Memory, new: Memory, successor: Callable[[str], str]
             )
 
 
-def restore(memory: Memory, *, at: datetime, links: tuple[Link, ...], conflicts: tuple[Conflict, ...]) -> tuple[Effect, ...]:
+def restore(
+    memory: Memory, *, at: datetime, links: tuple[Link, ...], conflicts: tuple[Conflict, ...]
+) -> tuple[Effect, ...]:
     """Effects that make a superseded or archived memory current again.
 
     The `supersedes` link goes, and a conflict that had been settled against this memory is open

@@ -88,7 +88,8 @@ def _pattern() -> re.Pattern[str]:
     units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
     attached = "|".join(map(re.escape, [*units, "bn", "mn", "k", "K", "M", "st", "nd", "rd", "th", "x", "er", "e", "ème"]))
     number = (
-        r"(?<![\w.])[-+]?(?:[€$£¥₽₹]\s?)?[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
+        rf"(?<![{_LATIN}\d_.])[-+]?(?:(?<!\d\s)[€$£¥₽₹]\s?)?"
+        r"[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
         rf"(?:[eE][-+]?\d{{1,3}})?(?:(?:{attached})(?![{_LATIN}\d_])|(?![{_LATIN}_]))"
     )
     alternatives = [
@@ -100,9 +101,11 @@ def _pattern() -> re.Pattern[str]:
         r"(?P<cjkdate>(?:\d{2,4}年)?\d{1,2}月(?:\d{1,2}[日号號])?)",
         r"(?P<cjktime>(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)?\d{1,2}[点點時时](?!间|間)(?:\d{1,2}分|半)?)",
         r"(?P<clock>(?<![\d:.])\d{1,2}:\d{2}(?::\d{2})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?Uhr\b)?)",
-        r"(?P<ampm>(?<![\d:.])\d{1,2}(?:[.]\d{2})?\s?[aApP]\.?[mM]\b)",
+        r"(?P<ampm>(?<![\d:.])\d{1,2}(?:[.]\d{2})?\s?[aApP](?:\.[mM]\.|[mM]\b))",
         r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b)",
-        r"(?P<version>(?<![\w.])[vV]\d+(?:\.\d+)*(?:-\w+)*|(?<![\w.])\d+(?:\.\d+){2,}(?:-?[A-Za-z]\w*)?)",
+        r"(?P<fraction>(?<![\w./])(?:\d{1,3} )?[1-9]/[2-9](?![\w/.]))",
+        r"(?P<ratio>(?<![\w./])\d+/\d+(?![\w/]))",
+        rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-\w+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){2,}(?:-?[A-Za-z]\w*)?)",
         rf"(?P<number>{number})",
         r"(?P<flag>(?<!\S)--[A-Za-z][\w-]*(?:=[\w./-]+)?|(?<!\S)-[A-Za-z](?!\w))",
         r"(?P<handle>[#@]\w[\w-]*)",
@@ -112,7 +115,7 @@ def _pattern() -> re.Pattern[str]:
         rf"(?P<dotted>(?<!\w)[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*[A-Za-z0-9_]{{2}})+(?![{_LATIN}]))",
         r"(?P<mixed>(?<!\w)(?:[A-Za-z]{1,24}-){0,4}[A-Za-z]{1,24}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){0,4}|"
         r"(?<!\w)\d+[A-Za-z]\w*|[A-Za-z0-9]*_\w+)",
-        rf"(?P<run>[{_UNSPACED}]+)",
+        rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{_UNSPACED}])+)",
         rf"(?P<word>{_LETTER}+(?:'{_LETTER}+)*)",
         r"(?P<end>[.!?;\n。！？；…]+|\s[-–—]{1,2}\s|—)",
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
@@ -126,6 +129,14 @@ _RUN = re.compile(f"[{_UNSPACED}]")
 _KANA = re.compile("[\u3041-\u30ff]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
+
+
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|z\.\s?B|d\.\s?h|etc|vs|approx|ca|Mr|Mrs|Ms|Dr|St|Mme|Sr|Sra)\.(?=\s|,)")
+_NUMBER_SIGN = re.compile(r"\b[Nn]o\.\s?(?=\d)")
+
+
+def _without_dots(found: re.Match[str]) -> str:
+    return found.group().replace(".", "")
 
 
 @lru_cache(maxsize=8192)
@@ -147,7 +158,7 @@ def language_of(text: str) -> Language:
 @lru_cache(maxsize=8192)
 def features(text: str) -> Features:
     """The features of a text; cached, so that a stored text is read once per process."""
-    folded = _MARKUP.sub(" ", fold(text))
+    folded = _ABBREVIATED.sub(_without_dots, _NUMBER_SIGN.sub("#", _MARKUP.sub(" ", fold(text))))
     language = language_of(folded)
     reader = _Reader(folded, language)
     clauses = reader.read()
@@ -233,6 +244,10 @@ class _Reader:
         self.tokens.append(token)
 
     def _value(self, text: str, value: Value) -> None:
+        last = self.tokens[-1] if self.tokens else None
+        if last and last.value and (merged := v.merge_dates(last.value, value)):
+            self.tokens[-1] = last._replace(text=f"{last.text} {text}", key=merged.key, value=merged)
+            return
         self._add(Token(text, text.lower(), value.key, value, first=not self.tokens))
 
     # -- words
@@ -304,7 +319,7 @@ class _Reader:
         place = 0
         for part in text.split("'"):
             low = part.lower()
-            if low in self.language.negations:
+            if (low,) in self.language.negations.get(low, ()):
                 self.negations.append((len(self.content), low))
             elif part:
                 self._plain_word(part, low)
@@ -317,6 +332,9 @@ class _Reader:
         lone_letter = capital and len(text) == 1 and not first
         if lower in language.additive:
             self.additive = True
+        if lower == "plus" and language.code == "fr" and any(t.lower in ("n", "ne") for t in self.tokens[-4:]):
+            self.negations.append((max(0, len(self.content) - 1), "ne … plus"))
+            return
         general = lower in language.function or lower in language.soft
         if general and not (lone_letter and lower != "i"):
             self._add(Token(text, lower, lower, content=False, first=first))
@@ -439,9 +457,12 @@ class _Reader:
             amount, tail = amount * scale, ""
         if not tail and not found.group(2) and (self._day_and_month(text, digits) or self._labelled(text, digits, end)):
             return
+        start = end - len(text)
         amount *= self._cjk_scale() * (self._scale() if not tail else 1)
         unit = found.group(2) or (v.unit_of(tail, language) if tail and tail != "x" else self._unit_word())
-        self._value(text, v.number_value(amount, unit or None))
+        last = self.raw[self.at - 1]
+        written = self.text[start : last[2]] if last[2] - start < 40 and last[0] != "run" else text
+        self._value(written, v.number_value(amount, unit or None))
 
     def _cjk_scale(self) -> Decimal:
         if self.at < len(self.raw) and self.raw[self.at][0] == "run":
@@ -515,6 +536,13 @@ class _Reader:
                 numbers = {unit: int(n) for n, unit in re.findall(r"(\d+)([年月日号號])", text)}
                 day = numbers.get("日") or numbers.get("号") or numbers.get("號")
                 self._value(text, v.date_value(numbers.get("年"), numbers.get("月"), day))
+            case "fraction":
+                whole, _, part = text.rpartition(" ")
+                top, bottom = part.split("/")
+                amount = Decimal(whole or 0) + Decimal(top) / Decimal(bottom)
+                self.at += 1
+                self._value(text, v.number_value(amount, self._unit_word()))
+                self.at -= 1
             case "version":
                 self._value(text, v.version_value(text))
             case "special":
@@ -553,7 +581,7 @@ class _Reader:
         plain = Token(word, word, word, char=True, first=not self.tokens)
         if word in looks_alike:
             self._add(plain)
-        elif word in owner.negations:
+        elif (word,) in owner.negations.get(word, ()):
             self.negations.append((len(self.content), word))
         elif word in owner.conditions:
             self.conditions.append((owner.conditions[word][0][1], len(self.content), word))

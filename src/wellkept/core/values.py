@@ -159,6 +159,15 @@ def _as_version(value: Value) -> str:
     return value.key[2:] if value.kind == "version" else plain_number(value.written) + ("?" if value.dimension else "")
 
 
+def merge_dates(a: Value, b: Value) -> Value | None:
+    """Two neighbouring dates that complete each other ("Thursday, 3 March") as one."""
+    if a.kind != "date" or b.kind != "date" or not a.parts or not b.parts:
+        return None
+    if any(x is not None and y is not None for x, y in zip(a.parts, b.parts, strict=True)):
+        return None
+    return date_value(*(x if x is not None else y for x, y in zip(a.parts, b.parts, strict=True)))
+
+
 _CJK_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 
 

@@ -106,7 +106,7 @@ def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) 
         raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
     now = ctx.clock()
     memory, made = with_vector(replace(dropped, status="active", updated_at=now), vectors)
-    effects = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
+    effects: tuple[Effect, ...] = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
     return apply(ctx, tx, effects, verb="restore", outcome="created", memory_id=memory_id, vectors=made)
 
 
@@ -312,4 +312,3 @@ def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:
             and (effect.after.src, effect.after.dst, effect.after.rel) in there
         )
     ]
-

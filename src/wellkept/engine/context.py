@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from wellkept.core.admit import ContradictionFn
+from wellkept.core.evidence import ContradictionFn
 from wellkept.models.port import Embedder
 from wellkept.policy import Policy
 from wellkept.storage.port import Storage

@@ -84,7 +84,7 @@ class Embeddings:
             return ("embedding",)
         if found.vector is None:
             return ("unreadable",)
-        return ("lexical",) if self._embedder.lexical else ()
+        return ("lexical",) if self._embedder.lexical or found.spelled else ()
 
     def vector(self, statement: NewMemory | Memory) -> Vector | None:
         """The vector of a statement, if there is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from wellkept.core.admit import Evidence, in_scope
+from wellkept.core.evidence import Evidence, in_scope
 from wellkept.core.lifecycle import head_of
 from wellkept.core.merge import canonical_alias, content_alias
 from wellkept.core.text import slot_key
@@ -14,7 +14,7 @@ from wellkept.engine.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.nearby import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, Candidate, Filter, Memory, NewMemory
+from wellkept.types import ALL_STATUSES, Candidate, Filter, Memory, NewMemory, Status
 
 MAX_COMPARED = 16
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
@@ -51,12 +51,13 @@ def with_vectors(
     """
     text = text_of(new)
     embedded = vectors.get(text)
-    evidence = replace(evidence, degraded=vectors.degraded(text), lexical=ctx.embedder.lexical)
+    evidence = replace(evidence, degraded=vectors.degraded(text))
     if embedded is None or embedded.vector is None:
         return evidence
     policy = ctx.policy.for_kind(new.kind)
     return replace(
         evidence,
+        lexical=ctx.embedder.lexical or embedded.spelled,
         calibration=ctx.embedder.calibration,
         embedding=vector_key(text),
         chunks=embedded.chunks,
@@ -66,7 +67,8 @@ def with_vectors(
 
 def _verbatim(tx: Tx, new: NewMemory, policy: KindPolicy) -> tuple[Candidate, ...]:
     found: dict[str, Candidate] = {}
-    kinds, statuses = (new.kind,), ("active", "superseded")
+    kinds = (new.kind,)
+    statuses: tuple[Status, ...] = ("active", "superseded")
     if "hash" in policy.stages:
         where = Filter(hashes=(content_alias(new.content),), kinds=kinds, statuses=statuses)
         found.update((memory.id, Candidate(memory, "content_hash")) for memory in tx.find(where))

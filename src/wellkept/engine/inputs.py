@@ -56,10 +56,12 @@ def moment(name: str, value: object) -> datetime | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
+        text = value
         try:
-            value = datetime.fromisoformat(value)
+            value = datetime.fromisoformat(text)
         except ValueError as error:
-            raise InvalidField(f"{value[:40]!r} is no time", where=name, todo="Use ISO 8601: 2026-03-04T09:30") from error
+            hint = "Use ISO 8601: 2026-03-04T09:30"
+            raise InvalidField(f"{text[:40]!r} is no time", where=name, todo=hint) from error
     if not isinstance(value, datetime):
         raise InvalidField(f"{type(value).__name__} is no time", where=name, todo="Pass a datetime or ISO 8601 text")
     try:

@@ -39,7 +39,7 @@ _OVERFETCH = 4
 _MIN_PREFIX = 4
 
 
-def count(name: str, value: int, most: int) -> int:
+def count(name: str, value: object, most: int) -> int:
     """A whole number from 1 to `most`.
 
     Raises:
@@ -104,7 +104,7 @@ def recall(
         for row, words in zip(rows, lexical, strict=True):
             score, parts = rank.blend(near.get(row.id), words)
             scored.append(Hit(row, round(score, 6), parts))
-        scored.sort(key=lambda hit: (-hit.score, -hit.memory.importance, -hit.memory.created_at.timestamp(), hit.memory.id))
+        scored.sort(key=_order)
         hits = scored[:limit]
         flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, now)]
     if touch:
@@ -114,9 +114,13 @@ def recall(
     )
 
 
-def _near(
-    tx: Tx, vector: Vector | None, where: Filter, *, pool: int, statuses: Sequence[Status]
-) -> dict[str, float]:
+def _order(hit: Hit) -> tuple[float, float, float, str]:
+    """Best first; ties by importance, then the newer (S2-12)."""
+    memory = hit.memory
+    return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
+
+
+def _near(tx: Tx, vector: Vector | None, where: Filter, *, pool: int, statuses: Sequence[Status]) -> dict[str, float]:
     if vector is None:
         return {}
     found = tx.nearest(np.asarray([vector], dtype=np.float32), limit=pool, kinds=where.kinds, statuses=statuses)[0]

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self, Unpack, get_args
+from typing import IO, Any, Self, Unpack, cast, get_args
 
 from wellkept.core.text import check_text, excerpt
 from wellkept.engine import acts, journal, read, transfer, upkeep, write
@@ -128,15 +128,13 @@ class MemoryStore:
             except WellkeptError as error:
                 errors.append(_item_error(place, item, error))
         keyed = _keyed(taken)
-        for kind in {new.kind for new in taken} if on_conflict else ():
-            self._with(kind, on_conflict)
         ctx = self._with_all({new.kind for new in taken}, on_conflict)
         for place, result in zip(places, write.remember_all(ctx, keyed, write.Cause("remember_many")), strict=True):
             if isinstance(result, WriteResult):
                 results[place] = result
             else:
                 errors.append(_item_error(place, given[place], result))
-        counts = Counter(result.outcome for result in results.values())
+        counts: Counter[str] = Counter(result.outcome for result in results.values())
         ordered = tuple(results.get(place) for place in range(len(given)))
         return BatchResult(ordered, tuple(sorted(errors, key=lambda error: error.index)), dict(counts))
 
@@ -441,7 +439,7 @@ class MemoryStore:
         return check_namespace(f"{self._ctx.namespace}/{row.outer.get(key, '')}")
 
 
-def check_namespace(name: str) -> str:
+def check_namespace(name: object) -> str:
     """A namespace's name as it is kept: a path of 1 to 200 characters without blanks around its parts.
 
     Raises:
@@ -472,7 +470,7 @@ def _item_error(place: int, item: object, error: WellkeptError) -> ItemError:
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+        return cast("IO[bytes]", gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb"))
     except OSError as error:
         raise StorePathError(f"cannot be read: {error.strerror}", where=str(path), todo="Check the path") from error
 

@@ -284,7 +284,9 @@ def import_export(ctx: Context, lines: Lines, *, run_id: str) -> ImportReport:
             elif "conflict" in data:
                 rest.append(ConflictChange(None, conflict_from(data["conflict"])))
         except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInput(f"is no line of an export: {error}", where=f"line {number}", todo="Export again") from error
+            raise InvalidInput(
+                f"is no line of an export: {error}", where=f"line {number}", todo="Export again"
+            ) from error
     vectors = Embeddings(ctx.embedder)
     living = [memory for memory in memories if memory.embedding]
     for start in range(0, len(living), CHUNK):
@@ -296,13 +298,18 @@ def import_export(ctx: Context, lines: Lines, *, run_id: str) -> ImportReport:
             if memory.id in there:
                 if not same_record(there[memory.id], memory):
                     raise IdempotencyMismatch(
-                        f"memory {memory.id} says something else here", where="import", todo="Import into a new namespace"
+                        f"memory {memory.id} says something else here",
+                        where="import",
+                        todo="Import into a new namespace",
                     )
                 counts["replayed"] += 1
                 continue
             made = vectors.vector(memory)
             kept = {} if made is None else {vector_key(text_of(memory)): made}
-            effects = (MemoryChange(None, memory), *absorbed(memory.id, segments(memory), frozenset()))
+            effects: tuple[Effect, ...] = (
+                MemoryChange(None, memory),
+                *absorbed(memory.id, segments(memory), frozenset()),
+            )
             apply(ctx, tx, effects, verb="import", outcome="created", memory_id=memory.id, vectors=kept)
             counts["created"] += 1
         links = {(link.src, link.dst, link.rel) for link in tx.links()}

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wellkept.core import conflicts as flags
-from wellkept.core.admit import Moment, judge
+from wellkept.core.admit import judge
+from wellkept.core.evidence import Moment
 from wellkept.core.lifecycle import supersede
 from wellkept.engine.acts import apply, with_vector
 from wellkept.engine.context import Context
@@ -88,7 +89,9 @@ def stats(ctx: Context) -> Stats:
 
 def verify(ctx: Context) -> tuple[Problem, ...]:
     """Everything that is not as it should be, each with what mends it; empty when all is well."""
-    problems = [Problem("storage", text, "Restore a backup, or export what can be read") for text in ctx.storage.verify()]
+    problems = [
+        Problem("storage", text, "Restore a backup, or export what can be read") for text in ctx.storage.verify()
+    ]
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         rows = {memory.id: memory for memory in tx.find(Filter(statuses=ALL_STATUSES))}
         stored = tx.vectors({memory.embedding for memory in rows.values() if memory.embedding})
@@ -158,7 +161,9 @@ def _embed_row(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int
     if not made:
         return 0
     changed = replace(after, version=memory.version + 1, updated_at=ctx.clock())
-    apply(ctx, tx, [MemoryChange(memory, changed)], verb="reembed", outcome="embedded", memory_id=memory_id, vectors=made)
+    apply(
+        ctx, tx, [MemoryChange(memory, changed)], verb="reembed", outcome="embedded", memory_id=memory_id, vectors=made
+    )
     return 1
 
 
@@ -223,4 +228,3 @@ def _late_effects(ctx: Context, tx: Tx, memory: Memory, *, checked: Memory, coun
             case _:
                 pass
     return effects
-

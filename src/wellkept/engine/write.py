@@ -11,9 +11,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellkept.core.admit import Evidence, Moment, judge, settle
+from wellkept.core.admit import judge, settle
 from wellkept.core.codec import dumps, to_plain
 from wellkept.core.effects import touched
+from wellkept.core.evidence import Evidence, Moment
 from wellkept.core.explain import dropped_line, message
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
@@ -128,9 +129,7 @@ def _open_texts(ctx: Context, items: Sequence[NewMemory]) -> list[str]:
 class _Gate:
     """The gate inside one writing transaction."""
 
-    def __init__(
-        self, ctx: Context, tx: Tx, items: Sequence[NewMemory], *, vectors: Embeddings, cause: Cause
-    ) -> None:
+    def __init__(self, ctx: Context, tx: Tx, items: Sequence[NewMemory], *, vectors: Embeddings, cause: Cause) -> None:
         self._ctx = ctx
         self._tx = tx
         self._items = items

@@ -1,0 +1,1 @@
+"""Embedders: the port, and the implementations behind it."""

@@ -176,9 +176,7 @@ class HttpEmbedder:
         for piece in response.iter_bytes():
             body += piece
             if len(body) > MAX_ANSWER_BYTES:
-                raise ModelResponseInvalid(
-                    f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB", where=self.where
-                )
+                raise ModelResponseInvalid(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB", where=self.where)
         return bytes(body)
 
     def _refusal(self, status: int) -> ModelUnavailable:

@@ -17,6 +17,7 @@ import importlib
 import importlib.util
 import os
 import threading
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
@@ -99,14 +100,27 @@ class MiniLmEmbedder:
         for start in range(0, len(pending), _BATCH):
             batch = pending[start : start + _BATCH]
             vectors.update(zip(batch, model.run(batch), strict=True))
-        return [_averaged(of_text, vectors) for of_text in windows]
+        return [_averaged(text, of_text, vectors) for text, of_text in zip(texts, windows, strict=True)]
 
 
-def _averaged(windows: Sequence[tuple[int, ...]], vectors: dict[tuple[int, ...], NDArray[np.float64]]) -> Embedded:
+def _spelled(text: str) -> bool:
+    """Whether most letters are of a script that the vocabulary holds only as single letters.
+
+    Unrelated sentences in Cyrillic, Greek, Arabic, Hangul or Devanagari reach raw cosines of .5 to
+    .77, so their similarity must not decide (I2); German or Spanish are of the Latin script.
+    """
+    letters = [sign for sign in text if sign.isalpha()]
+    foreign = sum(1 for sign in letters if sign > "\u024f" and "LATIN" not in unicodedata.name(sign, ""))
+    return bool(letters) and foreign > len(letters) * UNREADABLE_SHARE
+
+
+def _averaged(
+    text: str, windows: Sequence[tuple[int, ...]], vectors: dict[tuple[int, ...], NDArray[np.float64]]
+) -> Embedded:
     if not windows:
         return Embedded(vector=None, chunks=1)
     total = sum((len(window) * vectors[window] for window in windows), np.zeros(MiniLmEmbedder.dim))
-    return Embedded(vector=unit(total), chunks=len(windows))
+    return Embedded(vector=unit(total), chunks=len(windows), spelled=_spelled(text))
 
 
 # --------------------------------------------------------------------------------------------

@@ -19,10 +19,13 @@ class Embedded:
         vector: Unit norm, float32, shape (dim,); None when the embedder cannot read the text
             (all tokens unknown to it, B-34).
         chunks: How many windows the text needed; above 1 the vector is their mean (B-33).
+        spelled: True when the embedder only spells the text's script, letter by letter: the vector
+            serves recall, but nothing is skipped, evolved or merged on its similarity.
     """
 
     vector: Vector | None
     chunks: int = 1
+    spelled: bool = False
 
 
 class Embedder(Protocol):

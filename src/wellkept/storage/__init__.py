@@ -1,0 +1,1 @@
+"""Storage: the port, and the backends behind it."""

@@ -11,7 +11,16 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wellkept.core.codec import USAGE, effect_from, entry_from, entry_head, memory_from, text_digest, time_from, to_plain
+from wellkept.core.codec import (
+    USAGE,
+    effect_from,
+    entry_from,
+    entry_head,
+    memory_from,
+    text_digest,
+    time_from,
+    to_plain,
+)
 from wellkept.errors import Corrupt
 from wellkept.types import (
     AliasChange,

@@ -1,0 +1,1 @@
+"""Surfaces: what people and programs talk to."""

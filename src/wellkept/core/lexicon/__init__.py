@@ -35,7 +35,8 @@ class Language:
         negations: Cue phrases by their first word, longest first.
         not_negations: Phrases that look like a cue and are none ("not only").
         conditions: Condition phrases by their first word, with their class.
-        choose: Verbs whose object excludes any other ("use", "lives in").
+        choose: Verbs whose object excludes any other ("use", "lives in");
+            `direct` of them need no preposition before it ("prefers").
         numerals: Number words.
         months: Month names; `unsure_dates` of them are also ordinary words.
         runs: For languages without blanks: every entry, longest first, as one pattern.
@@ -53,6 +54,7 @@ class Language:
     copula: frozenset[str]
     auxiliary: frozenset[str]
     choose: frozenset[str]
+    direct: frozenset[str]
     past: frozenset[str]
     schedule: frozenset[str]
     additive: frozenset[str]
@@ -137,6 +139,7 @@ def _language(code: str, raw: dict[str, Any]) -> Language:
         copula=sets["copula"],
         auxiliary=sets["auxiliary"],
         choose=sets["choose"],
+        direct=sets["direct"],
         past=sets["past"],
         schedule=sets["schedule"],
         additive=sets["additive"],

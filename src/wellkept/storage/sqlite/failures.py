@@ -23,7 +23,7 @@ def translated(error: Exception, where: str) -> Exception:
             return error
 
 
-def _of_code(error: sqlite3.Error, where: str) -> StorageError:  # noqa: PLR0911 - one line per code
+def _of_code(error: sqlite3.Error, where: str) -> StorageError:
     code = getattr(error, "sqlite_errorcode", None)
     text = str(error)
     match None if code is None else code & 0xFF:

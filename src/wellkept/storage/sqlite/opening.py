@@ -81,7 +81,8 @@ def prepare(session: Session, file: Path) -> None:
 
 def _is_empty(session: Session) -> bool:
     tables = session.select("SELECT count(*) FROM sqlite_schema")[0][0]
-    return tables == 0 and session.pragma("application_id") == 0 and session.pragma("user_version") == 0
+    marks = (tables, session.pragma("application_id"), session.pragma("user_version"))
+    return marks == (0, 0, 0)
 
 
 def _create(session: Session) -> None:

@@ -111,8 +111,6 @@ INSERT INTO words (words, rowid, terms) VALUES ('delete', :place, :terms)
 INSERT INTO words (words) VALUES ('delete-all')
 -- name: words.optimize
 INSERT INTO words (words) VALUES ('optimize')
--- name: words.check
-INSERT INTO words (words) VALUES ('integrity-check')
 -- name: words.count
 SELECT doc FROM word_count WHERE term = :term
 -- name: words.places
@@ -203,6 +201,8 @@ SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns AND j.seq > :after
  AND j.key = :key
 -- name: journal.newest_first
  ORDER BY j.seq DESC LIMIT :limit
+-- name: journal.packed
+SELECT seq, record FROM journal WHERE ns = :ns AND seq IN (SELECT value FROM json_each(:seqs))
 -- name: journal.changes
 SELECT id, seq FROM journal_memory
 WHERE ns = :ns AND changed = 1 AND seq > :after AND id IN (SELECT value FROM json_each(:ids)) ORDER BY id, seq
@@ -230,5 +230,3 @@ SELECT n.name, a.id FROM alias AS a JOIN namespace AS n ON n.ns = a.ns
 WHERE NOT EXISTS (SELECT 1 FROM memory AS m WHERE m.ns = a.ns AND m.id = a.id) LIMIT 20
 -- name: verify.records
 SELECT n.name, m.id, m.kind, m.status, m.version, m.record FROM memory AS m JOIN namespace AS n ON n.ns = m.ns
--- name: verify.words
-SELECT m.ns, m.place, n.name, m.id, m.record, m.status FROM memory AS m JOIN namespace AS n ON n.ns = m.ns

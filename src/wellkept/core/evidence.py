@@ -1,0 +1,145 @@
+"""What a decision may look at: evidence, the moment, and each candidate after comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from wellkept.core.compare import compare
+from wellkept.core.lifecycle import is_expired
+from wellkept.core.text import canonical, slot_key
+from wellkept.policy import KindPolicy, Policy
+from wellkept.types import (
+    Candidate,
+    Comparison,
+    Degradation,
+    Difference,
+    Memory,
+    NewMemory,
+    Statement,
+)
+
+if TYPE_CHECKING:
+    from wellkept.core.calibration import Calibration
+
+ContradictionFn = Callable[[Memory, Statement], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything the decision may look at; gathered by the engine inside the transaction.
+
+    Attributes:
+        verbatim: Rows that a hash of the new text points at, of any status, with the stage.
+        heads: Current heads of the superseded rows among them, by id of the superseded row.
+        slot: Active rows of the same subject and attribute.
+        ongoing: Active rows without an end, for the window stage.
+        neighbours: Nearest rows by vector, with their raw cosines.
+        held: Aliases that each candidate has already, by memory id.
+        known_conflicts: Keys of conflicts recorded before, open or settled.
+        calibration: Raw cosine to similarity; None without vectors.
+        lexical: True when the vectors compare letters only: bands do not act then.
+        embedding: Hash of the embedded text; empty when it has no vector.
+        chunks: Windows the embedder needed; 0 without a vector.
+        degraded: What could not run.
+        contradiction_fn: The caller's own judge (S2-24).
+    """
+
+    verbatim: tuple[Candidate, ...] = ()
+    heads: Mapping[str, Memory] = field(default_factory=dict)
+    slot: tuple[Memory, ...] = ()
+    ongoing: tuple[Memory, ...] = ()
+    neighbours: tuple[Candidate, ...] = ()
+    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    known_conflicts: frozenset[str] = frozenset()
+    calibration: Calibration | None = None
+    lexical: bool = False
+    embedding: str = ""
+    chunks: int = 0
+    degraded: tuple[Degradation, ...] = ()
+    contradiction_fn: ContradictionFn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The inputs that must not come from inside: time, id, namespace, policy (I4)."""
+
+    now: datetime
+    id: str
+    namespace: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate and what comparison said of it."""
+
+    candidate: Candidate
+    comparison: Comparison
+
+    @property
+    def memory(self) -> Memory:
+        """The stored memory."""
+        return self.candidate.memory
+
+    @property
+    def similarity(self) -> float:
+        """On the published scale; -1 where there is none, which is below every bound."""
+        return self.comparison.similarity if self.comparison.similarity is not None else -1.0
+
+
+def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Judged]:
+    """The neighbours of the policy's scope, compared, most similar first."""
+    judged = []
+    for candidate in evidence.neighbours:
+        memory = candidate.memory
+        if memory.status != "active" or is_expired(memory, moment.now) or not in_scope(new, memory, policy):
+            continue
+        similarity = None
+        if candidate.cosine is not None and evidence.calibration is not None:
+            similarity = evidence.calibration.similarity(candidate.cosine)
+        comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity)
+        judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy)))
+    return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
+
+
+def _with_hook(
+    comparison: Comparison, new: NewMemory, memory: Memory, evidence: Evidence, policy: KindPolicy
+) -> Comparison:
+    """The caller's own judge, asked only where the rules found no contradiction (S2-24)."""
+    hook = evidence.contradiction_fn
+    near = comparison.similarity is not None and comparison.similarity >= policy.conflict_at
+    if hook is None or not near or comparison.relation == "conflict" or not hook(memory, new):
+        return comparison
+    custom = Difference("custom", memory.content, new.content, decisive=True)
+    return replace(comparison, relation="conflict", differences=(*comparison.differences, custom), reason="custom_fn")
+
+
+def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:
+    """Whether the policy lets the two be compared at all; the namespace is the same by construction (I8)."""
+    if new.kind != old.kind:
+        return False  # S0-52, S4-16
+    if "agent" in policy.scope and new.agent != old.agent:
+        return False
+    if "subject" in policy.scope and slot_key(new.subject) != slot_key(old.subject):
+        return False
+    if "tags" in policy.scope:  # S2-21 to the letter: common tags, or none on either side
+        ours, theirs = {slot_key(tag) for tag in new.tags}, {slot_key(tag) for tag in old.tags}
+        return bool(ours & theirs) or not (ours or theirs)
+    return True
+
+
+def says_the_same(new: Statement, old: Memory) -> bool:
+    """Whether equal text is an equal statement: nothing beside the text differs (B-37, I2)."""
+    apart = (
+        (slot_key(new.subject), slot_key(old.subject)),
+        (slot_key(new.attribute), slot_key(old.attribute)),
+        (canonical(new.title), canonical(old.title)),
+        (new.event_time, old.event_time),
+        (new.event_end, old.event_end),
+    )
+    if any(a and b and a != b for a, b in apart):
+        return False
+    return new.kind == old.kind and new.polarity * old.polarity != -1 and new.agent == old.agent

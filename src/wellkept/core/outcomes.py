@@ -1,0 +1,222 @@
+"""Outcomes as values: what a repeat, an evolution, a refusal or a new memory does to the store.
+
+Every outcome carries its effects, the matches considered and the reasons; `core.admit` chooses
+between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wellkept.core import conflicts as flags
+from wellkept.core.evidence import Evidence, Judged, Moment
+from wellkept.core.lifecycle import born_superseded, effective_time, inherit, lifecycle, supersede
+from wellkept.core.merge import absorbed, confirm, evolve, short
+from wellkept.types import (
+    Conflict,
+    Decision,
+    Effect,
+    Link,
+    LinkChange,
+    Match,
+    MatchAction,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Reason,
+    Statement,
+)
+
+MAX_LINKS = 5
+
+
+def born(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory:
+    """The memory the new statement would be."""
+    statement = {name: getattr(new, name) for name in Statement.__dataclass_fields__}
+    recorded = new.recorded_at or moment.now
+    return Memory(
+        **statement,
+        id=moment.id,
+        namespace=moment.namespace,
+        created_at=recorded,
+        updated_at=moment.now,
+        checked="embedding" not in evidence.degraded,
+        embedding=evidence.embedding,
+        chunks=evidence.chunks,
+    )
+
+
+def match_of(found: Judged, action: MatchAction, moment: Moment) -> Match:
+    """What the caller is told about a candidate."""
+    memory = found.memory
+    decay = moment.policy.for_kind(memory.kind).decay
+    return Match(
+        memory_id=memory.id,
+        title=short(memory),
+        lifecycle=lifecycle(memory, decay, moment.now),
+        stage=found.candidate.stage,
+        relation=found.comparison.relation,
+        action=action,
+        similarity=found.comparison.similarity,
+        cosine=found.comparison.cosine,
+        differences=found.comparison.differences,
+    )
+
+
+def duplicate(
+    new: NewMemory, repeats: list[Judged], others: list[Judged], evidence: Evidence, moment: Moment
+) -> Decision:
+    """Nothing new was said: the first repeat is confirmed, the text goes to the journal (S0-31, S0-51, B-38)."""
+    found = repeats[0]
+    memory, stage = found.memory, found.candidate.stage
+    policy = moment.policy.for_kind(new.kind)
+    merging = policy.on_conflict == "supersede" and stage == "vector"
+    after = confirm(memory, new, at=moment.now, raise_importance=merging)
+    held = evidence.held.get(memory.id, frozenset())
+    return Decision(
+        outcome="duplicate",
+        memory=after,
+        effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
+        dropped=born(new, evidence, moment),
+        matches=(
+            *(match_of(item, "duplicate", moment) for item in repeats),
+            *(match_of(item, "none", moment) for item in others),
+        ),
+        reasons=(Reason("similarity_skip" if stage == "vector" else stage, f"{found.similarity:.4f} to {memory.id}"),),
+        degraded=evidence.degraded,
+    )
+
+
+def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
+    """The stored memory takes the text as a dated update; the caller embeds the new whole (B-8)."""
+    memory = found.memory
+    after = evolve(memory, new.content, at=moment.now, similarity=found.similarity)
+    held = evidence.held.get(memory.id, frozenset())
+    return Decision(
+        outcome="evolved",
+        memory=after,
+        effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
+        matches=tuple(match_of(item, "evolve" if item is found else "none", moment) for item in judged),
+        reasons=(Reason("similarity_evolve", f"{found.similarity:.4f} to {memory.id}"),),
+        degraded=evidence.degraded,
+    )
+
+
+def refused(
+    memory: Memory, reasons: list[Judged], judged: list[Judged], evidence: Evidence, moment: Moment
+) -> Decision:
+    """`on_conflict="raise"`: decided before anything is written (B-11, F-13)."""
+    found = tuple(
+        flags.between(
+            item.memory,
+            memory,
+            item.comparison,
+            kind="contradiction" if item.comparison.relation == "conflict" else "duplicate",
+            moment=(moment.now, moment.policy.conflict_days),
+        )
+        for item in reasons
+    )
+    actions: Mapping[str, MatchAction] = {item.memory.id: "conflict" for item in reasons}
+    return Decision(
+        outcome="rejected",
+        memory=None,
+        dropped=memory,
+        conflicts=found,
+        matches=tuple(match_of(item, actions.get(item.memory.id, "none"), moment) for item in judged),
+        reasons=(Reason("conflict_raise", ", ".join(conflict.a for conflict in found)),),
+        degraded=evidence.degraded,
+    )
+
+
+class Story:
+    """Collects what happens to one text that is stored, then tells it as a decision."""
+
+    def __init__(self, memory: Memory, judged: list[Judged], evidence: Evidence, moment: Moment) -> None:
+        self._memory = memory
+        self._judged = judged
+        self._evidence = evidence
+        self._moment = moment
+        self._actions: dict[str, MatchAction] = {}
+        self._reasons: list[Reason] = []
+        self._later: list[Effect] = []
+        self._links: dict[tuple[str, str, str], Link] = {}
+        self._conflicts: list[Conflict] = []
+        self._superseded: dict[str, Memory] = {}
+
+    def supersede(self, olds: list[Memory], rule: str, judged: list[Judged] | None = None) -> None:
+        """The newer assertion hides the older one; the world's time decides which that is (B-35)."""
+        for old in olds:
+            if old.id in self._superseded or self._memory.status == "superseded":
+                continue
+            late = effective_time(self._memory, self._memory.created_at) < effective_time(old, old.created_at)
+            if late:
+                self._memory, change = born_superseded(self._memory, old, at=self._moment.now)
+                self._reasons.append(Reason("older_assertion", f"{old.id} is of a later date"))
+                self._note(change)
+            else:
+                self._memory = inherit(self._memory, old)
+                self._superseded[old.id] = old
+                self._reasons.append(Reason(rule, f"replaces {old.id}"))
+                for effect in supersede(old, self._memory, at=self._moment.now):
+                    self._note(effect)
+            self._actions[old.id] = "supersede"
+        for found in judged or ():
+            kept = "keep_old" if found.memory.id not in self._superseded else "keep_new"
+            self._flag(found, "contradiction", settled=kept)
+
+    def warn(self, judged: list[Judged], kind: str) -> None:
+        """Recorded for review; both stay (S1-4)."""
+        for found in judged:
+            self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
+            self._actions.setdefault(found.memory.id, "conflict")
+            rule = "possible_repeat" if kind == "duplicate" else "conflict_warn"
+            self._reasons.append(Reason(rule, f"{found.similarity:.4f} to {found.memory.id}"))
+
+    def link(self, judged: list[Judged]) -> None:
+        """One `related` link from the new memory to each near one, at most five (S0-36)."""
+        for found in judged[:MAX_LINKS]:
+            if found.memory.id in self._superseded:
+                continue
+            self._note(LinkChange(None, Link(self._memory.id, found.memory.id, "related", self._moment.now)))
+            self._reasons.append(Reason("similarity_link", f"{found.similarity:.4f} to {found.memory.id}"))
+            self._actions.setdefault(found.memory.id, "connect")
+
+    def decision(self) -> Decision:
+        """The whole story: created, or superseded when something older was hidden."""
+        memory = self._memory
+        hidden = tuple(self._superseded)
+        insert: tuple[Effect, ...] = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
+        return Decision(
+            outcome="superseded" if hidden else "created",
+            memory=memory,
+            effects=(*insert, *self._later),
+            matches=tuple(
+                match_of(item, self._actions.get(item.memory.id, "none"), self._moment) for item in self._judged
+            ),
+            conflicts=tuple(self._conflicts),
+            links=tuple(self._links.values()),
+            reasons=tuple(self._reasons) or (Reason("nothing_like_it", "no stored memory is near"),),
+            degraded=self._evidence.degraded,
+        )
+
+    def _note(self, effect: Effect) -> None:
+        if isinstance(effect, LinkChange) and effect.after is not None:
+            key = (effect.after.src, effect.after.dst, effect.after.rel)
+            if key in self._links:
+                return  # S0-54: exactly one edge
+            self._links[key] = effect.after
+        self._later.append(effect)
+
+    def _flag(self, found: Judged, kind: str, *, settled: str | None) -> None:
+        conflict = flags.between(
+            found.memory,
+            self._memory,
+            found.comparison,
+            kind="duplicate" if kind == "duplicate" else "contradiction",
+            moment=(self._moment.now, self._moment.policy.conflict_days),
+        )
+        if settled is not None:
+            conflict = flags.settled(conflict, "keep_new" if settled == "keep_new" else "keep_old", at=self._moment.now)
+        self._conflicts.append(conflict)
+        if conflict.key not in self._evidence.known_conflicts:
+            self._later.append(flags.opened(conflict))

@@ -1,0 +1,307 @@
+"""One thing in the place of another: what kind of change that is, and whether both can hold.
+
+`decisive` needs a statement that admits one value only: a copula with a definite subject, a verb of
+choice ("use … for", "lives in", "prefers"), a quantity, a schedule. A thing in the place of the subject
+is another subject, and a past event may have happened twice; neither is ever a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from wellkept.core.frames import Frame, Slot
+from wellkept.core.lexicon import Antonymy, Language, lexicon
+from wellkept.core.tokens import Clause, Token
+from wellkept.core.values import Value
+from wellkept.types import Difference, DifferenceKind
+
+Link = Literal["choose", "purpose", "copula", "equals", ""]
+MAX_SLOT = 4
+_TRAILING_PAST = ("ed",)
+_DAYS_AND_CLOCKS = ("date", "time")
+
+
+def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> Difference | None:
+    """The difference one slot makes; `clear` says that nothing else in the statement changed."""
+    if len(slot.a) > MAX_SLOT or len(slot.b) > MAX_SLOT:
+        return None
+    subject = _is_subject(item, slot, language)
+    values_a, values_b = _one_value(slot.a), _one_value(slot.b)
+    if values_a is not None and values_b is not None:
+        return _value_slot(item, slot, (values_a, values_b), language, clear=clear and not subject)
+    if any(t.value for t in (*slot.a, *slot.b)) and not (_called(slot.a) and _called(slot.b)):
+        return None  # left to the comparison of all values
+    grade = antonymy(slot, language)
+    if grade:
+        return Difference("antonym", "", "", decisive=clear and _denies(item, slot, grade, language))
+    if subject:
+        return Difference("subject", "", "")
+    names = _is_name(slot.a) and _is_name(slot.b) and language.code != "de"
+    group = _shared_group(slot)
+    if len(item.slots) > 2 and not names:
+        return None
+    if item.moved and not names:
+        return None
+    link = _link(item.a, slot.a_at, language, item, slot)
+    kind: DifferenceKind = "name" if names and link != "purpose" else "value"
+    decisive = clear and _anchored(item, language, group=bool(group)) and _exclusive(item, slot, link, names=names, group=bool(group))
+    return Difference(kind, "", "", decisive=decisive, sure=decisive)
+
+
+def opposed(slot: Slot, language: Language) -> bool:
+    """Was one word replaced by its opposite?"""
+    return bool(antonymy(slot, language))
+
+
+def antonymy(slot: Slot, language: Language) -> Antonymy | None:
+    """How strongly the two words of a slot oppose each other; None when they do not."""
+    if len(slot.a) != 1 or len(slot.b) != 1 or slot.a[0].value or slot.b[0].value:
+        return None
+    x, y = slot.a[0], slot.b[0]
+    known = languages_of(language)
+    for table in known:
+        for opposite, grade in table.get(x.lower, ()):
+            if opposite == y.lower:
+                return grade
+        for opposite, grade in table.get(x.key, ()):
+            if opposite == y.key:
+                return grade
+    return None
+
+
+def languages_of(language: Language) -> Sequence[dict[str, tuple[tuple[str, Antonymy], ...]]]:
+    """The antonym tables that apply: the language's own, and English, whose words stand in all texts."""
+    own = dict(language.antonyms)
+    return (own,) if language.code == "en" else (own, dict(lexicon().languages["en"].antonyms))
+
+
+def _one_value(tokens: Sequence[Token]) -> Value | None:
+    """The value a side consists of."""
+    return tokens[0].value if len(tokens) == 1 else None
+
+
+def _is_name(tokens: Sequence[Token]) -> bool:
+    """Only capitalised words, a number among them allowed ("Apache 2.0")."""
+    return any(t.proper for t in tokens) and all(t.proper or t.value for t in tokens)
+
+
+def _called(tokens: Sequence[Token]) -> bool:
+    """A name, or one word, possibly with digits in it (flake8)."""
+    return _is_name(tokens) or (len(tokens) == 1 and (tokens[0].value is None or tokens[0].value.kind == "identifier"))
+
+
+def _shared_group(slot: Slot) -> frozenset[str]:
+    if len(slot.a) != 1 and len(slot.b) != 1:
+        return frozenset()
+    groups = lexicon().groups
+    first, second = slot.a[0].lower, slot.b[0].lower
+    return groups.get(first, frozenset()) & groups.get(second, frozenset())
+
+
+# --------------------------------------------------------------------------------------------
+# Values
+
+
+def _value_slot(
+    item: Frame, slot: Slot, values: tuple[Value, Value], language: Language, *, clear: bool
+) -> Difference:
+    a, b = values
+    kind = _value_kind(a, b)
+    sure = clear and _anchored(item, language, group=False) and not _past_event(item, language)
+    match kind:
+        case "sign":
+            return Difference("sign", "", "", decisive=sure)
+        case "number" | "unit":
+            quantity = a.strong or b.strong
+            decisive = sure and quantity and a.kind == b.kind == "number" and not _numbered_subject(item, slot, a, language)
+        case "version":
+            decisive = sure and not _opens(item, slot)
+        case "date" | "time":
+            decisive = sure and a.kind == b.kind and not _comes_first(item, slot) and not _relative(a, b)
+        case "identifier":
+            link = _link(item.a, slot.a_at, language, item, slot)
+            if link == "purpose":
+                return Difference("value", "", "", decisive=sure, sure=sure)
+            return Difference(kind, "", "", decisive=sure and link in ("choose", "copula", "equals"))
+        case _:
+            decisive = False
+    return Difference(kind, "", "", decisive=decisive, sure=decisive)
+
+
+def _value_kind(a: Value, b: Value) -> DifferenceKind:
+    kinds = {a.kind, b.kind}
+    if kinds <= {"number", "ordinal"}:
+        if a.amount and a.amount == -b.amount and a.dimension == b.dimension:
+            return "sign"
+        return "unit" if a.written == b.written and (a.dimension or b.dimension) else "number"
+    if "version" in kinds and kinds <= {"version", "number"}:
+        return "version"
+    if len(kinds) == 1:
+        only = next(iter(kinds))
+        return "identifier" if only == "identifier" else "date" if only == "date" else "time"
+    return "value"
+
+
+def _relative(a: Value, b: Value) -> bool:
+    """Today and tomorrow move with the day of writing; they exclude nothing."""
+    return any(value.parts and value.parts[-1] is not None for value in (a, b))
+
+
+def _numbered_subject(item: Frame, slot: Slot, value: Value, language: Language) -> bool:
+    """ "Server 3 has …": a bare number behind a noun and before the verb says which, not how many."""
+    if value.dimension or value.written != value.written.to_integral_value():
+        return False
+    for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at)):
+        before = clause.tokens[at - 1] if at else None
+        after = clause.tokens[at + 1] if at + 1 < len(clause.tokens) else None
+        if before is None:
+            return True
+        if before.content and after is not None and after.lower in language.copula | language.auxiliary:
+            return True
+    return False
+
+
+def _past_event(item: Frame, language: Language) -> bool:
+    """A thing that happened can happen again with another value."""
+    for clause in (item.a, item.b):
+        lowers = {token.lower for token in clause.tokens}
+        if lowers & (language.copula | language.auxiliary | language.schedule | language.choose):
+            continue
+        if lowers & language.past:
+            return True
+        if language.code == "en" and any(
+            t.lower.endswith(_TRAILING_PAST) and len(t.lower) > 4 and not t.value for t in clause.tokens
+        ):
+            return True
+    return False
+
+
+# --------------------------------------------------------------------------------------------
+# Places in a statement
+
+
+def _opens(item: Frame, slot: Slot) -> bool:
+    """The slot, or the name right before it, opens a clause that goes on after it."""
+    for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at)):
+        before = [token for token in clause.tokens[:at] if token.content]
+        if len(before) <= 1 and any(token.content for token in clause.tokens[at + 1 :]):
+            return True
+    return False
+
+
+def _comes_first(item: Frame, slot: Slot) -> bool:
+    """ "On Monday we …" opens a report of that day."""
+    return not any(token.content for token in item.a.tokens[: slot.a_at]) or not any(
+        token.content for token in item.b.tokens[: slot.b_at]
+    )
+
+
+def _is_subject(item: Frame, slot: Slot, language: Language) -> bool:
+    """Does the slot stand before the predicate, so that the two texts are about different things?"""
+    for clause, at, tokens in ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b)):
+        if language.code in ("zh", "ja") and tokens[0].char:
+            continue
+        before = clause.tokens[:at]
+        content_before = [token for token in before if token.content]
+        named = any(token.proper or (token.value and token.value.kind == "identifier") for token in tokens)
+        if content_before:
+            # A name right behind the opening noun still belongs to the subject ("Service A listens").
+            if named and len(content_before) == 1 and not _has_verb(before, language) and not _last(clause, at, tokens):
+                return True
+            continue
+        if named:
+            return True
+        after = clause.tokens[at + len(tokens) : at + len(tokens) + 2]
+        if any(token.lower in language.copula | language.auxiliary for token in after):
+            return not any(token.value and token.value.kind in _DAYS_AND_CLOCKS for token in tokens)
+    return False
+
+
+def _last(clause: Clause, at: int, tokens: Sequence[Token]) -> bool:
+    return not any(token.content for token in clause.tokens[at + len(tokens) :])
+
+
+def _has_verb(tokens: Sequence[Token], language: Language) -> bool:
+    verbs = language.copula | language.auxiliary | language.choose | language.light | language.schedule
+    return any(t.lower in verbs or t.key in language.light or t.text in (":", "=") for t in tokens)
+
+
+def _anchored(item: Frame, language: Language, *, group: bool) -> bool:
+    """Is there a common word that says what the statement is about?"""
+    telling = [t for t in item.matched if t.lower not in language.light and t.key not in language.light]
+    return bool(telling) or (group and bool(item.matched))
+
+
+def _link(clause: Clause, at: int, language: Language, item: Frame, slot: Slot) -> Link:
+    """What ties the slot to its statement: looks back over small words, in Japanese also ahead."""
+    between = 0
+    for token in reversed(clause.tokens[max(0, at - 4) : at]):
+        if token.lower in language.blockers:
+            return ""
+        if token.text in ("=", ":"):
+            return "equals" if token.text == "=" else "copula"
+        if token.lower in language.choose or token.key in language.light & language.choose:
+            return _choice(clause, at, token, between, language, item, slot)
+        if token.lower in language.copula:
+            return "copula"
+        if token.content:
+            return ""
+        between += 1
+    if language.code == "ja":
+        for token in clause.tokens[at + len(slot.a) : at + len(slot.a) + 3]:
+            if token.lower in language.choose:
+                return "purpose" if any(t.content for t in clause.tokens[:at]) else "choose"
+    return ""
+
+
+def _choice(
+    clause: Clause, at: int, verb: Token, between: int, language: Language, item: Frame, slot: Slot
+) -> Link:
+    if verb.lower in language.direct:
+        return "choose"
+    if verb.lower in language.light or verb.key in language.light:
+        after = {token.key for token in clause.tokens[at + len(slot.a) :] if token.content}
+        return "purpose" if after & {token.key for token in item.matched} else "choose"
+    place = at - between - 2
+    passive = place >= 0 and clause.tokens[place].lower in language.copula
+    return "choose" if between or passive else ""
+
+
+def _exclusive(item: Frame, slot: Slot, link: Link, *, names: bool, group: bool) -> bool:
+    """Does the statement admit one thing only in this place?"""
+    match link:
+        case "purpose":
+            return True
+        case "choose":
+            return group or names or not _uses(item, slot)
+        case "equals":
+            return True
+        case "copula":
+            return group or (names and _definite(item))
+        case _:
+            return False
+
+
+def _uses(item: Frame, slot: Slot) -> bool:
+    """Bare "use A" and "use B" exclude each other only inside one group; "prefers" always does."""
+    return all(not t.content or t.lower.startswith(("us", "ut", "ben", "ver", "nut", "исп", "使", "用")) for t in item.matched)
+
+
+def _definite(item: Frame) -> bool:
+    """ "The owner is A": a definite role; "Alice is A" may have many completions."""
+    first = item.a.tokens[0]
+    return not first.proper and (not first.content or len([t for t in item.matched if not t.proper]) > 0)
+
+
+def _denies(item: Frame, slot: Slot, grade: Antonymy, language: Language) -> bool:
+    """Is the word and its opposite what the statement asserts, not what it is about?"""
+    if grade == "weak" or not item.matched:
+        return False
+    if grade == "act":
+        return True
+    for clause, at, tokens in ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b)):
+        before = clause.tokens[:at]
+        if not (any(t.lower in language.copula | language.auxiliary for t in before) or _last(clause, at, tokens)):
+            return language.code in ("zh", "ja")
+    return True

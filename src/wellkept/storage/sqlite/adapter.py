@@ -1,0 +1,232 @@
+"""The SQLite backend: one file, many readers, one writer."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from wellkept.core.codec import time_from
+from wellkept.errors import Busy, EmbedderMismatch, StorageError
+from wellkept.storage.index import VectorIndex
+from wellkept.storage.sqlite.failures import translated
+from wellkept.storage.sqlite.opening import checked_path, prepare
+from wellkept.storage.sqlite.reading import ReadTx
+from wellkept.storage.sqlite.rows import memory_of, words_of, words_version
+from wellkept.storage.sqlite.session import Session
+from wellkept.storage.sqlite.sql import SCHEMA_VERSION
+from wellkept.storage.sqlite.verifying import problems
+from wellkept.storage.sqlite.writing import WriteTx
+from wellkept.types import Header
+
+_IDLE_READERS = 8
+
+
+class SqliteStorage:
+    """A store in one SQLite file; see `storage.port.Storage`.
+
+    Args:
+        path: The file; made when it is not there. Its directory must exist.
+        durability: "full" syncs every commit to the disk: an acknowledged memory survives a power
+            cut. "relaxed" is several times faster and may lose the last commits to one, never more.
+        busy_seconds: How long a writer waits for another one before `Busy`.
+        index_bytes: Bound of the vector matrices kept in memory.
+
+    Raises:
+        StorageError: One of its kinds says why the file cannot be used.
+
+    Example:
+        >>> store = SqliteStorage("memory.db")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Literal["full", "relaxed"] = "full",
+        busy_seconds: float = 30.0,
+        index_bytes: int = 1 << 30,
+    ) -> None:
+        self._file = checked_path(path)
+        self._busy_seconds = busy_seconds
+        self._durability = durability
+        self._index = VectorIndex(max_bytes=index_bytes)
+        self._lock = threading.Lock()
+        self._writing_thread: int | None = None
+        self._readers: list[Session] = []
+        self._pool = threading.Lock()
+        self._closed = False
+        self._wipe = False
+        self._writer = self._connect()
+        try:
+            prepare(self._writer, self._file)
+            self._set_up_writer()
+            self._refresh_words()
+        except BaseException:
+            self._writer.close()
+            raise
+
+    # ---- connections ----
+
+    def _connect(self) -> Session:
+        return Session(self._file, busy_seconds=self._busy_seconds)
+
+    def _set_up_writer(self) -> None:
+        for setting in (
+            f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
+            "foreign_keys = ON",
+            "secure_delete = ON",  # erased text must not linger in free pages
+            "cache_size = -32768",
+            "wal_autocheckpoint = 4000",
+        ):
+            self._writer.pragma(setting)
+
+    @contextmanager
+    def _reader(self) -> Iterator[Session]:
+        """A connection inside a reading transaction, from the pool."""
+        with self._pool:
+            if self._closed:
+                raise self._is_closed()
+            session = self._readers.pop() if self._readers else None
+        if session is None:
+            session = self._connect()
+            session.pragma("query_only = ON")
+            session.pragma("cache_size = -8192")
+        try:
+            session.run("begin.read")
+            yield session
+        finally:
+            session.rollback()
+            self._give_back(session)
+
+    def _give_back(self, session: Session) -> None:
+        with self._pool:
+            if not self._closed and len(self._readers) < _IDLE_READERS:
+                self._readers.append(session)
+                return
+        session.close()
+
+    @contextmanager
+    def _write(self) -> Iterator[Session]:
+        """The writing connection inside a transaction that excludes every other writer."""
+        me = threading.get_ident()
+        if self._writing_thread == me:
+            raise Busy("this thread is already writing", where=str(self._file), todo="End its transaction first")
+        if not self._lock.acquire(timeout=self._busy_seconds):
+            raise Busy("another thread holds the store", where=str(self._file), todo="Repeat the call as it is")
+        try:
+            if self._closed:
+                raise self._is_closed()
+            self._writing_thread = me
+            self._writer.run("begin.write")
+            try:
+                yield self._writer
+                self._writer.run("commit")
+            except BaseException as error:
+                self._writer.rollback()
+                ours = translated(error, str(self._file)) if isinstance(error, Exception) else error
+                if ours is error:
+                    raise
+                raise ours from error
+        finally:
+            self._writing_thread = None
+            self._lock.release()
+
+    def _is_closed(self) -> StorageError:
+        return StorageError("the store is closed", where=str(self._file), todo="Open it again")
+
+    # ---- the port ----
+
+    def header(self) -> Header:
+        """See `Storage.header`."""
+        with self._reader() as session:
+            store_id, embedder, dim, policy, created_at = session.row("header.read")
+        return Header(store_id, SCHEMA_VERSION, embedder, dim, policy, time_from(created_at))
+
+    def configure(self, *, embedder: str, dim: int, policy: str) -> None:
+        """See `Storage.configure`.
+
+        Raises:
+            EmbedderMismatch: This embedder was known with another number of dimensions.
+        """
+        now = self.header()
+        if (now.embedder, now.dim, now.policy) == (embedder, dim, policy):
+            return
+        with self._write() as session:
+            session.run("embedder.add", {"embedder": embedder, "dim": dim})
+            known = session.row("embedder.dim", {"embedder": embedder})[0]
+            if known != dim:
+                raise EmbedderMismatch(
+                    f"embedder {embedder!r} made vectors of {known} components, now {dim}",
+                    where=str(self._file),
+                    todo="Give an embedder of another size another id",
+                )
+            session.run("header.set", {"embedder": embedder, "policy": policy})
+
+    @contextmanager
+    def begin(self, namespace: str, *, write: bool) -> Iterator[ReadTx]:
+        """See `Storage.begin`.
+
+        Raises:
+            Busy: Another writer held the store for longer than `busy_seconds`.
+        """
+        if not write:
+            with self._reader() as session:
+                yield ReadTx(session, namespace, self._index, self._reader)
+            return
+        with self._write() as session:
+            tx = WriteTx(session, namespace, self._index, self._reader)
+            yield tx
+        tx.committed()
+        if tx.erased or self._wipe:
+            self._wipe_log()
+
+    def _wipe_log(self) -> None:
+        """Move the log into the file and empty it; the log still holds what was erased.
+
+        A reader with an older snapshot can keep the log alive; then the next write tries again.
+        """
+        with self._lock:
+            self._wipe = bool(self._writer.pragma("wal_checkpoint(TRUNCATE)"))
+
+    def namespaces(self) -> tuple[str, ...]:
+        """See `Storage.namespaces`."""
+        with self._reader() as session:
+            return tuple(name for (name,) in session.rows("namespace.names"))
+
+    def verify(self) -> list[str]:
+        """See `Storage.verify`."""
+        with self._reader() as session:
+            return problems(session)
+
+    def close(self) -> None:
+        """See `Storage.close`; waits for a transaction that is under way."""
+        with self._lock, self._pool:
+            if self._closed:
+                return
+            self._closed = True
+            readers, self._readers = self._readers, []
+            for session in readers:
+                session.close()
+            if self._wipe:
+                self._writer.pragma("wal_checkpoint(TRUNCATE)")
+            self._writer.close()
+        self._index.clear()
+
+    # ---- full text ----
+
+    def _refresh_words(self) -> None:
+        """Make the full text anew when a release makes other terms of the same text."""
+        words = words_version()
+        if self._writer.row("header.words")[0] == words:
+            return
+        with self._write() as session:
+            session.run("words.delete_all")
+            for ns, place, record in session.rows("memory.active"):
+                memory = memory_of(record, 0, None, None)
+                session.run("words.insert", {"place": place, "terms": words_of(memory, ns)})
+            session.run("header.set_words", {"words": words})
+
+

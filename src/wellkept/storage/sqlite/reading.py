@@ -1,0 +1,334 @@
+"""A reading transaction: one snapshot of one namespace."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellkept.core.codec import conflict_from
+from wellkept.core.text import slot_key
+from wellkept.core.vectors import restore
+from wellkept.errors import Corrupt, ReadOnly
+from wellkept.storage.index import Row, Space, Stamp, VectorIndex
+from wellkept.storage.journal import changed_ids, first_before, unpacked
+from wellkept.storage.sqlite.rows import link_of, memory_of, micros
+from wellkept.storage.sqlite.session import Session
+from wellkept.storage.sqlite.sql import queries
+from wellkept.types import ALL_STATUSES, Conflict, Filter, JournalEntry, Json, Link, Memory, Neighbours, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wellkept.types import Vector
+
+_ALL_POSTINGS = 200_000
+"""Postings read for one query; the rarest terms come first, so what is left out says least."""
+
+
+class ReadTx:
+    """One snapshot; the methods are those of `storage.port.Tx`.
+
+    Args:
+        session: A connection inside a transaction.
+        namespace: The namespace all methods are bound to.
+        index: The vector matrices of this process.
+        snapshot: Gives a connection on the last committed state, and takes it back.
+    """
+
+    def __init__(self, session: Session, namespace: str, index: VectorIndex, snapshot: Callable[[], Any]) -> None:
+        self.namespace = namespace
+        self._session = session
+        self._index = index
+        self._snapshot = snapshot
+        store_id, model, dim, ns, seq, newest_model = session.row("tx.open", {"name": namespace})
+        self.seq: int = seq or 0
+        self._committed = self.seq
+        self._ns: int = ns or 0  # no namespace has the number 0: an unknown one is simply empty
+        self._model: int = model
+        self._dim: int = dim
+        self._mixed = newest_model > 2  # 1 stands for "no embedder yet"
+        self._stamp = Stamp(store_id, model, dim)
+        self._uncommitted: dict[str, Row | None] = {}
+
+    # ---- memories ----
+
+    def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
+        """See `Tx.find`. Tags fit when any of them is there; `ids=()` fits nothing."""
+        if where.ids is not None and not where.ids or limit is not None and limit < 1:
+            return []
+        names, parameters = _conditions(where)
+        by_key = bool(where.ids or where.hashes or where.id_prefix or where.subject)
+        parameters |= {"ns": self._ns, "model": self._model, "limit": -1 if limit is None or where.ids else limit}
+        parts = ["find", *names, "find.order_by_key" if by_key else "find.order"]
+        sql = "".join([queries()[name] for name in parts])
+        rows = self._session.select(sql, parameters)
+        if where.ids and len(rows) > 1:
+            places = {memory_id: place for place, memory_id in reversed(list(enumerate(where.ids)))}
+            rows.sort(key=lambda row: places[row[0]])
+        return [memory_of(*row[1:]) for row in (rows if limit is None else rows[:limit])]
+
+    # ---- vectors ----
+
+    def nearest(
+        self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
+    ) -> list[Neighbours]:
+        """See `Tx.nearest`; exact."""
+        space = self._index.space(self.namespace)
+        with space.lock:
+            self._bring_up(space)
+            stale = space.changed_since(self._committed) if space.seq > self._committed else frozenset()
+            if stale is None:
+                # This snapshot is too old for the shared matrix; it gets one of its own.
+                space = Space()
+                self._load(space, self._session)
+                stale = frozenset()
+            overlay: dict[str, Row | None] = dict.fromkeys(stale)
+            if stale:
+                overlay |= self._index_rows(stale, self._session)
+            overlay |= self._uncommitted
+            return space.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=overlay)
+
+    def _bring_up(self, space: Space) -> None:
+        """Load the matrix, or catch up with what other transactions committed before this one began."""
+        if space.stamp == self._stamp and space.seq >= self._committed:
+            return
+        if not self._uncommitted and self.seq == self._committed:
+            self._catch_up(space, self._session)
+            return
+        # This transaction has written; what it sees is not yet what others may see. It holds the
+        # write lock, so the last committed state is the one it began with.
+        with self._snapshot() as session:
+            self._catch_up(space, session)
+
+    def _catch_up(self, space: Space, session: Session) -> None:
+        if space.stamp != self._stamp:
+            self._load(space, session)
+            return
+        moved: set[str] = set()
+        for _, ids in session.rows("journal.moved", {"ns": self._ns, "after": space.seq}):
+            moved.update(ids.split())
+        if len(moved) > 1000 + len(space) // 4:
+            self._load(space, session)
+            return
+        changed: dict[str, Row | None] = dict.fromkeys(moved)
+        if moved:
+            changed |= self._index_rows(moved, session)
+        space.advance(self._committed, changed)
+
+    def _load(self, space: Space, session: Session) -> None:
+        rows = session.rows("vector.all", {"ns": self._ns, "model": self._model}) if self._dim else []
+        size = 2 * self._dim
+        rows = [row for row in rows if len(row[3]) == size]
+        ids, kinds, statuses, blobs = zip(*rows, strict=True) if rows else ((), (), (), ())
+        space.load(self._stamp, self._committed, ids, kinds, statuses, b"".join(blobs))
+
+    def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
+        rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": _json(ids)})
+        return {row[0]: Row(row[1], row[2], None if row[3] is None else restore(row[3])) for row in rows}
+
+    def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
+        """See `Tx.vectors`."""
+        rows = self._session.rows("vector.get", {"ns": self._ns, "model": self._model, "hashes": _json(hashes)})
+        return {digest: restore(blob) for digest, blob in rows}
+
+    # ---- full text ----
+
+    def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
+        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last."""
+        wanted = list(dict.fromkeys(term for term in terms if term))
+        if not wanted or limit < 1 or not self._ns:
+            return []
+        ranked = self._ranked(wanted)
+        found: list[str] = []
+        step = max(64, 2 * limit)
+        for start in range(0, len(ranked), step):
+            places = ranked[start : start + step]
+            rows = self._session.rows("words.memories", {"ns": self._ns, "places": json.dumps(places)})
+            found += [memory_id for _, memory_id, kind in rows if not kinds or kind in kinds]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def _ranked(self, terms: list[str]) -> list[int]:
+        # The measure counts in this namespace only; FTS5's own would weigh terms by all of them (I8).
+        counted = []
+        for term in terms:
+            row = self._session.row("words.count", {"term": f"{self._ns}_{term}"})
+            if row is not None and row[0]:
+                counted.append((row[0], term))
+        scores: defaultdict[int, float] = defaultdict(float)
+        postings = 0
+        for count, term in sorted(counted):
+            postings += count
+            if scores and postings > _ALL_POSTINGS:
+                break
+            weight = math.log1p((self.seq + 1) / count)
+            for (place,) in self._session.rows("words.places", {"query": f'"{self._ns}_{term}"'}):
+                scores[place] += weight
+        return sorted(scores, key=lambda place: (-scores[place], -place))
+
+    # ---- links and conflicts ----
+
+    def links(self, ids: Iterable[str] | None = None) -> list[Link]:
+        """See `Tx.links`."""
+        if ids is None:
+            rows = self._session.rows("link.all", {"ns": self._ns})
+        else:
+            rows = self._session.rows("link.of", {"ns": self._ns, "ids": _json(ids)})
+        return [link_of(*row) for row in rows]
+
+    def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
+        """See `Tx.conflicts`; with both ids and keys, those that fit either."""
+        if ids is None and keys is None:
+            rows = [(0, "", record) for (record,) in self._session.rows("conflict.all", {"ns": self._ns})]
+            return [_conflict(record) for _, _, record in rows]
+        found: set[tuple[int, str, str]] = set()
+        if ids is not None:
+            found.update(self._session.rows("conflict.of", {"ns": self._ns, "ids": _json(ids)}))
+        if keys is not None:
+            found.update(self._session.rows("conflict.keys", {"ns": self._ns, "keys": _json(keys)}))
+        return [_conflict(record) for _, _, record in sorted(found)]
+
+    # ---- journal ----
+
+    def journal(
+        self,
+        *,
+        memory_ids: Iterable[str] | None = None,
+        after: int = 0,
+        seqs: Iterable[int] | None = None,
+        key: str = "",
+        newest: int | None = None,
+    ) -> list[JournalEntry]:
+        """See `Tx.journal`; conditions are joined by "and"."""
+        parts = ["journal"]
+        parameters: dict[str, Any] = {"ns": self._ns, "after": after, "limit": -1 if newest is None else max(0, newest)}
+        if memory_ids is not None:
+            parts.append("journal.memory_ids")
+            parameters["ids"] = _json(memory_ids)
+        if seqs is not None:
+            parts.append("journal.seqs")
+            parameters["seqs"] = json.dumps(list(seqs))
+        if key:
+            parts.append("journal.key")
+            parameters["key"] = key
+        sql = "".join([queries()[name] for name in [*parts, "journal.newest_first"]])
+        rows = self._session.select(sql, parameters)
+        rows.reverse()
+        try:
+            return self._entries({seq: json.loads(record) for seq, record in rows})
+        except (ValueError, TypeError, KeyError) as error:
+            raise Corrupt(
+                f"a journal entry cannot be read: {error}", where=self._session.where, todo="Run `wellkept verify`"
+            ) from error
+
+    def _entries(self, plains: dict[int, Json]) -> list[JournalEntry]:
+        """Packed entries made whole with what later entries, or the present rows, tell."""
+        ids = {memory_id for plain in plains.values() for memory_id in changed_ids(plain)}
+        if not ids:
+            return [unpacked(plain, seq, {}) for seq, plain in plains.items()]
+        changes: defaultdict[str, list[int]] = defaultdict(list)
+        asked = {"ns": self._ns, "after": min(plains), "ids": _json(ids)}
+        for memory_id, number in self._session.rows("journal.changes", asked):
+            changes[memory_id].append(number)
+        wanted: list[tuple[int, str, int | None]] = []
+        for seq, plain in plains.items():
+            for memory_id in changed_ids(plain):
+                numbers = changes[memory_id]
+                at = bisect_right(numbers, seq)
+                wanted.append((seq, memory_id, numbers[at] if at < len(numbers) else None))
+        others = dict(plains)
+        missing = {later for _, _, later in wanted if later is not None and later not in others}
+        for seq, record in self._packed(missing):
+            others[seq] = json.loads(record)
+        last = [memory_id for _, memory_id, later in wanted if later is None]
+        present = {memory.id: memory for memory in self.find(Filter(ids=tuple(last), statuses=ALL_STATUSES))}
+        left: defaultdict[int, dict[str, Memory | None]] = defaultdict(dict)
+        for seq, memory_id, later in wanted:
+            left[seq][memory_id] = (
+                present.get(memory_id) if later is None else first_before(others[later], memory_id)
+            )
+        return [unpacked(plain, seq, left[seq]) for seq, plain in plains.items()]
+
+    def _packed(self, seqs: Iterable[int]) -> list[tuple[int, str]]:
+        numbers = json.dumps(sorted(seqs))
+        if numbers == "[]":
+            return []
+        return self._session.rows("journal.packed", {"ns": self._ns, "seqs": numbers})
+
+    # ---- writing ----
+
+    def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+
+def _reading() -> ReadOnly:
+    return ReadOnly("this transaction only reads", todo="Begin it with write=True")
+
+
+def _json(values: Iterable[str]) -> str:
+    return json.dumps(list(values), ensure_ascii=False)
+
+
+def _conflict(record: str) -> Conflict:
+    try:
+        return conflict_from(json.loads(record))
+    except (ValueError, TypeError, KeyError) as error:
+        raise Corrupt(f"a stored conflict cannot be read: {error}", todo="Run `wellkept verify`") from error
+
+
+def _conditions(where: Filter) -> tuple[list[str], dict[str, Any]]:
+    """Names of the parts of the statement, and their parameters."""
+    parts: list[tuple[str, dict[str, Any]]] = [*_key_conditions(where), *_state_conditions(where)]
+    values: dict[str, Any] = {}
+    for _, given in parts:
+        values |= given
+    return [name for name, _ in parts], values
+
+
+def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
+    if where.ids and len(where.ids) == 1:
+        yield "find.id", {"id": where.ids[0]}
+    elif where.ids:
+        yield "find.ids", {"ids": _json(where.ids)}
+    if where.id_prefix:
+        yield "find.id_prefix", {"id_prefix": where.id_prefix, "id_prefix_end": where.id_prefix + "\U0010ffff"}
+    for name, several in (("hashes", where.hashes), ("kinds", where.kinds), ("tags", where.tags)):
+        if several:
+            yield f"find.{name}", {name: _json(several)}
+    if where.subject is not None:
+        subject = slot_key(where.subject)
+        yield "find.subject" if subject else "find.no_subject", {"subject": subject}
+    if where.attribute is not None:
+        yield "find.attribute", {"attribute": slot_key(where.attribute)}
+
+
+def _state_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
+    if where.statuses and len(set(where.statuses)) < len(ALL_STATUSES):
+        yield "find.statuses", {"statuses": _json(where.statuses)}
+    if where.ongoing is not None:
+        yield "find.ongoing", {"ongoing": where.ongoing}
+    if where.created_from is not None:
+        yield "find.created_from", {"created_from": micros(where.created_from)}
+    if where.unchecked is not None:
+        yield "find.unchecked" if where.unchecked else "find.checked", {}
+    if where.embedded is not None:
+        yield "find.embedded" if where.embedded else "find.not_embedded", {}
+    if where.after is not None:
+        yield "find.after", {"after_created": micros(where.after[0]), "after_id": where.after[1]}

@@ -1,0 +1,342 @@
+"""How the demo looks: lines of plain words with some colour, readable in 80 columns and in a pipe.
+
+Everything from the sample or the store is untrusted text. It is only ever shown through `plain`
+and put into `Text` values, so that neither control characters nor rich's own markup take effect.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from wellkept.core.codec import iso, to_plain
+from wellkept.core.explain import difference_words, why
+from wellkept.core.lifecycle import effective_time
+from wellkept.surfaces.demo.story import Answer, Figures, Line, Step, Story, TakenBack
+from wellkept.types import Conflict, Memory, WriteResult
+
+_STYLES: Mapping[str, str] = {
+    "created": "green",
+    "duplicate": "yellow",
+    "reused": "yellow",
+    "evolved": "cyan",
+    "superseded": "bold cyan",
+    "rejected": "magenta",
+    "refused": "bold red",
+}
+_INDENT = 21
+_MIN_WIDTH = 48
+_LABEL = 22
+_JOINERS = frozenset("\u200c\u200d")
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
+
+
+def plain(text: str, console: Console) -> str:
+    """The text on one line, as it may be put before a person: nothing invisible, nothing that acts.
+
+    Control characters, direction overrides and the like are shown as escapes (`\\x1b`, `\\u202e`), and so
+    is whatever the console's encoding does not have.
+    """
+    shown = "".join(_escaped(char) for char in " ".join(text.split()))
+    return shown.encode(console.encoding, "backslashreplace").decode(console.encoding)
+
+
+def _escaped(char: str) -> str:
+    if char in _JOINERS or unicodedata.category(char) not in _UNSEEN:
+        return char
+    return char.encode("unicode_escape").decode("ascii")
+
+
+# --------------------------------------------------------------------------------------------
+# While it runs
+
+
+def opening(console: Console, lines: Sequence[Line]) -> None:
+    """What is about to be seen."""
+    first, last = lines[0].at, lines[-1].at
+    _print(console, Text("Wellkept: a month of a coding agent's notes", "bold"))
+    _paragraph(
+        console,
+        f"{len(lines)} writes from {_day(first)} to {_day(last)} {last.year}, each decided when it comes: outcome, "
+        "text, and the reason below. Nothing but this process and one file: no key, no server, no network.",
+    )
+    _print(console, Text())
+
+
+def step(console: Console, done: Step, numbers: Mapping[str, int]) -> None:
+    """One write: number, date, outcome, kind and text; below it the reason."""
+    head = Text(f"{done.line.number:>2} {_day(done.line.at)} ")
+    head.append(f"{done.outcome:<10}  ", _STYLES.get(done.outcome, ""))
+    head.append(f"{done.line.kind}: ", "dim")
+    head.append(plain(done.line.content, console))
+    head.truncate(_width(console), overflow="ellipsis")
+    _print(console, head)
+    _indented(console, Text(plain(reason(done, numbers), console), "dim"), _INDENT)
+
+
+def reason(done: Step, numbers: Mapping[str, int]) -> str:
+    """Why, in words, with the lines it has to do with."""
+    match done.became:
+        case WriteResult() as result:
+            about = _about(result, numbers)
+            return f"{about}: {why(result)}" if about else why(result)
+        case error:
+            return f"{type(error).__name__}: {error}"
+
+
+def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
+    memory = result.memory
+    match result.outcome:
+        case "duplicate" if memory is not None:
+            return f"same as {_number(memory.id, numbers)}"
+        case "reused" if memory is not None:
+            return f"goes on with {_number(memory.id, numbers)}"
+        case "evolved" if memory is not None:
+            return f"added to {_number(memory.id, numbers)}"
+        case "created" if memory is not None and memory.status == "superseded":
+            return f"kept as history of {_number(memory.superseded_by, numbers)}"
+        case _:
+            replaced = [link.dst for link in result.links if link.rel == "supersedes"]
+            open_ones = [conflict.a for conflict in result.conflicts if conflict.resolution is None]
+            linked = [link.dst for link in result.links if link.rel == "related" and link.dst not in open_ones]
+            parts = (("replaces", replaced), ("look at it beside", open_ones), ("linked to", linked))
+            return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in parts if ids)
+
+
+# --------------------------------------------------------------------------------------------
+# At the end
+
+
+def ending(console: Console, told: Story, db: str | None) -> None:
+    """Summary, conflicts, a question, an undo, and what to try next."""
+    _summary(console, told.figures, told.conflicts)
+    _conflicts(console, told.conflicts, told.numbers)
+    _answer(console, told.answer, told.numbers)
+    if told.taken_back is not None:
+        _taken_back(console, told.taken_back)
+    _farewell(console, db)
+
+
+def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) -> None:
+    repeats = sum(conflict.kind == "duplicate" for conflict in conflicts)
+    outcomes = figures.outcomes
+    evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
+    late = figures.updates - evolved - superseded
+    again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
+    _heading(console, "Summary")
+    rows = (
+        ("writes", figures.writes, _counted([(word, number) for word, number in outcomes.items()])),
+        ("memories", figures.memories, f"current; {figures.history} more are history behind them"),
+        ("duplicates stopped", figures.duplicates, f"{again} said before, {reused} still going on"),
+        ("updates applied", figures.updates, f"{superseded} replaced, {evolved} added to, {late} filed as older"),
+        ("conflicts to look at", figures.conflicts, f"{figures.conflicts - repeats} contradict, {repeats} may repeat"),
+        ("refused", figures.errors, "with a typed error; nothing was written"),
+    )
+    for name, number, note in rows:
+        row = Text(f"  {name:<{_LABEL}}")
+        row.append(f"{number:>3}", "bold")
+        row.append(f"   {note}", "dim")
+        _indented(console, row, 0, hang=_LABEL + 8)
+    if figures.degraded:
+        note = "judged by their letters only: this embedder does not know what words mean"
+        _paragraph(console, f"  {figures.degraded} writes were {note}.")
+
+
+def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping[str, int]) -> None:
+    _heading(console, "Conflicts to look at")
+    if not conflicts:
+        _print(console, Text("  none"))
+    for conflict in conflicts:
+        deciding = [item for item in conflict.differences if item.decisive] or list(conflict.differences)
+        words = ", ".join(difference_words(item) for item in deciding)
+        name = "may say the same" if conflict.kind == "duplicate" else "cannot both hold"
+        head = Text(f"  {name}", "yellow")
+        head.append(plain(f": {words}" if words else "", console))
+        _indented(console, head, 0, hang=4)
+        for memory_id, text in ((conflict.a, conflict.excerpt_a), (conflict.b, conflict.excerpt_b)):
+            _indented(console, Text(f"    {_number(memory_id, numbers):>3}  {plain(text, console)}"), 0, hang=9)
+
+
+def _answer(console: Console, answer: Answer, numbers: Mapping[str, int]) -> None:
+    _heading(console, f"Asked: {answer.query}")
+    if not answer.hits:
+        _print(console, Text("  nothing is known"))
+        return
+    _indented(console, Text(f"  {plain(answer.hits[0].memory.content, console)}", "bold green"), 0, hang=2)
+    for memory in answer.timeline:
+        since = effective_time(memory, memory.created_at).date().isoformat()
+        row = Text(f"    {since}  {plain(memory.content, console)} ")
+        row.append(_standing(memory, numbers), "dim")
+        _indented(console, row, 0, hang=16)
+
+
+def _standing(memory: Memory, numbers: Mapping[str, int]) -> str:
+    """What a line of the timeline says about itself."""
+    number = _number(memory.id, numbers)
+    if memory.status != "superseded":
+        return f"(write {number}, current)"
+    late = memory.event_time is not None and memory.event_time < memory.created_at
+    learnt = f"learnt {_day(memory.created_at)}, " if late else ""
+    return f"(write {number}, {learnt}replaced by {_number(memory.superseded_by, numbers)})"
+
+
+def _taken_back(console: Console, back: TakenBack) -> None:
+    _heading(console, f"Undo of write {back.step.line.number}, then redo")
+    for name, texts in (("before", back.before), ("after undo", back.after_undo), ("after redo", back.after_redo)):
+        shown = " / ".join(plain(text, console) for text in texts) or "nothing"
+        _indented(console, Text(f"  {name:<12}{shown}"), 0, hang=14)
+    if back.restored:
+        _print(console, Text("  Every field is as it was before the undo; the journal keeps all three steps.", "dim"))
+
+
+def _farewell(console: Console, db: str | None) -> None:
+    _heading(console, "Next")
+    if db is None:
+        _paragraph(console, "  The store was a temporary file and is gone. To keep one and look around:")
+        name, tries = "month.db", [("wellkept demo --db month.db", "this month in a file of your own")]
+    else:
+        name, tries = plain(db, console), []
+        _unbroken(console, f"  The store is {name}. Look around:")
+    tries += [
+        (f'wellkept recall "who owns checkout?" --db {name}', "what holds now"),
+        (f"wellkept conflicts --db {name}", "what waits for a decision"),
+    ]
+    if db is not None:
+        tries.append((f"wellkept stats --db {name}", "what the store holds"))
+    for command, meaning in tries:
+        _unbroken(console, f"    {command}")
+        _print(console, Text(f"        {meaning}", "dim"))
+
+
+# --------------------------------------------------------------------------------------------
+# For programs
+
+
+def as_json(told: Story, db: str | None) -> str:
+    """One JSON object: the figures and every decision. ASCII, so that no text acts on a terminal."""
+    numbers = told.numbers
+    figures = told.figures
+    back = told.taken_back
+    whole: dict[str, Any] = {
+        "store": db,
+        "embedder": told.embedder,
+        "figures": {
+            "writes": figures.writes,
+            "memories": figures.memories,
+            "history": figures.history,
+            "duplicates_stopped": figures.duplicates,
+            "updates_applied": figures.updates,
+            "conflicts_to_look_at": figures.conflicts,
+            "outcomes": figures.outcomes,
+            "errors": figures.errors,
+            "degraded": figures.degraded,
+        },
+        "decisions": [_decision(done, numbers) for done in told.steps],
+        "conflicts": to_plain(told.conflicts),
+        "question": {
+            "query": told.answer.query,
+            "hits": [
+                {"content": hit.memory.content, "id": hit.memory.id, "score": hit.score} for hit in told.answer.hits
+            ],
+            "timeline": to_plain(told.answer.timeline),
+        },
+        "undo": None
+        if back is None
+        else {
+            "number": back.step.line.number,
+            "before": back.before,
+            "after_undo": back.after_undo,
+            "after_redo": back.after_redo,
+            "restored": back.restored,
+        },
+    }
+    return json.dumps(whole, indent=2)
+
+
+def _decision(done: Step, numbers: Mapping[str, int]) -> dict[str, Any]:
+    shared = {
+        "number": done.line.number,
+        "at": iso(done.line.at),
+        "kind": done.line.kind,
+        "content": done.line.content,
+        "outcome": done.outcome,
+        "why": reason(done, numbers),
+    }
+    match done.became:
+        case WriteResult() as result:
+            return {
+                **shared,
+                "memory_id": result.memory.id if result.memory is not None else None,
+                "reasons": to_plain(result.reasons),
+                "matches": to_plain([match for match in result.matches if match.action != "none"]),
+                "conflicts": [conflict.key for conflict in result.conflicts],
+                "degraded": list(result.degraded),
+                "entry": result.entry,
+            }
+        case error:
+            return {**shared, "error": type(error).__name__}
+
+
+# --------------------------------------------------------------------------------------------
+# Lines
+
+
+def _width(console: Console) -> int:
+    return max(_MIN_WIDTH, console.width)
+
+
+def _print(console: Console, text: Text) -> None:
+    text.rstrip()
+    console.print(text, soft_wrap=True, highlight=False)
+
+
+def _indented(console: Console, text: Text, indent: int, *, hang: int | None = None) -> None:
+    """The text wrapped to the console; `hang` is the indent of its further lines."""
+    further = indent if hang is None else hang
+    first, *_ = text.wrap(console, _width(console) - indent)
+    _print(console, Text(" " * indent) + first)
+    rest = text[len(first) :]
+    rest = rest[len(rest.plain) - len(rest.plain.lstrip()) :]
+    for line in rest.wrap(console, _width(console) - further) if rest.plain else ():
+        _print(console, Text(" " * further) + line)
+
+
+def _paragraph(console: Console, text: str) -> None:
+    indent = len(text) - len(text.lstrip())
+    _indented(console, Text(text.lstrip()), indent)
+
+
+def _unbroken(console: Console, text: str) -> None:
+    """A line to be copied: never broken, however long the path in it is."""
+    _print(console, Text(text))
+
+
+def _heading(console: Console, text: str) -> None:
+    _print(console, Text())
+    _print(console, Text(text, "bold"))
+
+
+def _day(at: datetime) -> str:
+    return f"{_MONTHS[at.month - 1]} {at.day:02}"
+
+
+# Not strftime: its names follow the locale of the machine.
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _number(memory_id: str, numbers: Mapping[str, int]) -> str:
+    return str(numbers.get(memory_id, "?"))
+
+
+def _numbered(ids: Iterable[str], numbers: Mapping[str, int]) -> str:
+    return ", ".join(_number(memory_id, numbers) for memory_id in ids)
+
+
+def _counted(pairs: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{number} {word}" for word, number in pairs)

@@ -1,0 +1,161 @@
+"""Memories: the statement a writer makes, and the unit that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypedDict
+
+from wellkept.types.words import Json, Polarity, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a memory says and about what; the part that writer and store share.
+
+    Attributes:
+        content: The text, 1 character to the policy's limit.
+        kind: Selects the policy; must be known to it.
+        title: A short name; empty when there is none.
+        summary: A short form supplied by the writer; empty when there is none.
+        subject: What the statement is about ("006", "Nous"); compared without case.
+        attribute: Which property of the subject ("status"); subject and attribute form the slot.
+        agent: Who wrote it, inside the namespace.
+        tags: Free labels.
+        importance: 0 to 1.
+        confidence: 0 to 1.
+        polarity: -1 against, 0 neutral, +1 for (S2-19).
+        event_time: When it was true in the world, if known; `event_end` closes a range.
+        source: Where it came from.
+        provenance: Ids of what it was made from.
+        metadata: Anything JSON can hold.
+        trigger: When to think of it (S0-28).
+        signals: The state of the world at creation (S0-28).
+        pinned: Protected from decay and archiving.
+        expires_at: After this it no longer holds.
+        ended_at: When an episode ended; an ongoing one has none.
+    """
+
+    content: str
+    kind: str = "semantic"
+    title: str = ""
+    summary: str = ""
+    subject: str = ""
+    attribute: str = ""
+    agent: str = ""
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+    polarity: Polarity = 0
+    event_time: datetime | None = None
+    event_end: datetime | None = None
+    source: str = ""
+    provenance: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    trigger: str = ""
+    signals: Mapping[str, Json] = field(default_factory=dict)
+    pinned: bool = False
+    expires_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory(Statement):
+    """A statement on its way into the store.
+
+    Attributes:
+        links: Ids to link to with `related` once stored (S0-42).
+        automatic: True when nobody asked for this text to be kept; only then does the recording
+            filter of its kind apply (B-19).
+        frame: The conversation frame it came from, for the recording filter (S3-16).
+        idempotency_key: Makes a repeated call a no-op; the same key with another payload is an error.
+        recorded_at: When it was first written elsewhere, for imports; the store's clock otherwise.
+    """
+
+    links: tuple[str, ...] = ()
+    automatic: bool = False
+    frame: str = ""
+    idempotency_key: str = ""
+    recorded_at: datetime | None = None
+
+
+class MemoryFields(TypedDict, total=False):
+    """The keyword arguments of `remember` and `check`: the fields of `NewMemory` but `content`."""
+
+    kind: str
+    title: str
+    summary: str
+    subject: str
+    attribute: str
+    agent: str
+    tags: tuple[str, ...] | list[str]
+    importance: float
+    confidence: float
+    polarity: Polarity
+    event_time: datetime | str | None
+    event_end: datetime | str | None
+    source: str
+    provenance: tuple[str, ...] | list[str]
+    metadata: Mapping[str, Json]
+    trigger: str
+    signals: Mapping[str, Json]
+    pinned: bool
+    expires_at: datetime | str | None
+    ended_at: datetime | str | None
+    links: tuple[str, ...] | list[str]
+    automatic: bool
+    frame: str
+    idempotency_key: str
+    recorded_at: datetime | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One dated addition of an evolved memory (S4-10, S4-11)."""
+
+    at: datetime
+    text: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(Statement):
+    """One stored unit of knowledge.
+
+    `status` is stored and changed only by acts; the decay lifecycle is computed from time and use
+    (I11). `access_count`, `last_accessed_at` and `stability` are usage: they change without a new
+    version and without a journal entry.
+
+    Attributes:
+        id: A time-ordered UUIDv7.
+        namespace: The isolation boundary.
+        status: active, superseded, archived or erased.
+        superseded_by: Id of the memory that replaced it; empty when none did.
+        version: 1 on creation, +1 with each change.
+        updates: The dated additions still shown in `content`, oldest first, at most 10.
+        evolution_count: How many texts were ever added.
+        confirmations: How often the same thing was said again (B-38).
+        checked: False when it was stored while a check could not run (I7).
+        embedding: Hash of the text whose vector stands for this memory; empty without a vector.
+        chunks: How many windows of the embedder that text needed; 0 without a usable vector.
+    """
+
+    id: str
+    namespace: str
+    status: Status = "active"
+    superseded_by: str = ""
+    superseded_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+    updates: tuple[Update, ...] = ()
+    evolution_count: int = 0
+    confirmations: int = 0
+    last_confirmed_at: datetime | None = None
+    checked: bool = True
+    embedding: str = ""
+    chunks: int = 0
+    access_count: int = 0
+    last_accessed_at: datetime | None = None
+    stability: float | None = None

@@ -1,0 +1,55 @@
+"""The closed vocabularies: one word per concept, the same in Python, JSON, the command line and the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+
+Json: TypeAlias = Any
+Polarity: TypeAlias = Literal[-1, 0, 1]
+Status: TypeAlias = Literal["active", "superseded", "archived", "erased"]
+Lifecycle: TypeAlias = Literal["ACTIVE", "WEAK", "DORMANT"]
+Outcome: TypeAlias = Literal["created", "duplicate", "evolved", "superseded", "reused", "rejected", "queued"]
+OnConflict: TypeAlias = Literal["ignore", "warn", "supersede_sure", "supersede", "raise"]
+Relation: TypeAlias = Literal["same", "conflict", "variant", "none"]
+Stage: TypeAlias = Literal["content_hash", "canonical_hash", "subject", "window", "vector", "key"]
+MatchAction: TypeAlias = Literal["duplicate", "connect", "evolve", "supersede", "conflict", "reuse", "none"]
+ConflictKind: TypeAlias = Literal["contradiction", "duplicate"]
+Resolution: TypeAlias = Literal["keep_old", "keep_new", "keep_both", "merge", "dismissed"]
+Direction: TypeAlias = Literal["out", "in", "both"]
+Degradation: TypeAlias = Literal["embedding", "lexical", "unreadable"]
+DifferenceKind: TypeAlias = Literal[
+    "negation",
+    "polarity",
+    "number",
+    "unit",
+    "sign",
+    "version",
+    "identifier",
+    "date",
+    "time",
+    "name",
+    "value",
+    "antonym",
+    "condition",
+    "detail",
+    "subject",
+    "event_time",
+    "length",
+    "custom",
+]
+KNOWN_RELATIONS: tuple[str, ...] = (
+    "supersedes",
+    "refines",
+    "derived_from",
+    "example_of",
+    "contradicts",
+    "related",
+)
+"""Link relations the product itself writes (S2-40); the vocabulary is open."""
+ALL_STATUSES: tuple[Status, ...] = ("active", "superseded", "archived", "erased")
