@@ -203,7 +203,29 @@ def _vetoes(pair: _Pair, known: set[DifferenceKind]) -> list[Difference]:
         found += _antonym_veto(pair)
     if "negation" not in known:
         found += _negation_veto(pair)
+    if not found and not known and len(pair.a.clauses) == len(pair.b.clauses) == 1:
+        found += _one_gap(pair.a.clauses[0], pair.b.clauses[0])
     return found
+
+
+_UNIVERSAL = frozenset("all every each both same".split())
+
+
+def _one_gap(a: Clause, b: Clause) -> list[Difference]:
+    """The same small words around one other piece: too little content to align, yet not the same."""
+    left, right = [t.lower for t in a.tokens], [t.lower for t in b.tokens]
+    shorter = min(len(left), len(right))
+    start = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+    tail = next((n for n in range(shorter - start) if left[-1 - n] != right[-1 - n]), shorter - start)
+    gap_a, gap_b = a.tokens[start : len(left) - tail], b.tokens[start : len(right) - tail]
+    if not gap_a or not gap_b or start + tail < 3 or (start + tail) * 2 < shorter:
+        return []
+    universal = bool(_UNIVERSAL & {t.lower for t in gap_a}) != bool(_UNIVERSAL & {t.lower for t in gap_b})
+    told_a, told_b = {t.key[:3] for t in gap_a if t.content}, {t.key[:3] for t in gap_b if t.content}
+    other_words = 0 < len(told_a) <= 2 and 0 < len(told_b) <= 2 and not told_a & told_b
+    if not other_words and not (universal and told_a == told_b):
+        return []
+    return [Difference("value", span(gap_a), span(gap_b))]
 
 
 def _value_vetoes(pair: _Pair, known: set[DifferenceKind]) -> list[Difference]:
@@ -379,7 +401,7 @@ def _details(pair: _Pair, known: set[DifferenceKind]) -> list[Difference]:
         return []
     light = pair.b.language.light
     for item in pair.frames:
-        added = [t for t in item.only_b if t.key not in light and t.lower not in light and not t.char]
+        added = [t for t in item.only_b if t.key not in light and t.lower not in light and not t.char and t.key not in pair.a.keys]
         if added and not item.slots and not item.only_a and not item.moved and item.ratio >= 0.5:
             return [Difference("detail", "", span(added[:6]))]
     if pair.frames and not pair.rest_a and all(item.ratio >= 0.6 for item in pair.frames):

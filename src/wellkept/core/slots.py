@@ -45,7 +45,7 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return None
     link = _link(item.a, slot.a_at, language, item, slot)
     kind: DifferenceKind = "name" if names and link != "purpose" else "value"
-    decisive = clear and _anchored(item, language, group=bool(group)) and _exclusive(item, slot, link, names=names, group=bool(group))
+    decisive = clear and _anchored(item, language, group=bool(group)) and _exclusive(item, slot, link, language, names=names, group=bool(group))
     return Difference(kind, "", "", decisive=decisive, sure=decisive)
 
 
@@ -121,7 +121,7 @@ def _value_slot(
             decisive = sure and a.kind == b.kind and not _comes_first(item, slot) and not _relative(a, b)
         case "identifier":
             link = _link(item.a, slot.a_at, language, item, slot)
-            if link == "purpose":
+            if link == "purpose" and _bare(item, slot):
                 return Difference("value", "", "", decisive=sure, sure=sure)
             return Difference(kind, "", "", decisive=sure and link in ("choose", "copula", "equals"))
         case _:
@@ -268,13 +268,13 @@ def _choice(
     return "choose" if between or passive else ""
 
 
-def _exclusive(item: Frame, slot: Slot, link: Link, *, names: bool, group: bool) -> bool:
+def _exclusive(item: Frame, slot: Slot, link: Link, language: Language, *, names: bool, group: bool) -> bool:
     """Does the statement admit one thing only in this place?"""
     match link:
         case "purpose":
-            return True
+            return group or names or _bare(item, slot)
         case "choose":
-            return group or names or not _uses(item, slot)
+            return group or names or _preferred(item, slot, language)
         case "equals":
             return True
         case "copula":
@@ -283,9 +283,20 @@ def _exclusive(item: Frame, slot: Slot, link: Link, *, names: bool, group: bool)
             return False
 
 
-def _uses(item: Frame, slot: Slot) -> bool:
-    """Bare "use A" and "use B" exclude each other only inside one group; "prefers" always does."""
-    return all(not t.content or t.lower.startswith(("us", "ut", "ben", "ver", "nut", "исп", "使", "用")) for t in item.matched)
+def _bare(item: Frame, slot: Slot) -> bool:
+    """ "use ruff for": the object stands alone right behind its verb, it is no adjective of another."""
+    for clause, at, tokens in ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b)):
+        after = clause.tokens[at + len(tokens)] if at + len(tokens) < len(clause.tokens) else None
+        if len(tokens) > 2 or (after is not None and after.content and not after.char):
+            return False
+        if at and not clause.tokens[at - 1].content and not clause.tokens[at - 1].char:
+            return False
+    return True
+
+
+def _preferred(item: Frame, slot: Slot, language: Language) -> bool:
+    """ "prefers tea": one verb that needs no name to exclude."""
+    return slot.a_at > 0 and item.a.tokens[slot.a_at - 1].lower in language.direct
 
 
 def _definite(item: Frame) -> bool:

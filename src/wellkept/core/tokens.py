@@ -102,7 +102,7 @@ def _pattern() -> re.Pattern[str]:
         r"(?P<cjktime>(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)?\d{1,2}[点點時时](?!间|間)(?:\d{1,2}分|半)?)",
         r"(?P<clock>(?<![\d:.])\d{1,2}:\d{2}(?::\d{2})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?Uhr\b)?)",
         r"(?P<ampm>(?<![\d:.])\d{1,2}(?:[.]\d{2})?\s?[aApP](?:\.[mM]\.|[mM]\b))",
-        r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b)",
+        r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b(?!\s?m))",
         r"(?P<fraction>(?<![\w./])(?:\d{1,3} )?[1-9]/[2-9](?![\w/.]))",
         r"(?P<ratio>(?<![\w./])\d+/\d+(?![\w/]))",
         rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-\w+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){2,}(?:-?[A-Za-z]\w*)?)",
@@ -191,6 +191,7 @@ class _Reader:
         self.text, self.language = text, language
         self.raw = [(m.lastgroup if m.lastgroup != "day" else "day", m.group(), m.end()) for m in _finditer(text)]
         self.at = 0
+        self.shouting = text.isupper()
         self.clauses: list[Clause] = []
         self._reset()
 
@@ -245,7 +246,7 @@ class _Reader:
 
     def _value(self, text: str, value: Value) -> None:
         last = self.tokens[-1] if self.tokens else None
-        if last and last.value and (merged := v.merge_dates(last.value, value)):
+        if last and last.value and (merged := v.merge_dates(last.value, value) or v.merge_durations(last.value, value)):
             self.tokens[-1] = last._replace(text=f"{last.text} {text}", key=merged.key, value=merged)
             return
         self._add(Token(text, text.lower(), value.key, value, first=not self.tokens))
@@ -328,7 +329,7 @@ class _Reader:
     def _plain_word(self, text: str, lower: str) -> None:
         language = self.language
         first = not self.tokens
-        capital = text[0].isupper()
+        capital = text[0].isupper() and not self.shouting
         lone_letter = capital and len(text) == 1 and not first
         if lower in language.additive:
             self.additive = True
@@ -339,7 +340,7 @@ class _Reader:
         if general and not (lone_letter and lower != "i"):
             self._add(Token(text, lower, lower, content=False, first=first))
             return
-        inner = any(map(str.isupper, text[1:]))
+        inner = any(map(str.isupper, text[1:])) and not self.shouting
         proper = (capital and not first) or inner
         self._add(Token(text, lower, stem(lower, language), proper=proper, first=first))
 
@@ -358,8 +359,8 @@ class _Reader:
             value = v.time_value(*divmod(language.times[lower], 60))
         elif lower in language.months and not (unsure or (lower in language.unsure_dates and not self.tokens)):
             value, taken = self._month(language.months[lower])
-        elif lower in language.ordinals:
-            value = v.ordinal_value(language.ordinals[lower])
+        elif rank := _rank(lower, language):
+            value = v.ordinal_value(rank)
         if value is None:
             return False
         self._value(text, value)
@@ -621,8 +622,24 @@ def _clock(text: str) -> Value | None:
     return v.time_value(numbers[0], minute, half)
 
 
+def _rank(word: str, language: Language) -> int:
+    """The number an ordinal word stands for; 0 when it is none."""
+    if word in language.ordinals:
+        return language.ordinals[word]
+    if language.code == "en" and word.endswith("th"):
+        base = word[:-2]
+        number = language.numerals.get(base) or language.numerals.get(base.removesuffix("ie") + "y")
+        return number or int(language.scale.get(base, 0))
+    return 0
+
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
 def stem(word: str, language: Language) -> str:
     """A crude stem for aligning: light endings of the language are cut, at most twice."""
+    if language.code == "de":
+        word = word.translate(_UMLAUTS)
     known = language.irregular.get(word)
     if known:
         word = known

@@ -149,6 +149,8 @@ def same_value(a: Value, b: Value) -> bool:
     """Equal, or dates of which each leaves open only what the other tells."""
     if a.key == b.key:
         return True
+    if a.kind == b.kind == "number":
+        return a.amount == b.amount and {a.dimension, b.dimension} == {"", "share"}  # 0.82 is 82 %
     if a.kind != "date" or b.kind != "date":
         return {a.kind, b.kind} == {"number", "version"} and _as_version(a) == _as_version(b)
     shared = [(x, y) for x, y in zip(a.parts, b.parts, strict=False) if x is not None and y is not None]
@@ -166,6 +168,15 @@ def merge_dates(a: Value, b: Value) -> Value | None:
     if any(x is not None and y is not None for x, y in zip(a.parts, b.parts, strict=True)):
         return None
     return date_value(*(x if x is not None else y for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+def merge_durations(a: Value, b: Value) -> Value | None:
+    """ "1 h 30 min" as one duration."""
+    if a.dimension != "time" or b.dimension != "time" or not 0 < b.amount < a.amount or not a.strong or not b.strong:
+        return None
+    if a.amount < 60 or b.amount >= 3600 * 24:
+        return None
+    return number_value(a.amount + b.amount, "s")
 
 
 _CJK_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}

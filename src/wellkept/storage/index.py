@@ -27,6 +27,7 @@ _TIE = 1e-6
 """Scores closer than this are one score: the last bits of a product depend on the row's place."""
 _BLOCK = 64
 _SCORES_AT_ONCE = 1 << 24
+_ROWS_AT_ONCE = 1024
 _MAX_LOG = 4096
 
 
@@ -49,10 +50,13 @@ class Stamp:
 
 
 def rows_of(blob: bytes, dim: int) -> NDArray[np.float32]:
-    """Stored float16 vectors, laid end to end, as float32 rows of unit length."""
-    rows = np.frombuffer(blob, dtype="<f2").reshape(-1, dim).astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    rows /= np.where(lengths > 0.0, lengths, 1.0).astype(np.float32)[:, None]
+    """Stored vectors, laid end to end, as rows: each is what `core.vectors.restore` makes of it."""
+    stored = np.frombuffer(blob, dtype="<f2").reshape(-1, dim)
+    rows = np.empty(stored.shape, dtype=np.float32)
+    for start in range(0, len(stored), _ROWS_AT_ONCE):
+        part = stored[start : start + _ROWS_AT_ONCE].astype(np.float64)
+        lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
+        rows[start : start + _ROWS_AT_ONCE] = part / np.where(lengths > 0.0, lengths, 1.0)[:, None]
     return rows
 
 

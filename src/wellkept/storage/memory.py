@@ -325,10 +325,11 @@ class _WriteTx(_ReadTx):
 
     def touch(self, usage: Mapping[str, tuple[int, datetime | None, float | None]]) -> None:
         """See `Tx.touch`."""
-        for memory_id, values in usage.items():
+        for memory_id, used in usage.items():
             memory = self._space.memories.get(memory_id)
             if memory is not None:
-                self._space.memories[memory_id] = replace(memory, **dict(zip(USAGE, values, strict=True)))
+                values: dict[str, Any] = dict(zip(USAGE, used, strict=True))
+                self._space.memories[memory_id] = replace(memory, **values)
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
         """See `Tx.erase`."""
@@ -373,7 +374,7 @@ class DictStorage:
 
     def __init__(self, *, busy_seconds: float = 30.0, created_at: datetime = _START) -> None:
         self._busy_seconds = busy_seconds
-        self._header = Header(f"dict-{id(self):x}", _SCHEMA, "", 0, "", created_at)
+        self._header = Header("dict", _SCHEMA, "", 0, "", created_at)
         self._spaces: dict[str, _Space] = {}
         self._lock = threading.Lock()
         self._writing_thread: int | None = None

@@ -1,1 +1,1 @@
-"""Surfaces: what people and programs talk to."""
+"""Surfaces: what people and programs touch. Each is thin over `MemoryStore` and holds no rule of its own."""

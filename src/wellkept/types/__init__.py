@@ -6,8 +6,6 @@ or does I/O; nothing here imports numpy at run time, so that `import wellkept` s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wellkept.types.effects import (
     AliasChange,
     ConflictChange,
@@ -71,10 +69,8 @@ from wellkept.types.words import (
     Resolution,
     Stage,
     Status,
+    Vector,
 )
-
-if TYPE_CHECKING:
-    from wellkept.types.words import Vector
 
 __all__ = [
     "ALL_STATUSES",

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Vector: TypeAlias = NDArray[np.float32]
 
+Vector: TypeAlias = "NDArray[np.float32]"
 Json: TypeAlias = Any
 Polarity: TypeAlias = Literal[-1, 0, 1]
 Status: TypeAlias = Literal["active", "superseded", "archived", "erased"]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import wellkept
 from wellkept.errors import StorePathError
-from wellkept.surfaces.demo import story, view
+from wellkept.surfaces.demo import record, story, view
 
 
 def run(
@@ -63,7 +63,7 @@ def run(
             embedder=store.stats().embedder,
         )
     if as_json:
-        console.out(view.as_json(told, db), highlight=False)
+        console.out(record.as_json(told, db), highlight=False)
     else:
         view.ending(console, told, db)
     return 0

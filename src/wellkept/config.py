@@ -1,0 +1,313 @@
+"""Settings: the only reader of the environment and of configuration files.
+
+What is said nearer to the call wins: a flag, then `WELLKEPT_…` in the environment, then the project's
+file (`wellkept.toml`, or `[tool.wellkept]` in `pyproject.toml`, of the working folder), then the
+user's `config.toml`, then the default. Whatever cannot be used is an error that names file, key and
+what is allowed; nothing is skipped in silence.
+
+Written by hand rather than over a settings library: that would cost each call of the command line a
+third of a second, and could not say which file a wrong value stands in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from wellkept.errors import ConfigError
+from wellkept.policy import Policy
+
+Durability: TypeAlias = Literal["full", "relaxed"]
+
+APP = "wellkept"
+PREFIX = "WELLKEPT_"
+KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "durability")
+"""Settings that may stand anywhere: flag, environment, file."""
+SECRET = "embedder_key"
+"""Stands in the environment only: files get copied, committed and shown."""
+_POLICY_KEYS = ("kinds", "max_content_chars", "conflict_days")
+_PROJECT_FILE = "wellkept.toml"
+_PYPROJECT = "pyproject.toml"
+_FLAGS, _ENVIRONMENT, _DEFAULT = "flag", "environment", "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is in force, and where each part of it was said.
+
+    Attributes:
+        db: Path or address of the store.
+        namespace: The isolation boundary.
+        embedder: `auto`, `minilm`, `hashing` or the URL of an endpoint.
+        policy: What the gate does with each kind.
+        policy_file: The file it was read from; empty for the default and for one written inline.
+        actor: Who acts, for the journal.
+        durability: `full` or `relaxed`, for a SQLite store.
+        embedder_key: Key of the endpoint; from the environment, never shown.
+        origins: Setting to where it was said: flag, environment, a file, or default.
+        files: Configuration files that were read.
+    """
+
+    db: str
+    namespace: str = "default"
+    embedder: str = "auto"
+    policy: Policy = field(default_factory=Policy)
+    policy_file: str = ""
+    actor: str = ""
+    durability: Durability = "full"
+    embedder_key: str = field(default="", repr=False)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the store, if it is kept in one."""
+        return store_file(self.db)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """What one place says."""
+
+    origin: str
+    values: Mapping[str, str]
+    policy: Policy | None = None
+    policy_file: str = ""
+    file: bool = False
+    project: bool = False
+
+
+def load(
+    flags: Mapping[str, str | None] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Read all places and give back what is in force.
+
+    Args:
+        flags: Setting to the value said on the command line; None where nothing was said.
+        environ: The environment; that of the process by default.
+        folder: Where the project's file is looked for; the working folder by default.
+
+    Raises:
+        ConfigError: A file, key or value that cannot be used; names it, and what is allowed.
+
+    Example:
+        >>> load({"db": "agent.db"}, environ={"WELLKEPT_NAMESPACE": "acme/alice"}).namespace
+        'acme/alice'
+    """
+    said = {key: value for key, value in (flags or {}).items() if value is not None}
+    here = folder if folder is not None else Path.cwd()
+    values, secret = _environment(os.environ if environ is None else environ)
+    layers = [
+        _layer(_FLAGS, said, base=Path()),
+        _layer(_ENVIRONMENT, values, base=Path()),
+        *_project(here),
+        *_personal(),
+    ]
+    found = {key: layer for layer in reversed(layers) for key in layer.values}
+    texts = {key: layer.values[key] for key, layer in found.items()}
+    origins = {key: found[key].origin if key in found else _DEFAULT for key in KEYS}
+    policy, policy_file = Policy(), ""
+    for layer in reversed(layers):
+        if layer.policy is not None:
+            policy, policy_file, origins["policy"] = layer.policy, layer.policy_file, layer.origin
+    embedder = texts.get("embedder", "auto")
+    if secret and embedder.lower().startswith("http") and found["embedder"].project:
+        # A folder somebody else filled must not decide where a key is sent.
+        raise ConfigError(
+            "an endpoint named by a project's file gets no key",
+            where=f"{origins['embedder']}, embedder",
+            todo=f"Name the endpoint in {PREFIX}EMBEDDER or in your own config.toml",
+        )
+    if secret:
+        origins[SECRET] = _ENVIRONMENT
+    return Settings(
+        db=texts["db"] if "db" in texts else str(default_db()),
+        namespace=texts.get("namespace", "default"),
+        embedder=embedder,
+        policy=policy,
+        policy_file=policy_file,
+        actor=texts.get("actor", ""),
+        durability=_durability(texts.get("durability", "full"), origins["durability"]),
+        embedder_key=secret,
+        origins=origins,
+        files=tuple(layer.origin for layer in layers if layer.file),
+    )
+
+
+def default_db() -> Path:
+    """Where the store is kept when nothing says otherwise."""
+    from platformdirs import user_data_path
+
+    return user_data_path(APP, appauthor=False) / "wellkept.db"
+
+
+def personal_file() -> Path:
+    """The user's own configuration file."""
+    from platformdirs import user_config_path
+
+    return user_config_path(APP, appauthor=False) / "config.toml"
+
+
+def store_file(db: str) -> Path | None:
+    """The file a path or `sqlite:///path` names; None for any other address.
+
+    Example:
+        >>> store_file("sqlite:///agent.db").name, store_file("memory:")
+        ('agent.db', None)
+    """
+    scheme, mark, rest = db.partition("://")
+    if db == "memory:" or mark and scheme != "sqlite":
+        return None
+    return Path(rest.removeprefix("/") if mark else db)
+
+
+# --------------------------------------------------------------------------------------------
+# Places
+
+
+def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    values = {}
+    for name, value in environ.items():
+        if not name.startswith(PREFIX) or not value:
+            continue  # an empty variable is how a shell unsets one
+        key = name.removeprefix(PREFIX).lower()
+        if key not in (*KEYS, SECRET):
+            allowed = ", ".join(PREFIX + known.upper() for known in (*KEYS, SECRET))
+            raise ConfigError(f"unknown setting {name}", where=_ENVIRONMENT, todo=f"Use one of: {allowed}")
+        values[key] = value
+    return values, values.pop(SECRET, "")
+
+
+def _project(folder: Path) -> list[_Layer]:
+    own = folder / _PROJECT_FILE
+    text = _read(own)
+    if text is not None:
+        return [_from_file(_toml(text, own), own, shown=_PROJECT_FILE, project=True)]
+    shared = folder / _PYPROJECT
+    text = _read(shared)
+    if text is None or APP not in text:  # a broken file of a project that is none of ours is not our business
+        return []
+    table = _toml(text, shared).get("tool", {})
+    ours = table.get(APP) if isinstance(table, Mapping) else None
+    if ours is None:
+        return []
+    shown = f"{_PYPROJECT} [tool.{APP}]"
+    if not isinstance(ours, Mapping):
+        raise ConfigError("must be a table", where=shown, todo=f"Write [tool.{APP}]")
+    return [_from_file(ours, shared, shown=shown, project=True)]
+
+
+def _personal() -> list[_Layer]:
+    file = personal_file()
+    text = _read(file)
+    return [] if text is None else [_from_file(_toml(text, file), file, shown=str(file))]
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", where=str(file), todo="Check the path") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8", where=str(file), todo="Save it as UTF-8") from error
+
+
+def _toml(text: str, file: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"not TOML: {error}", where=str(file), todo="Mend the syntax") from error
+
+
+def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool = False) -> _Layer:
+    allowed = ", ".join((*KEYS, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:]))
+    for key in data:
+        if key in (SECRET, "api_key"):
+            raise ConfigError(
+                f"{key} does not belong into a file", where=shown, todo=f"Set {PREFIX}{SECRET.upper()} instead"
+            )
+        if key not in KEYS and key not in _POLICY_KEYS:
+            raise ConfigError(f"unknown setting {key!r}", where=shown, todo=f"Use one of: {allowed}")
+    inline = _inline_policy(data, shown)
+    values = {key: data[key] for key in KEYS if key in data and not (key == "policy" and inline is not None)}
+    layer = _layer(shown, values, base=file.parent)
+    return replace(layer, policy=layer.policy if inline is None else inline, file=True, project=project)
+
+
+def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
+    """Checked values; paths are relative to the place that says them."""
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{key} must be text, not {type(value).__name__}", where=origin, todo=f'Write {key} = "…"')
+        if not value.strip() and key != "actor":
+            raise ConfigError(f"{key} is empty", where=origin, todo="Leave it out, or give it a value")
+    texts = {key: value for key, value in values.items() if key != "policy"}
+    if "db" in texts and "://" not in texts["db"] and texts["db"] != "memory:":
+        texts["db"] = str(base / Path(texts["db"]).expanduser())
+    if "durability" in texts:
+        _durability(texts["durability"], origin)
+    if "policy" not in values:
+        return _Layer(origin, texts)
+    file = base / Path(values["policy"]).expanduser()
+    text = _read(file)
+    if text is None:
+        raise ConfigError("there is no such policy file", where=str(file), todo=f"Mend `policy` ({origin})")
+    return _Layer(origin, texts, Policy.from_toml(text, origin=str(file)), str(file))
+
+
+def _durability(value: str, origin: str) -> Durability:
+    match value:
+        case "full" | "relaxed":
+            return value
+        case _:
+            allowed = ", ".join(get_args(Durability))
+            raise ConfigError(f"durability {value!r} is not allowed", where=origin, todo=f"Use one of: {allowed}")
+
+
+# --------------------------------------------------------------------------------------------
+# A policy written into the settings' file itself
+
+
+def _inline_policy(data: Mapping[str, Any], shown: str) -> Policy | None:
+    given = data.get("policy", {})
+    beside = {key: data[key] for key in _POLICY_KEYS if key in data}
+    if not isinstance(given, Mapping):
+        if beside:
+            raise ConfigError(
+                f"names a policy file and says {', '.join(beside)} too",
+                where=shown,
+                todo="Move it into the policy file, or leave `policy` out",
+            )
+        return None
+    twice = sorted(set(given) & set(beside))
+    if twice:
+        raise ConfigError(f"says {twice[0]} twice", where=shown, todo="Say it in [policy] or beside it")
+    if not given and not beside:
+        return None
+    # Keys in single quotes are not mistaken for lines of the real file when an error names a place.
+    lines = [f"'{key}' = {_toml_value(value)}" for key, value in {**given, **beside}.items()]
+    return Policy.from_toml("\n".join(lines), origin=shown)
+
+
+def _toml_value(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case list():
+            return f"[{', '.join(_toml_value(item) for item in value)}]"
+        case Mapping():
+            return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(item)}" for key, item in value.items()) + "}"
+        case _:
+            return json.dumps(str(value))

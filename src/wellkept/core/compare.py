@@ -1,0 +1,169 @@
+"""How a new statement relates to a stored memory: same, conflict, variant or none (I2, B-3).
+
+Differences come before similarity: any of them forbids "same", a decisive one makes a conflict. How
+high the similarity of "same" must be for an act is the policy's business, not this module's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wellkept.core.differences import differences
+from wellkept.core.frames import PAIR_AT
+from wellkept.core.merge import segments
+from wellkept.core.text import canonical, excerpt, slot_key
+from wellkept.core.tokens import features
+from wellkept.types import Comparison, Difference, Memory, Relation, Statement
+
+LONG_TEXT = 1000
+"""Characters above which a vector alone never makes two texts the same (B-33)."""
+
+_DENIALS = frozenset(("negation", "antonym", "sign"))
+
+
+def compare(new: Statement, old: Memory, *, cosine: float | None, similarity: float | None) -> Comparison:
+    """Compares a statement on its way in with a stored one.
+
+    Args:
+        new: The statement being written (or the newer of two stored ones).
+        old: The stored memory.
+        cosine: Raw cosine of their vectors; None without usable vectors (B-34).
+        similarity: The same on the published scale; None without usable vectors.
+
+    Returns:
+        The relation, both figures rounded to 4 decimals, the differences and the reason word.
+    """
+    found = _of_slots(new, old) + _of_stance(new, old)
+    another = any(item.kind == "subject" for item in found)
+    timed = any(item.kind == "event_time" for item in found)
+    textual = _of_texts(new, old)
+    if another or timed:
+        # Another subject, or the same subject at another time: both statements may hold (B-4, F-22).
+        textual = tuple(replace(item, decisive=False, sure=False) for item in textual)
+        found = tuple(replace(item, decisive=False, sure=False) for item in found)
+    found += textual
+    if not any(item.kind == "length" for item in found):
+        found += _of_length(new, old)
+    return Comparison(
+        relation=_relation(new, old, found, similarity),
+        similarity=None if similarity is None else round(similarity, 4),
+        cosine=None if cosine is None else round(cosine, 4),
+        differences=tuple(sorted(found, key=lambda item: not item.decisive)),
+        reason=_reason(found),
+    )
+
+
+def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:
+    """Given subjects and attributes say what a statement is about; unlike ones never conflict (B-4)."""
+    ours, theirs = slot_key(new.subject), slot_key(old.subject)
+    if not ours or not theirs:
+        return ()
+    if ours != theirs:
+        return (Difference("subject", old.subject, new.subject),)
+    ours, theirs = slot_key(new.attribute), slot_key(old.attribute)
+    if ours and theirs and ours != theirs:
+        return (Difference("subject", f"{old.subject}: {old.attribute}", f"{new.subject}: {new.attribute}"),)
+    return ()
+
+
+def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
+    found: tuple[Difference, ...] = ()
+    if new.polarity * old.polarity == -1:  # S2-22
+        found += (Difference("polarity", f"{old.polarity:+d}", f"{new.polarity:+d}", decisive=True),)
+    if new.event_time is not None and old.event_time is not None and new.event_time != old.event_time:
+        found += (Difference("event_time", old.event_time.isoformat(), new.event_time.isoformat()),)
+    return found
+
+
+# --------------------------------------------------------------------------------------------
+# Texts
+
+
+def _of_texts(new: Statement, old: Memory) -> tuple[Difference, ...]:
+    """Differences of content, segment by segment, and of titles.
+
+    An evolved memory says its newest word last: a segment that already holds what the new text says
+    settles the matter, and an older segment's overtaken value is no conflict with it.
+    """
+    found = _of_segments(new.content, segments(old))
+    if new.title.strip() and old.title.strip():
+        titles = differences(old.title, new.title)
+        found += tuple(replace(item, decisive=False, sure=False) for item in titles if item.kind != "detail")
+    unique: dict[tuple[str, str, str], Difference] = {}
+    for item in found:
+        unique.setdefault((item.kind, item.old, item.new), item)
+    return tuple(unique.values())
+
+
+def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
+    if len(texts) == 1:
+        return differences(texts[0], new)
+    spoken: list[tuple[Difference, ...]] = []
+    for text in reversed(texts):
+        if not _same_topic(text, new):
+            continue
+        found = differences(text, new)
+        if not found or any(item.decisive for item in found):
+            # This segment says it, or denies it; what older segments said no longer counts.
+            return found if not spoken or found else ()
+        spoken.append(found)
+    return spoken[0] if spoken else differences("\n".join(texts), new)
+
+
+def _same_topic(a: str, b: str) -> bool:
+    left, right = features(a).keys, features(b).keys
+    return len(left & right) >= PAIR_AT * max(1, min(len(left), len(right)))
+
+
+def _of_length(new: Statement, old: Memory) -> tuple[Difference, ...]:
+    """Long texts are the same only when they consist of the same sentences (B-33)."""
+    if old.chunks <= 1 and len(new.content) <= LONG_TEXT and len(old.content) <= LONG_TEXT:
+        return ()
+    if any(_sentences(text) == _sentences(new.content) for text in (old.content, *segments(old)[-1:])):
+        return ()
+    return (Difference("length", excerpt(old.content, 40), excerpt(new.content, 40)),)
+
+
+def _sentences(text: str) -> frozenset[tuple[str, ...]]:
+    canonical_text = canonical(text)
+    clauses = features(text).clauses
+    if not clauses:
+        return frozenset({(canonical_text,)})
+    return frozenset(
+        (*(token.lower for token in clause.tokens), *(cue for _, cue in clause.negations), *(cue for *_, cue in clause.conditions))
+        for clause in clauses
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# The verdict
+
+
+def _relation(
+    new: Statement, old: Memory, found: Sequence[Difference], similarity: float | None
+) -> Relation:
+    if any(item.decisive for item in found):
+        return "conflict"
+    if canonical(new.content) == canonical(old.content):
+        return "variant" if found else "same"
+    if similarity is None and not features(new.content).keys & features(old.content).keys:
+        return "none"
+    if found or similarity is None:
+        # Without a vector, words in common make a neighbour at most; only equal texts are the same.
+        return "variant"
+    return "same"
+
+
+def _reason(found: Sequence[Difference]) -> str:
+    """The seeds' word for what decided (S2-26)."""
+    decisive = {item.kind for item in found if item.decisive}
+    if not decisive:
+        return ""
+    if "polarity" in decisive:
+        return "polarity"
+    if "custom" in decisive:
+        return "custom_fn"
+    if "negation" in decisive or "antonym" in decisive and not decisive - _DENIALS:
+        return "negation_diff"
+    return "value_diff"

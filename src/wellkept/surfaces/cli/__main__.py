@@ -1,0 +1,7 @@
+"""`python -m wellkept.surfaces.cli` is `wellkept`."""
+
+import sys
+
+from wellkept.surfaces.cli import main
+
+sys.exit(main())

@@ -1,0 +1,36 @@
+"""Exit codes: the one list, for the code, the help and the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wellkept.errors import ConflictError, WellkeptError
+
+OK = 0
+ERROR = 1
+USAGE = 2
+FINDINGS = 3
+REFUSED = 4
+INTERRUPTED = 130
+READER_GONE = 141
+
+MEANINGS: Mapping[int, str] = {
+    OK: "done",
+    ERROR: "it could not be done; the message says what, where and what to do",
+    USAGE: "the command line was not understood",
+    FINDINGS: "done, with findings: a problem (verify, doctor), a line not taken (import, remember-many), "
+    "a repeat or conflict (check --exit-code, conflicts --exit-code)",
+    REFUSED: "refused by the policy: not worth keeping, or a conflict under --on-conflict raise",
+    INTERRUPTED: "interrupted",
+    READER_GONE: "the reader of the output went away",
+}
+
+
+def code_of(error: WellkeptError) -> int:
+    """The exit code of an error."""
+    return REFUSED if isinstance(error, ConflictError) else ERROR
+
+
+def table() -> str:
+    """The codes as lines for the help."""
+    return "\n\n".join(f"{code}  {meaning}" for code, meaning in MEANINGS.items())

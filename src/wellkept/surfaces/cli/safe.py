@@ -1,0 +1,62 @@
+"""Making text harmless to show: memories are written by anybody, and a terminal obeys what it is sent.
+
+Control characters (and with them every escape sequence), the marks that reorder text, invisible
+characters and lone surrogates are shown as what they are, `\\x1b` or `\\u202e`. Joiners stay: emoji and
+several scripts need them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+_JOINERS = "\u200c\u200d"
+_BOUND = 400
+_SUSPECT = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def safe(text: str, *, lines: bool = False) -> str:
+    """The text with everything a terminal would act on spelled out.
+
+    Args:
+        text: Anybody's text.
+        lines: Keep line ends and tabs.
+
+    Example:
+        >>> safe("harmless \\x1b[31mred"), safe("a\\nb", lines=True)
+        ('harmless \\\\x1b[31mred', 'a\\nb')
+    """
+    return "".join(char if _is_harmless(char, lines=lines) else _spelled(char) for char in text)
+
+
+def one_line(text: str, *, limit: int = _BOUND) -> str:
+    """The text on one line, harmless and at most `limit` characters long."""
+    line = safe(" ".join(text[: limit * 4].split()))
+    return line if len(line) <= limit and len(text) <= limit * 4 else line[: max(0, limit - 1)].rstrip() + "…"
+
+
+def safe_json(value: object, *, encoding: str | None) -> str:
+    """JSON that says the same and that a terminal may be sent too; ASCII where nothing else can be written."""
+    unicode = (encoding or "").lower().replace("-", "").startswith("utf")
+    text = json.dumps(value, ensure_ascii=not unicode)
+    # Outside of its strings JSON has none of these characters, and inside an escape means the same.
+    return _SUSPECT.sub(lambda found: f"\\u{ord(found.group()):04x}" if ord(found.group()) < 0x10000 else _pair(found.group()), text)
+
+
+def _is_harmless(char: str, *, lines: bool) -> bool:
+    if char in "\n\t":
+        return lines
+    return char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _spelled(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _pair(char: str) -> str:
+    return json.dumps(char)[1:-1]

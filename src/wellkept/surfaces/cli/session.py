@@ -1,0 +1,282 @@
+"""One run of a command: settings, the store, what is printed, and how it ends.
+
+This is the only place where an error becomes a line and an exit code. Standard output carries data
+only: tables and sentences for people, or with `--json` exactly one object (one a line for lists);
+there an error is `{"error": …}`. Progress, notes and error lines go to standard error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from inspect import Parameter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.config import KEYS, Settings, load
+from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
+from wellkept.surfaces.cli import exits
+from wellkept.surfaces.cli.groups import flattened, options_of, regrouped, taken
+from wellkept.surfaces.cli.safe import one_line, safe_json
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress
+
+    from wellkept.engine.store import MemoryStore
+
+_PANEL = "Options of every command"
+_WIDTH_IN_A_PIPE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """The options of every command; they may stand before its name too."""
+
+    db: Annotated[
+        str | None, typer.Option("--db", metavar="PATH", help="The store.", rich_help_panel=_PANEL, show_default=False)
+    ] = None
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", metavar="NAME", help="Its part, as in acme/alice/coder.", rich_help_panel=_PANEL),
+    ] = None
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            "--embedder", metavar="NAME", help="auto, minilm, hashing or a URL.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="FILE", help="The policy, in TOML.", rich_help_panel=_PANEL)
+    ] = None
+    actor: Annotated[
+        str | None, typer.Option("--actor", metavar="NAME", help="Who acts, for the journal.", rich_help_panel=_PANEL)
+    ] = None
+    durability: Annotated[
+        str | None,
+        typer.Option(
+            "--durability", metavar="LEVEL", help="full, or relaxed: faster, not power-cut proof.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_PANEL)] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no notes.", rich_help_panel=_PANEL)
+    ] = False
+
+    def over(self, outer: Shared | None) -> Shared:
+        """These options, with those that stood before the command's name where nothing is said here."""
+        if outer is None:
+            return self
+        said = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
+        return replace(self, **said)
+
+
+class Session:
+    """What a command works with."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.json = shared.json
+        self.quiet = shared.quiet
+        self._shared = shared
+        self._stack = ExitStack()
+
+    # -- surroundings -----------------------------------------------------------------------
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return load({key: getattr(self._shared, key) for key in KEYS})
+
+    def store(self, *, writes: bool = True, model: bool = True) -> MemoryStore:
+        """The store of this run, opened; closed when the command ends.
+
+        Args:
+            writes: Whether it may be made if it does not exist; a reader never makes a file.
+            model: Whether the command needs vectors of new text.
+        """
+        from wellkept.surfaces.cli.opening import open_store
+
+        return self._stack.enter_context(open_store(self.settings, writes=writes, model=model, note=self.note))
+
+    def on_end(self, call: Callable[[], object]) -> None:
+        """Have something done when the command ends, however it does."""
+        self._stack.callback(call)
+
+    @cached_property
+    def out(self) -> Console:
+        """Where data goes."""
+        return _console(error=False)
+
+    @cached_property
+    def err(self) -> Console:
+        """Where progress, notes and errors go."""
+        return _console(error=True)
+
+    # -- printing ---------------------------------------------------------------------------
+
+    def show(self, value: object, human: Callable[[], Iterable[RenderableType | str]]) -> None:
+        """Print a value: as JSON, or what `human` makes of it."""
+        if self.json:
+            self.emit(value)
+            return
+        for part in human():
+            self.print(part)
+
+    def show_each(self, values: Iterable[object], human: Callable[[], Iterable[RenderableType | str]]) -> None:
+        """Print a list: one JSON object a line, or what `human` makes of it."""
+        if self.json:
+            for value in values:
+                self.emit(value)
+            return
+        for part in human():
+            self.print(part)
+
+    def emit(self, value: object) -> None:
+        """Print one line of JSON with the keys of the library's value."""
+        from wellkept.core.codec import to_plain
+
+        sys.stdout.write(safe_json(to_plain(value, full=True), encoding=sys.stdout.encoding) + "\n")
+
+    def print(self, part: RenderableType | str) -> None:
+        """Print for people. Sentences are left to the terminal to break; tables fit its width."""
+        from rich.text import Text
+
+        self.out.print(part, soft_wrap=isinstance(part, str | Text))
+
+    def note(self, text: str) -> None:
+        """A remark beside the data."""
+        if not self.quiet:
+            self.err.print(one_line(text), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, words: str, total: int | None, *, of_bytes: bool = False) -> Iterator[Callable[[int], None]]:
+        """A bar on a terminal; the function it gives takes what is done so far."""
+        if self.quiet or not self.err.is_terminal:
+            yield _ignore
+            return
+        bar = _bar(self.err, of_bytes=of_bytes)
+        with bar:
+            task = bar.add_task(words, total=total)
+            yield lambda done: bar.update(task, completed=done)
+
+    # -- ending -----------------------------------------------------------------------------
+
+    def run(self, work: Callable[[], int | None]) -> int:
+        """Do the work of a command; returns the exit code."""
+        try:
+            with self._stack:
+                if not self.quiet:
+                    self._show_warnings()
+                code = work() or exits.OK
+            sys.stdout.flush()
+            return code
+        except WellkeptError as error:
+            self._fail(error)
+            return exits.code_of(error)
+        except BrokenPipeError:
+            return exits.READER_GONE
+
+    def _fail(self, error: WellkeptError) -> None:
+        if not self.json:
+            self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)
+            return
+        told: dict[str, Any] = {
+            "type": type(error).__name__,
+            "what": error.what,
+            "where": error.where,
+            "todo": error.todo,
+            "message": str(error),
+        }
+        match error:
+            case ConflictError():
+                told["conflicts"] = error.conflicts
+            case UndoBlocked():
+                told["entries"] = error.entries
+            case _:
+                pass
+        self.emit({"error": told})
+
+    def _show_warnings(self) -> None:
+        handler = _Warnings(self)
+        logger = logging.getLogger("wellkept")
+        logger.addHandler(handler)
+        self._stack.callback(logger.removeHandler, handler)
+
+
+class _Warnings(logging.Handler):
+    """Shows the library's warnings as notes; they may quote memories, so they are made safe like these."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(logging.WARNING)
+        self._session = session
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._session.note(f"warning: {record.getMessage()}")
+
+
+def command(
+    app: typer.Typer, name: str, *, panel: str = "", hidden: bool = False
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Register a function of a `Session` and further values as a command."""
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        shared = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+
+        def run(**values: Any) -> None:
+            ctx: typer.Context = values["ctx"]
+            session = Session(taken(Shared, values).over(ctx.obj))
+            arguments = regrouped(function, values)
+            raise typer.Exit(session.run(lambda: function(session, **arguments)))
+
+        parameters = flattened(function, {Session: shared}) + options_of(Shared)
+        run.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        app.command(name, rich_help_panel=panel or None, hidden=hidden)(run)
+        return function
+
+    return register
+
+
+def quiet_end(code: int) -> int:
+    """Flush what is left; when its reader went away, say nothing about it (and let nobody else)."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = exits.READER_GONE
+    if code == exits.READER_GONE:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _signature(parameters: list[Parameter]) -> Any:
+    from inspect import Signature
+
+    return Signature(parameters)
+
+
+def _ignore(_done: int) -> None:
+    """Nobody watches."""
+
+
+def _console(*, error: bool) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else shutil.get_terminal_size((_WIDTH_IN_A_PIPE, 24)).columns
+    # No markup, no emoji codes, no guessing at numbers: what is printed is the user's text.
+    return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
+
+
+def _bar(console: Console, *, of_bytes: bool) -> Progress:
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    amount = DownloadColumn() if of_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True)

@@ -1,0 +1,226 @@
+"""The demo tells what happened: its figures are the store's, its texts are harmless, its end is the truth."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+import wellkept
+from wellkept.errors import StorePathError
+from wellkept.surfaces.demo import run
+from wellkept.surfaces.demo.story import QUESTION, Line, sample
+from wellkept.types import Filter
+
+ID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+CONFLICT_KEY = re.compile(r"\b[0-9a-f]{16}\b")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+EMBEDDERS = ("minilm", "hashing")
+
+
+@dataclass(frozen=True)
+class Told:
+    """One run for a program, with the store it left behind."""
+
+    db: Path
+    whole: dict[str, Any]
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        return self.whole["figures"]
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        return self.whole["decisions"]
+
+    def store(self) -> wellkept.MemoryStore:
+        last = sample()[-1].at  # conflicts expire: look at the store at the end of its month
+        return wellkept.open(str(self.db), embedder=self.embedder, clock=lambda: last)
+
+    @property
+    def embedder(self) -> str:
+        return "hashing" if self.whole["embedder"].startswith("hash") else "minilm"
+
+
+def shown(*, width: int = 80, embedder: str = "minilm", db: Path | None = None, terminal: bool = False) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=terminal, color_system="truecolor" if terminal else None)
+    assert run(console, db=str(db) if db else None, pause=0, embedder=embedder) == 0
+    return out.getvalue()
+
+
+def told(db: Path, embedder: str) -> Told:
+    out = io.StringIO()
+    assert run(Console(file=out, width=80), db=str(db), pause=0, as_json=True, embedder=embedder) == 0
+    return Told(db, json.loads(out.getvalue()))
+
+
+@pytest.fixture(scope="module", params=EMBEDDERS)
+def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    return told(tmp_path_factory.mktemp("demo") / "month.db", request.param)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return shown()
+
+
+# --------------------------------------------------------------------------------------------
+# Figures
+
+
+def test_every_line_of_the_sample_is_one_decision(month: Told) -> None:
+    assert [(item["number"], item["content"]) for item in month.decisions] == [
+        (line.number, line.content) for line in sample()
+    ]
+    assert all(item["why"] for item in month.decisions)  # I6: every outcome explains itself
+
+
+def test_writes_are_outcomes_and_errors(month: Told) -> None:
+    figures = month.figures
+    assert figures["writes"] == len(sample()) == sum(figures["outcomes"].values()) + figures["errors"]
+    assert figures["errors"] == sum("error" in item for item in month.decisions)
+
+
+def test_memories_and_conflicts_are_what_the_store_holds(month: Told) -> None:
+    with month.store() as store:
+        assert month.figures["memories"] == len(store.list())
+        assert month.figures["history"] == len(store.list(Filter(statuses=("superseded",))))
+        assert month.figures["conflicts_to_look_at"] == len(store.conflicts()) == len(month.whole["conflicts"])
+        assert store.verify() == ()
+
+
+def test_nothing_is_lost_on_the_way(month: Told) -> None:
+    """I1: each text that was not refused is in a memory, or in the journal from where it can be restored."""
+    with month.store() as store:
+        kept = "\n".join(memory.content for memory in store.list(Filter(statuses=("active", "superseded"))))
+        dropped = {entry.dropped.content for entry in store.journal() if entry.dropped is not None}
+    lost = [
+        item["content"]
+        for item in month.decisions
+        if "error" not in item and item["content"] not in kept and item["content"] not in dropped
+    ]
+    assert lost == []
+
+
+def test_the_month_shows_every_outcome_a_write_can_have() -> None:
+    seen = {line.split()[3] for line in shown().splitlines() if re.match(r" ?\d+ Apr \d\d ", line)}
+    assert seen >= {"created", "duplicate", "evolved", "superseded", "reused", "rejected", "refused"}
+
+
+def test_without_a_model_only_what_letters_show_is_stopped_and_the_demo_says_so(tmp_path: Path) -> None:
+    """I7: the fallback is marked, and never skips on similarity."""
+    text = shown(embedder="hashing")
+    assert "judged by their letters only" in text
+    assert "judged by their letters only" not in shown()
+    rules = {
+        reason["rule"]
+        for item in told(tmp_path / "month.db", "hashing").decisions
+        if item["outcome"] == "duplicate"
+        for reason in item["reasons"]
+    }
+    assert rules <= {"content_hash", "canonical_hash", "same_subject", "replay"}
+
+
+# --------------------------------------------------------------------------------------------
+# Question and undo
+
+
+def test_the_question_is_answered_with_the_newest_value_and_its_history(month: Told) -> None:
+    """B-35: the world's time decides, so the late import of January's version is history from its first moment."""
+
+    def since(line: Line) -> str:
+        return str(line.fields.get("event_time") or line.at.isoformat())
+
+    versions = [line for line in sample() if line.fields.get("attribute") == "node version"]
+    expected = [line.content for line in sorted(versions, key=since)]
+    assert expected[0] == versions[-2].content  # the sample does hold a late line
+    question = month.whole["question"]
+    assert question["query"] == QUESTION
+    assert question["hits"][0]["content"] == expected[-1]
+    assert [memory["content"] for memory in question["timeline"]] == expected
+
+
+def test_the_undo_brings_the_old_value_back_and_the_redo_the_new_one(month: Told) -> None:
+    back = month.whole["undo"]
+    assert back["before"] == back["after_redo"] != back["after_undo"]
+    assert back["restored"] is True
+    with month.store() as store:
+        verbs = [entry.verb for entry in store.journal()[-2:]]
+    assert verbs == ["undo", "undo"]
+
+
+# --------------------------------------------------------------------------------------------
+# Hostile text, width, repetition
+
+
+def test_no_text_of_the_sample_acts_on_the_reader(page: str) -> None:
+    """Control characters and direction overrides are shown as escapes; rich's markup stays text."""
+    acting = {char for char in page if unicodedata.category(char) in ("Cc", "Cf", "Cs") and char != "\n"}
+    assert acting == set()
+    assert "\\x1b[2J\\x1b[31mALL MEMORIES DELETED" in page
+    assert "invoice_\\u202egpj.exe" in page
+    assert "[bold red]URGENT[/bold red]" in page
+    assert "<script>" in page
+
+
+def test_on_a_terminal_nothing_but_colours_is_sent() -> None:
+    text = shown(terminal=True)
+    assert COLOUR.search(text)
+    assert "\x1b" not in COLOUR.sub("", text)
+
+
+def test_json_is_ascii_so_that_it_can_be_shown_anywhere(tmp_path: Path) -> None:
+    out = io.StringIO()
+    run(Console(file=out, width=80), db=str(tmp_path / "month.db"), pause=0, as_json=True, embedder="hashing")
+    assert all(char == "\n" or " " <= char <= "~" for char in out.getvalue())
+
+
+@pytest.mark.parametrize("width", (60, 80, 120))
+def test_lines_fit_the_console(width: int, page: str) -> None:
+    text = page if width == 80 else shown(width=width, embedder="hashing")
+    assert [line for line in text.splitlines() if cell_len(line) > width] == []
+
+
+def test_an_old_encoding_gets_escapes_and_no_crash() -> None:
+    raw = io.BytesIO()
+    run(Console(file=io.TextIOWrapper(raw, encoding="ascii"), width=80), pause=0, embedder="hashing")
+
+
+@pytest.mark.parametrize("render", (shown, None), ids=("page", "json"))
+def test_a_second_run_is_the_same_apart_from_ids(render: Callable[[], str] | None, page: str, tmp_path: Path) -> None:
+    """I4: the same writes at the same times give the same decisions."""
+    if render is not None:
+        assert render() == page
+        return
+    first, second = (json.dumps(told(tmp_path / name, "minilm").whole) for name in ("a.db", "b.db"))
+    first, second = first.replace("a.db", ""), second.replace("b.db", "")
+    assert CONFLICT_KEY.sub("", ID.sub("", first)) == CONFLICT_KEY.sub("", ID.sub("", second))
+
+
+# --------------------------------------------------------------------------------------------
+# The store
+
+
+def test_an_existing_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    there = tmp_path / "notes.txt"
+    there.write_text("mine", encoding="utf-8")
+    with pytest.raises(StorePathError, match="notes.txt"):
+        shown(db=there, embedder="hashing")
+    assert there.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_named_store_stays_and_the_next_steps_name_it(tmp_path: Path) -> None:
+    db = tmp_path / "kept.db"
+    text = shown(db=db, embedder="hashing")
+    assert db.exists()
+    assert f"--db {db}" in text
