@@ -1,8 +1,9 @@
 """Sentences an agent might keep: made from word lists with a fixed seed, the same on every machine.
 
-A sentence is a subject, what happened to it, a detail and often a circumstance, from one of a dozen
-topics in five languages. A few of a hundred texts repeat an earlier one, as it was or in another
-spelling, and a few give one of its figures a new value, since that is what a memory has to deal with.
+A sentence is a subject, what happened to it, a detail and mostly a circumstance, from one of a dozen
+topics in five languages; some texts are two sentences long. A few of a hundred repeat an earlier one,
+as it was or in another spelling, and a few give one of its figures a new value, since that is what a
+memory has to deal with.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from itertools import islice
 
 REPEATS = 0.03
 UPDATES = 0.03
+_PLAIN = 0.2
+"""Share of sentences without a circumstance."""
+_DOUBLE = 0.15
+"""Share of texts of two sentences."""
 _FIGURE = re.compile(r"\d+")
 
 
@@ -98,8 +103,8 @@ TOPICS: tuple[Topic, ...] = (
         _parts(
             """should be checked every {n} days for | stands next to | was repaired with | must be kept away from
             | needs {n} litres of water beside | attracts far too many wasps near | was bought second-hand with
-            | makes an odd noise close to | looks better without | was a present that came with | cost {n} euros including
-            | is watered by | survived the storm that destroyed"""
+            | makes an odd noise close to | looks better without | was a present that came with
+            | cost {n} euros including | is watered by | survived the storm that destroyed"""
         ),
         _parts(
             """the copper kettle | loose floorboards | the neighbour's hedge | a bag of lime | the linen curtains
@@ -276,8 +281,8 @@ TOPICS: tuple[Topic, ...] = (
     ),
     Topic(
         "{s}{f}{d}，{c}。",
-        _parts("数据库备份 | 上海办公室 | 新来的实习生 | 客户门户网站 | 仓库管理系统 | 王老师 | 支付接口 | 周末的读书会"),
-        _parts("每{n}小时检查一次 | 不再支持 | 已经迁移到 | 需要{n}天才能完成 | 打算取消 | 主要负责 | 暂时停用 | 很喜欢"),
+        _parts("数据库备份 | 上海办公室 | 新来的实习生 | 客户门户网站 | 仓库管理系统 | 王老师 | 支付接口"),
+        _parts("每{n}小时检查一次 | 不再支持 | 已经迁移到 | 需要{n}天才能完成 | 打算取消 | 主要负责 | 暂时停用"),
         _parts("北方机房 | 旧版合同 | 英文报告 | 夜间任务 | 图书馆 | 测试环境 | 供应商名单 | 安全培训 | 移动应用"),
         _parts("因为预算有限 | 直到下个月 | 按照会议决定 | 以免出错 | 这是经理的要求 | 效果不错 | 具体原因不明"),
     ),
@@ -311,7 +316,17 @@ def _series(seed: int) -> Iterator[str]:
 def _fresh(draw: random.Random) -> str:
     # A topic has more to say the more words it has, so that no small one is worn out.
     topic = draw.choices(TOPICS, weights=[len(topic.subjects) * len(topic.circumstances) for topic in TOPICS])[0]
-    text = topic.frame.format(
+    frame = topic.frame
+    if draw.random() < _PLAIN:
+        frame = frame.replace(" {c}", "").replace("，{c}", "")
+    text = _sentence(draw, topic, frame)
+    if draw.random() < _DOUBLE:
+        text = f"{text} {_sentence(draw, topic, frame)}"
+    return text
+
+
+def _sentence(draw: random.Random, topic: Topic, frame: str) -> str:
+    text = frame.format(
         s=draw.choice(topic.subjects),
         f=draw.choice(topic.facts),
         d=draw.choice(topic.details),

@@ -248,7 +248,8 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     """Checked values; paths are relative to the place that says them."""
     for key, value in values.items():
         if not isinstance(value, str):
-            raise ConfigError(f"{key} must be text, not {type(value).__name__}", where=origin, todo=f'Write {key} = "…"')
+            found = type(value).__name__
+            raise ConfigError(f"{key} must be text, not {found}", where=origin, todo=f'Write {key} = "…"')
         if not value.strip() and key != "actor":
             raise ConfigError(f"{key} is empty", where=origin, todo="Leave it out, or give it a value")
     texts = {key: value for key, value in values.items() if key != "policy"}

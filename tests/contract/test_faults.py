@@ -37,7 +37,8 @@ def seen(store: Storage) -> tuple[object, ...]:
     with store.begin(NS, write=False) as tx:
         near = tx.nearest(vector(2)[None, :], limit=9, statuses=("active",))[0]
         rows, entries = tx.find(Filter(statuses=ALL_STATUSES)), tx.journal()
-        return rows, entries, tx.links(), tx.match(["content", "changed"], limit=9), near.ids, np.round(near.vectors, 6).tolist()
+        words = tx.match(["content", "changed"], limit=9)
+        return rows, entries, tx.links(), words, near.ids, np.round(near.vectors, 6).tolist()
 
 
 @pytest.mark.parametrize("number", range(1, len(CALLS) + 1), ids=lambda n: f"{n}-{CALLS[n - 1]}")

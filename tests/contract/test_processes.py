@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from wellkept.errors import Busy
 from wellkept.storage.sqlite import SqliteStorage
-from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, entry, memory, vector
+from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, entry, memory
 from wellkept.types import Filter, MemoryChange
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -26,7 +27,7 @@ path, worker, each = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 store = SqliteStorage(path, durability="relaxed")
 print("ready", flush=True)
 sys.stdin.readline()
-for number in range(each):
+for number in range(each) if worker == 1 else reversed(range(each)):
     with store.begin(NS, write=True) as tx:
         before = tx.seq
         # Search, decide, write: the text of this number is stored by whoever comes first.
@@ -123,8 +124,6 @@ def test_a_store_restored_from_an_older_copy_does_not_answer_from_a_newer_matrix
 
 
 def test_a_second_process_waits_for_the_first_and_then_says_busy(tmp_path: Path) -> None:
-    from wellkept.errors import Busy
-
     path = tmp_path / "store.db"
     world = World(SqliteStorage(path))
     impatient = SqliteStorage(path, busy_seconds=0.05)

@@ -145,6 +145,8 @@ def _effect(effect: Effect) -> Any:
 
 
 def _record(memory: Memory) -> tuple[Any, ...]:
+    if memory.status == "erased":  # of a memory without content the journal need not tell which version it was
+        return (memory.id, "erased")
     return tuple(getattr(memory, item.name) for item in fields(Memory) if item.name not in USAGE)
 
 

@@ -35,11 +35,11 @@ class Told:
     whole: dict[str, Any]
 
     @property
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Any:
         return self.whole["figures"]
 
     @property
-    def decisions(self) -> list[dict[str, Any]]:
+    def decisions(self) -> Any:
         return self.whole["decisions"]
 
     def store(self) -> wellkept.MemoryStore:
@@ -120,8 +120,7 @@ def test_the_month_shows_every_outcome_a_write_can_have() -> None:
 def test_without_a_model_only_what_letters_show_is_stopped_and_the_demo_says_so(tmp_path: Path) -> None:
     """I7: the fallback is marked, and never skips on similarity."""
     text = shown(embedder="hashing")
-    assert "judged by their letters only" in text
-    assert "judged by their letters only" not in shown()
+    assert re.search(r"\d\d writes were compared by their letters only", text)
     rules = {
         reason["rule"]
         for item in told(tmp_path / "month.db", "hashing").decisions

@@ -151,8 +151,8 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcome | None:
     """What the bands permit for this pair: the highest band whose outcome no difference vetoes (I2)."""
     relation, differences = found.comparison.relation, found.comparison.differences
-    if evidence.lexical or relation in ("conflict", "none"):
-        return None
+    if evidence.lexical or relation in ("conflict", "none") or policy.on_conflict == "ignore":
+        return None  # B-37: `ignore` switches the search for repeats off
     for band in policy.bands:
         if not band.holds(found.similarity):
             continue

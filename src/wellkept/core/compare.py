@@ -104,9 +104,11 @@ def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
         if not _same_topic(text, new):
             continue
         found = differences(text, new)
-        if not found or any(item.decisive for item in found):
-            # This segment says it, or denies it; what older segments said no longer counts.
-            return found if not spoken or found else ()
+        if any(item.decisive for item in found):
+            return found
+        if not found:
+            # An older segment says it, but a newer one about the same thing has moved on: no repeat.
+            return spoken[0] if spoken else ()
         spoken.append(found)
     return spoken[0] if spoken else differences("\n".join(texts), new)
 
@@ -131,7 +133,11 @@ def _sentences(text: str) -> frozenset[tuple[str, ...]]:
     if not clauses:
         return frozenset({(canonical_text,)})
     return frozenset(
-        (*(token.lower for token in clause.tokens), *(cue for _, cue in clause.negations), *(cue for *_, cue in clause.conditions))
+        (
+            *(token.lower for token in clause.tokens),
+            *(cue for _, cue in clause.negations),
+            *(cue for *_, cue in clause.conditions),
+        )
         for clause in clauses
     )
 
@@ -140,9 +146,7 @@ def _sentences(text: str) -> frozenset[tuple[str, ...]]:
 # The verdict
 
 
-def _relation(
-    new: Statement, old: Memory, found: Sequence[Difference], similarity: float | None
-) -> Relation:
+def _relation(new: Statement, old: Memory, found: Sequence[Difference], similarity: float | None) -> Relation:
     if any(item.decisive for item in found):
         return "conflict"
     if canonical(new.content) == canonical(old.content):

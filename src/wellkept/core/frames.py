@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import LCSseq
 
-from wellkept.core.tokens import Clause, Features, Language, Token
+from wellkept.core.lexicon import Language
+from wellkept.core.tokens import Clause, Features, Token
 from wellkept.core.values import same_value
 
 PAIR_AT = 0.5
@@ -74,7 +75,9 @@ def pair_clauses(a: Features, b: Features) -> tuple[list[tuple[Clause, Clause]],
     return pairs, [left[i] for i in sorted(free_a)], [right[j] for j in sorted(free_b)]
 
 
-def _ranked(left: Sequence[Clause], right: Sequence[Clause], free_a: set[int], free_b: set[int]) -> list[tuple[int, int]]:
+def _ranked(
+    left: Sequence[Clause], right: Sequence[Clause], free_a: set[int], free_b: set[int]
+) -> list[tuple[int, int]]:
     """Pairs of free clauses that share enough, the most alike first; words of many clauses do not count."""
     postings: dict[str, list[int]] = {}
     for j in sorted(free_b):
@@ -106,9 +109,7 @@ def frame(a: Clause, b: Clause, language: Language) -> Frame:
     open_gap: tuple[list[int], list[int]] = ([], [])
     for code in LCSseq.opcodes(a.keys, b.keys):
         if code.tag == "equal":
-            for i, j in zip(
-                range(code.src_start, code.src_end), range(code.dest_start, code.dest_end), strict=True
-            ):
+            for i, j in zip(range(code.src_start, code.src_end), range(code.dest_start, code.dest_end), strict=True):
                 x, y = a.tokens[a.content[i]], b.tokens[b.content[j]]
                 if _alike(x, y, language):
                     same.append(x)
@@ -167,3 +168,31 @@ def _alike(x: Token, y: Token, language: Language) -> bool:
     if x.lower == y.lower or x.value is not None:
         return True
     return not (language.code == "en" and (x.lower + "e" == y.lower or y.lower + "e" == x.lower))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts aligned: the frames and what found no counterpart."""
+
+    a: Features
+    b: Features
+    frames: tuple[Frame, ...]
+    rest_a: tuple[Clause, ...]
+    rest_b: tuple[Clause, ...]
+
+
+def align(a: Features, b: Features) -> Pair:
+    """Lays two texts side by side."""
+    pairs, rest_a, rest_b = pair_clauses(a, b)
+    frames = tuple(frame(x, y, a.language) for x, y in pairs)
+    return Pair(a, b, frames, tuple(c for c in rest_a if c.keys), tuple(c for c in rest_b if c.keys))
+
+
+def mirrored(pair: Pair) -> Pair:
+    """The same alignment seen from the other text."""
+    return Pair(pair.b, pair.a, tuple(map(_mirror, pair.frames)), pair.rest_b, pair.rest_a)
+
+
+def _mirror(item: Frame) -> Frame:
+    slots = tuple(Slot(slot.b, slot.a, slot.b_at, slot.a_at) for slot in item.slots)
+    return Frame(item.b, item.a, item.matched, item.ratio, slots, item.only_b, item.only_a, item.moved)

@@ -45,7 +45,11 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return None
     link = _link(item.a, slot.a_at, language, item, slot)
     kind: DifferenceKind = "name" if names and link != "purpose" else "value"
-    decisive = clear and _anchored(item, language, group=bool(group)) and _exclusive(item, slot, link, language, names=names, group=bool(group))
+    decisive = (
+        clear
+        and _anchored(item, language, group=bool(group))
+        and _exclusive(item, slot, link, language, names=names, group=bool(group))
+    )
     return Difference(kind, "", "", decisive=decisive, sure=decisive)
 
 
@@ -103,9 +107,7 @@ def _shared_group(slot: Slot) -> frozenset[str]:
 # Values
 
 
-def _value_slot(
-    item: Frame, slot: Slot, values: tuple[Value, Value], language: Language, *, clear: bool
-) -> Difference:
+def _value_slot(item: Frame, slot: Slot, values: tuple[Value, Value], language: Language, *, clear: bool) -> Difference:
     a, b = values
     kind = _value_kind(a, b)
     sure = clear and _anchored(item, language, group=False) and not _past_event(item, language)
@@ -114,7 +116,9 @@ def _value_slot(
             return Difference("sign", "", "", decisive=sure)
         case "number" | "unit":
             quantity = a.strong or b.strong
-            decisive = sure and quantity and a.kind == b.kind == "number" and not _numbered_subject(item, slot, a, language)
+            decisive = (
+                sure and quantity and a.kind == b.kind == "number" and not _numbered_subject(item, slot, a, language)
+            )
         case "version":
             decisive = sure and not _opens(item, slot)
         case "date" | "time":
@@ -255,9 +259,7 @@ def _link(clause: Clause, at: int, language: Language, item: Frame, slot: Slot) 
     return ""
 
 
-def _choice(
-    clause: Clause, at: int, verb: Token, between: int, language: Language, item: Frame, slot: Slot
-) -> Link:
+def _choice(clause: Clause, at: int, verb: Token, between: int, language: Language, item: Frame, slot: Slot) -> Link:
     if verb.lower in language.direct:
         return "choose"
     if verb.lower in language.light or verb.key in language.light:

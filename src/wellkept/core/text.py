@@ -23,14 +23,19 @@ MAX_TERM_LENGTH = 64
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4\u2032\uff07", "'"))
 _SUPERSCRIPT = re.compile("([\u207a\u207b\u2212+-]?)([\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207f]+)")
 _SUBSCRIPT_AFTER_DIGIT = re.compile("(?<=\\d)(?=[\u2080-\u2089])")
-_COMPAT_NUMBER = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2116\u2122\u2120]")
+_COMPAT_NUMBER = re.compile(
+    "[\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2116\u2122\u2120]"
+)
 _EMOJI_TAGS = re.compile("\U0001f3f4[\U000e0020-\U000e007f]+")
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe0e\ufe0f\ufeff\ufff9-\ufffb]"
 )
 _STRAY_JOINER = re.compile(r"(?:(?<=\s)|^)[\u200c\u200d]+|[\u200c\u200d]+(?=\s|$)")
 _DATA_UNIT = re.compile(r"(?<=\d)(\s?)([kKMGTPE]i?)?(B|b|bit|W)(?=(?:/s|ps|h)?(?![^\W_]))")
-_MARKUP = re.compile(r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}]|(?<![^\W_])\*{1,3}(?=[^\s*])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])")
+_MARKUP = re.compile(
+    r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}]"
+    r"|(?<![^\W_])\*{1,3}(?=[^\s*])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])"
+)
 _PERCENT_GAP = re.compile(r"(?<=\d)\s+(?=[%\u2030])")
 _NOT_WORD = re.compile(r"[^\w\s]|_")
 _NON_CHARACTERS = re.compile(
@@ -140,8 +145,10 @@ def _drop_punctuation(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _is_punctuation(char: str) -> bool:
-    return char == "`" or unicodedata.category(char)[0] in "PCZ" and not (
-        char in _JOINERS or unicodedata.category(char) in ("Co", "Cn") or "\U000e0020" <= char <= "\U000e007f"
+    return (
+        char == "`"
+        or unicodedata.category(char)[0] in "PCZ"
+        and not (char in _JOINERS or unicodedata.category(char) in ("Co", "Cn") or "\U000e0020" <= char <= "\U000e007f")
     )
 
 
@@ -155,7 +162,7 @@ def _wordy(text: str, at: int) -> bool:
 
 _BETWEEN_WORDS = frozenset("-_'\u00b7\u05be\u05f3\u05f4\u2010\u2011\u301c*")
 _CLOSING_EMPHASIS = re.compile(r"[^\W_]_(?!\w)")
-_OPENING_RUN = re.compile(r"[-./_*]*[^\W_]")
+_OPENING_RUN = re.compile(r"[-./_*]{0,8}[^\W_]")
 
 
 def _carries_meaning(char: str, text: str, at: int) -> bool:
@@ -166,12 +173,8 @@ def _carries_meaning(char: str, text: str, at: int) -> bool:
     left = text[at - 1] if at else " "
     right = text[at + 1] if at + 1 < len(text) else " "
     match char:
-        case "." | ",":
-            if before and after:
-                return char == "." or (left.isdigit() and right.isdigit())
-            return char == "." and left in " /." and _opens(text, at) and not _ellipsis(text, at)
-        case ":":
-            return (before and right.isdigit()) or text[at + 1 : at + 3] == "//" or "::" in (left + char, char + right)
+        case "." | "," | ":":
+            return _divides(char, text, at)
         case "-":
             signed = right.isdigit() and not before
             return signed or (left in " -=/" and _opens(text, at)) or _between_spaced_digits(text, at)
@@ -194,6 +197,18 @@ def _carries_meaning(char: str, text: str, at: int) -> bool:
             return False
 
 
+def _divides(char: str, text: str, at: int) -> bool:
+    """Does a point, comma or colon stand inside a number, name, time or path (1.5, a.b, 10:30, .env)?"""
+    before, after = _wordy(text, at - 1), _wordy(text, at + 1)
+    left = text[at - 1] if at else " "
+    right = text[at + 1] if at + 1 < len(text) else " "
+    if char == ":":
+        return (before and right.isdigit()) or text[at + 1 : at + 3] == "//" or "::" in (left + char, char + right)
+    if before and after:
+        return char == "." or (left.isdigit() and right.isdigit())
+    return char == "." and left in " /." and _opens(text, at) and not _ellipsis(text, at)
+
+
 def _opens(text: str, at: int) -> bool:
     return bool(_OPENING_RUN.match(text, at + 1))
 
@@ -203,8 +218,10 @@ def _ellipsis(text: str, at: int) -> bool:
 
 
 def _between_spaced_digits(text: str, at: int) -> bool:
-    return text[max(0, at - 1) : at] == " " and text[at + 1 : at + 2] == " " and (
-        text[max(0, at - 2) : at - 1].isdigit() and text[at + 2 : at + 3].isdigit()
+    return (
+        text[max(0, at - 1) : at] == " "
+        and text[at + 1 : at + 2] == " "
+        and (text[max(0, at - 2) : at - 1].isdigit() and text[at + 2 : at + 3].isdigit())
     )
 
 
@@ -259,14 +276,12 @@ def text_overlap(a: str | None, b: str | None) -> float:
     return len(left & right) / min(len(left), len(right))
 
 
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u3005\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U000323af"
 )
-_TERM = re.compile(
-    rf"(?P<run>[{_UNSPACED}]+)|(?P<chunk>[^\W{_UNSPACED}](?:[^\s{_UNSPACED}]*[^\s{_UNSPACED}])?)"
-)
+_TERM = re.compile(rf"(?P<run>[{UNSPACED}]+)|(?P<chunk>[^\W{UNSPACED}](?:[^\s{UNSPACED}]*[^\s{UNSPACED}])?)")
 _SPLIT = re.compile(r"[^\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff]+")
 _CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _LATIN_MARKS = re.compile("[\u0300-\u0305\u0307-\u036f]")

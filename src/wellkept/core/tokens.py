@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wellkept.core import values as v
-from wellkept.core.lexicon import LANGUAGES, SPACED, Language, lexicon
-from wellkept.core.text import _UNSPACED, fold
+from wellkept.core.lexer import CJK_COUNT, CJK_MONTH, has_kana, language_of, prepared, rank_of, stem, token_pattern
+from wellkept.core.lexicon import Language, lexicon
 from wellkept.core.values import Value
 
 MAX_CLAUSE = 240
@@ -78,87 +78,10 @@ class Features:
     text: str = ""
 
 
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
-_LETTER = rf"(?:[^\W\d_{_UNSPACED}]|[{_MARKS}])"
-_LATIN = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
-
-
-@lru_cache(maxsize=1)
-def _pattern() -> re.Pattern[str]:
-    units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
-    attached = "|".join(map(re.escape, [*units, "bn", "mn", "k", "K", "M", "st", "nd", "rd", "th", "x", "er", "e", "ème"]))
-    number = (
-        rf"(?<![{_LATIN}\d_.])[-+]?(?:(?<!\d\s)[€$£¥₽₹]\s?)?"
-        r"[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
-        rf"(?:[eE][-+]?\d{{1,3}})?(?:(?:{attached})(?![{_LATIN}\d_])|(?![{_LATIN}_]))"
-    )
-    alternatives = [
-        r"(?P<url>[a-z][a-z0-9+]{1,9}://[^\s,;<>{_UNSPACED}]+)".replace("{_UNSPACED}", _UNSPACED),
-        r"(?P<mail>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4})",
-        r"(?P<ip>(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\w.]\w))",
-        r"(?P<iso>(?<!\d)\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?)",
-        r"(?P<day>(?<![\d.])\d{1,2}([./])\s?\d{1,2}(?:\.\s?|/)\d{4}(?!\d))",
-        r"(?P<cjkdate>(?:\d{2,4}年)?\d{1,2}月(?:\d{1,2}[日号號])?)",
-        r"(?P<cjktime>(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)?\d{1,2}[点點時时](?!间|間)(?:\d{1,2}分|半)?)",
-        r"(?P<clock>(?<![\d:.])\d{1,2}:\d{2}(?::\d{2})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?Uhr\b)?)",
-        r"(?P<ampm>(?<![\d:.])\d{1,2}(?:[.]\d{2})?\s?[aApP](?:\.[mM]\.|[mM]\b))",
-        r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b(?!\s?m))",
-        r"(?P<fraction>(?<![\w./])(?:\d{1,3} )?[1-9]/[2-9](?![\w/.]))",
-        r"(?P<ratio>(?<![\w./])\d+/\d+(?![\w/]))",
-        rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-\w+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){2,}(?:-?[A-Za-z]\w*)?)",
-        rf"(?P<number>{number})",
-        r"(?P<flag>(?<!\S)--[A-Za-z][\w-]*(?:=[\w./-]+)?|(?<!\S)-[A-Za-z](?!\w))",
-        r"(?P<handle>[#@]\w[\w-]*)",
-        r"(?P<path>(?<!\w)(?:~|\.{1,2})?/[\w.-]*\w(?:/[\w.-]*\w)*/?|(?<!\w)\.[A-Za-z]\w+|"
-        r"[A-Za-z0-9_.-]*\w(?:/[\w.-]*\w){2,}|\w[A-Za-z0-9_-]*/[A-Za-z0-9_-]*\.\w+)",
-        r"(?P<special>\b[A-Za-z]\+\+|\b[CFcf]#(?!\w))",
-        rf"(?P<dotted>(?<!\w)[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*[A-Za-z0-9_]{{2}})+(?![{_LATIN}]))",
-        r"(?P<mixed>(?<!\w)(?:[A-Za-z]{1,24}-){0,4}[A-Za-z]{1,24}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){0,4}|"
-        r"(?<!\w)\d+[A-Za-z]\w*|[A-Za-z0-9]*_\w+)",
-        rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{_UNSPACED}])+)",
-        rf"(?P<word>{_LETTER}+(?:'{_LETTER}+)*)",
-        r"(?P<end>[.!?;\n。！？；…]+|\s[-–—]{1,2}\s|—)",
-        r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
-    ]
-    return re.compile("|".join(alternatives))
-
-
-_PLAIN_WORD = re.compile(r"[^\W\d_]+")
-_UNIT_AFTER = re.compile(rf"[ \u202f-]?(°\s?[CF]|[%‰°€$£¥₽₹]|[^\W\d_]+)")
-_RUN = re.compile(f"[{_UNSPACED}]")
-_KANA = re.compile("[\u3041-\u30ff]")
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-_MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
-
-
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|z\.\s?B|d\.\s?h|etc|vs|approx|ca|Mr|Mrs|Ms|Dr|St|Mme|Sr|Sra)\.(?=\s|,)")
-_NUMBER_SIGN = re.compile(r"\b[Nn]o\.\s?(?=\d)")
-
-
-def _without_dots(found: re.Match[str]) -> str:
-    return found.group().replace(".", "")
-
-
-@lru_cache(maxsize=8192)
-def language_of(text: str) -> Language:
-    """The language whose small words a text uses; English when it uses none of any."""
-    known = lexicon().languages
-    head = text[:2000]
-    unspaced = len(_RUN.findall(head))
-    if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
-        return known["ja" if _KANA.search(head) else "zh"]
-    found = _PLAIN_WORD.findall(head.lower())
-    if len(_CYRILLIC.findall(head)) * 2 >= sum(map(str.isalpha, head)) and found:
-        return known["ru"]
-    counts = {code: sum(word in known[code].markers for word in found) for code in SPACED}
-    best = max(SPACED, key=lambda code: (counts[code], -SPACED.index(code)))
-    return known[best]
-
-
 @lru_cache(maxsize=8192)
 def features(text: str) -> Features:
     """The features of a text; cached, so that a stored text is read once per process."""
-    folded = _ABBREVIATED.sub(_without_dots, _NUMBER_SIGN.sub("#", _MARKUP.sub(" ", fold(text))))
+    folded = prepared(text)
     language = language_of(folded)
     reader = _Reader(folded, language)
     clauses = reader.read()
@@ -189,7 +112,7 @@ class _Reader:
 
     def __init__(self, text: str, language: Language) -> None:
         self.text, self.language = text, language
-        self.raw = [(m.lastgroup if m.lastgroup != "day" else "day", m.group(), m.end()) for m in _finditer(text)]
+        self.raw = [(found.lastgroup, found.group(), found.end()) for found in token_pattern().finditer(text)]
         self.at = 0
         self.shouting = text.isupper()
         self.clauses: list[Clause] = []
@@ -359,7 +282,7 @@ class _Reader:
             value = v.time_value(*divmod(language.times[lower], 60))
         elif lower in language.months and not (unsure or (lower in language.unsure_dates and not self.tokens)):
             value, taken = self._month(language.months[lower])
-        elif rank := _rank(lower, language):
+        elif rank := rank_of(lower, language):
             value = v.ordinal_value(rank)
         if value is None:
             return False
@@ -375,7 +298,9 @@ class _Reader:
             digits = re.match(r"\d+", text) if kind == "number" else None
             if digits and len(digits.group()) == 4 and year is None:
                 year = int(digits.group())
-            elif digits and len(digits.group()) <= 2 and 1 <= int(digits.group()) <= 31 and day is None and year is None:
+            elif (
+                digits and len(digits.group()) <= 2 and 1 <= int(digits.group()) <= 31 and day is None and year is None
+            ):
                 day = int(digits.group())
             elif not (kind == "word" and text.lower() in ("de", "del", "of", "the", "года")):
                 break
@@ -558,18 +483,20 @@ class _Reader:
     def _run(self, run: str) -> None:
         """A run of a script without blanks: known entries, else single characters."""
         language = self.language
-        runs = language.runs or lexicon().languages["ja" if _KANA.search(run) else "zh"].runs
+        runs = language.runs or lexicon().languages["ja" if has_kana(run) else "zh"].runs
         if runs is None:
             return
-        owner = language if language.runs else lexicon().languages["ja" if _KANA.search(run) else "zh"]
+        owner = language if language.runs else lexicon().languages["ja" if has_kana(run) else "zh"]
         looks_alike = {"".join(parts) for entries in owner.not_negations.values() for parts in entries}
         place = 0
         while place < len(run):
-            counted = _CJK_COUNT.match(run, place)
-            month = _CJK_MONTH.match(run, place)
+            counted = CJK_COUNT.match(run, place)
+            month = CJK_MONTH.match(run, place)
             if (counted and (number := v.cjk_number(counted.group())) is not None) and not month:
                 place = counted.end()
-                unit = next((run[place : place + n] for n in (3, 2, 1) if run[place : place + n] in lexicon().units), None)
+                unit = next(
+                    (run[place : place + n] for n in (3, 2, 1) if run[place : place + n] in lexicon().units), None
+                )
                 place += len(unit or "")
                 self._value(counted.group(), v.number_value(Decimal(number), unit, strong=number > 1 or bool(unit)))
                 continue
@@ -580,12 +507,12 @@ class _Reader:
 
     def _run_entry(self, word: str, owner: Language, looks_alike: set[str]) -> None:
         plain = Token(word, word, word, char=True, first=not self.tokens)
-        if word in looks_alike:
+        if word in owner.conditions:
+            self.conditions.append((owner.conditions[word][0][1], len(self.content), word))
+        elif word in looks_alike:
             self._add(plain)
         elif (word,) in owner.negations.get(word, ()):
             self.negations.append((len(self.content), word))
-        elif word in owner.conditions:
-            self.conditions.append((owner.conditions[word][0][1], len(self.content), word))
         elif word in owner.weekdays:
             self._value(word, v.date_value(weekday=owner.weekdays[word]))
         elif word in owner.months:
@@ -604,14 +531,6 @@ class _Reader:
             self._add(plain._replace(content=not general))
 
 
-_CJK_COUNT = re.compile("[一二两三四五六七八九十百]+(?=(?:个|個|次|天|周|人|年|小时|小時|分钟|分間|秒|回|件|台|名|度|錠|つ|时间|時間|か月|ヶ月|週間|匹|本|枚|元|円|欧元|美元))")
-_CJK_MONTH = re.compile("[一二三四五六七八九十]+月")
-
-
-def _finditer(text: str) -> list[re.Match[str]]:
-    return list(_pattern().finditer(text))
-
-
 def _clock(text: str) -> Value | None:
     numbers = [int(n) for n in re.findall(r"\d+", text)]
     low = text.lower()
@@ -620,44 +539,3 @@ def _clock(text: str) -> Value | None:
         half = "a"
     minute = 30 if low.endswith("半") else (numbers[1] if len(numbers) > 1 else 0)
     return v.time_value(numbers[0], minute, half)
-
-
-def _rank(word: str, language: Language) -> int:
-    """The number an ordinal word stands for; 0 when it is none."""
-    if word in language.ordinals:
-        return language.ordinals[word]
-    if language.code == "en" and word.endswith("th"):
-        base = word[:-2]
-        number = language.numerals.get(base) or language.numerals.get(base.removesuffix("ie") + "y")
-        return number or int(language.scale.get(base, 0))
-    return 0
-
-
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
-
-
-def stem(word: str, language: Language) -> str:
-    """A crude stem for aligning: light endings of the language are cut, at most twice."""
-    if language.code == "de":
-        word = word.translate(_UMLAUTS)
-    known = language.irregular.get(word)
-    if known:
-        word = known
-    for _ in range(2):
-        for suffix in language.suffixes:
-            base = word[: -len(suffix)]
-            if word.endswith(suffix) and len(base) >= (3 if language.code == "en" else 4):
-                if suffix == "s" and base.endswith("s") or suffix == "y" and base[-1:] in "aeiou":
-                    continue
-                if suffix in ("ed", "ing") and len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
-                    base = base[:-1]
-                word = base
-                break
-        else:
-            return word
-        if language.code != "en":
-            return word
-    return word
-
-
-assert set(SPACED) <= set(LANGUAGES)

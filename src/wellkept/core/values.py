@@ -119,7 +119,9 @@ def date_value(
     if year is not None and year < 100:
         year += 2000
     parts = (year, month, day, weekday, relative)
-    return Value("date", "d:" + "-".join("" if p is None else str(p) for p in parts), parts=parts, strong=relative is None)
+    return Value(
+        "date", "d:" + "-".join("" if p is None else str(p) for p in parts), parts=parts, strong=relative is None
+    )
 
 
 def time_value(hour: int, minute: int = 0, half: str = "") -> Value | None:
@@ -179,7 +181,20 @@ def merge_durations(a: Value, b: Value) -> Value | None:
     return number_value(a.amount + b.amount, "s")
 
 
-_CJK_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_CJK_DIGITS = {
+    "零": 0,
+    "〇": 0,
+    "一": 1,
+    "二": 2,
+    "两": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+    "六": 6,
+    "七": 7,
+    "八": 8,
+    "九": 9,
+}
 
 
 def cjk_number(text: str) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 from wellkept.core import conflicts as flags
 from wellkept.core import lifecycle
 from wellkept.core.effects import touched
-from wellkept.core.merge import absorb, absorbed, aliases
+from wellkept.core.merge import absorb, absorbed, aliases, segments
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.inputs import new_memory
@@ -238,6 +238,8 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
         case "keep_new" | "keep_old" if both:
             loser, winner = (older, newer) if resolution == "keep_new" else (newer, older)
             effects += _new_links(tx, lifecycle.supersede(loser, winner, at=now))
+            if conflict.kind == "duplicate":  # its words lead to the winner: said again they are no reversion (B-8, B-9)
+                effects += absorbed(winner.id, segments(loser), frozenset())
         case "keep_both":
             rel = "contradicts" if conflict.kind == "contradiction" else "related"  # S2-55
             effects += _new_links(tx, (LinkChange(None, Link(newer.id, older.id, rel, now)),))

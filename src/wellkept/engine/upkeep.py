@@ -10,6 +10,7 @@ from wellkept.core import conflicts as flags
 from wellkept.core.admit import judge
 from wellkept.core.evidence import Moment
 from wellkept.core.lifecycle import supersede
+from wellkept.core.merge import absorbed, segments
 from wellkept.engine.acts import apply, with_vector
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
@@ -208,7 +209,9 @@ def _late_effects(ctx: Context, tx: Tx, memory: Memory, *, checked: Memory, coun
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]
         hidden, linked = supersede(checked, kept, at=ctx.clock())
         after = hidden.after if isinstance(hidden, MemoryChange) else None
-        return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked]
+        # Its words lead to the kept row, so that saying them again is a repeat and no reversion (B-8, B-9).
+        led = absorbed(kept.id, segments(memory), frozenset())
+        return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked, *led]
     there = {(item.src, item.dst, item.rel) for item in tx.links((memory.id,))}
     effects: list[Effect] = []
     proposed = decision.effects

@@ -50,8 +50,17 @@ def _check_file(file: Path) -> None:
         raise StorePathError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
     if beginning and not beginning.startswith(_MAGIC):
         raise NotAStore("the file is no Wellkept store", where=str(file), todo="Name another file")
-    if 0 < len(beginning) < 100:
+    if beginning and file.stat().st_size < _said_size(beginning, file):
         raise Corrupt("the file is cut off", where=str(file), todo="Restore a copy")
+
+
+def _said_size(beginning: bytes, file: Path) -> int:
+    """How long the file says it is; a log beside it may hold what is missing, so then it says nothing."""
+    log = file.with_name(file.name + "-wal")
+    if len(beginning) < 100 or log.exists() and log.stat().st_size:
+        return 100
+    page = int.from_bytes(beginning[16:18], "big")
+    return (65536 if page == 1 else page) * int.from_bytes(beginning[28:32], "big")
 
 
 def prepare(session: Session, file: Path) -> None:
@@ -66,7 +75,6 @@ def prepare(session: Session, file: Path) -> None:
         raise NotAStore(
             "the file is a SQLite database, but no Wellkept store", where=str(file), todo="Name another file"
         )
-    _check_length(session, file)
     version = session.pragma("user_version")
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
@@ -99,16 +107,6 @@ def _create(session: Session) -> None:
     except BaseException:
         session.rollback()
         raise
-
-
-def _check_length(session: Session, file: Path) -> None:
-    """A file shorter than it says, with no log that could hold the rest, was cut off."""
-    log = file.with_name(file.name + "-wal")
-    if log.exists() and log.stat().st_size:
-        return
-    expected = session.pragma("page_count") * session.pragma("page_size")
-    if file.stat().st_size < expected:
-        raise Corrupt("the file is cut off", where=str(file), todo="Restore a copy")
 
 
 def _use_wal(session: Session, file: Path) -> None:

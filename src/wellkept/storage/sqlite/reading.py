@@ -42,6 +42,9 @@ class ReadTx:
         snapshot: Gives a connection on the last committed state, and takes it back.
     """
 
+    _newest = False
+    """Whether nothing newer than this transaction's view can exist."""
+
     def __init__(self, session: Session, namespace: str, index: VectorIndex, snapshot: Callable[[], Any]) -> None:
         self.namespace = namespace
         self._session = session
@@ -97,6 +100,8 @@ class ReadTx:
 
     def _bring_up(self, space: Space) -> None:
         """Load the matrix, or catch up with what other transactions committed before this one began."""
+        if space.seq > self._committed and self._newest:
+            space.stamp = None  # the file went back in time: an older copy was put in its place
         if space.stamp == self._stamp and space.seq >= self._committed:
             return
         if not self._uncommitted and self.seq == self._committed:

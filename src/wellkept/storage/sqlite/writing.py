@@ -44,6 +44,8 @@ class WriteTx(ReadTx):
         erased: True when content was removed, so that the file must be wiped after the commit.
     """
 
+    _newest = True
+
     def __init__(
         self,
         session: Session,

@@ -28,7 +28,9 @@ def taken(group: type, values: Mapping[str, Any]) -> Any:
     return group(**{item.name: values[item.name] for item in fields(group)})
 
 
-def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[inspect.Parameter]]) -> list[inspect.Parameter]:
+def flattened(
+    function: Callable[..., Any], standing_in: Mapping[type, list[inspect.Parameter]]
+) -> list[inspect.Parameter]:
     """The parameters of a function with each group spelled out.
 
     Args:

@@ -44,7 +44,7 @@ def safe_json(value: object, *, encoding: str | None) -> str:
     unicode = (encoding or "").lower().replace("-", "").startswith("utf")
     text = json.dumps(value, ensure_ascii=not unicode)
     # Outside of its strings JSON has none of these characters, and inside an escape means the same.
-    return _SUSPECT.sub(lambda found: f"\\u{ord(found.group()):04x}" if ord(found.group()) < 0x10000 else _pair(found.group()), text)
+    return _SUSPECT.sub(_escaped, text)
 
 
 def _is_harmless(char: str, *, lines: bool) -> bool:
@@ -53,10 +53,11 @@ def _is_harmless(char: str, *, lines: bool) -> bool:
     return char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
+def _escaped(found: re.Match[str]) -> str:
+    units = found.group().encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
 def _spelled(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _pair(char: str) -> str:
-    return json.dumps(char)[1:-1]

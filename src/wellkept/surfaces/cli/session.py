@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
@@ -49,9 +49,7 @@ class Shared:
     ] = None
     embedder: Annotated[
         str | None,
-        typer.Option(
-            "--embedder", metavar="NAME", help="auto, minilm, hashing or a URL.", rich_help_panel=_PANEL
-        ),
+        typer.Option("--embedder", metavar="NAME", help="auto, minilm, hashing or a URL.", rich_help_panel=_PANEL),
     ] = None
     policy: Annotated[
         str | None, typer.Option("--policy", metavar="FILE", help="The policy, in TOML.", rich_help_panel=_PANEL)
@@ -61,14 +59,12 @@ class Shared:
     ] = None
     durability: Annotated[
         str | None,
-        typer.Option(
-            "--durability", metavar="LEVEL", help="full, or relaxed: faster, not power-cut proof.", rich_help_panel=_PANEL
-        ),
+        typer.Option("--durability", metavar="LEVEL", help="full, or relaxed (faster).", rich_help_panel=_PANEL),
     ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_PANEL)] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress and no notes.", rich_help_panel=_PANEL)
-    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.", rich_help_panel=_PANEL)] = (
+        False
+    )
 
     def over(self, outer: Shared | None) -> Shared:
         """These options, with those that stood before the command's name where nothing is said here."""
@@ -76,6 +72,14 @@ class Shared:
             return self
         said = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
         return replace(self, **said)
+
+
+class Done(Protocol):
+    """Told how far the work is."""
+
+    def __call__(self, part: int, whole: int | None = None) -> None:
+        """`part` of `whole` is done; the whole as it was before where it is not said."""
+        ...
 
 
 class Session:
@@ -104,6 +108,11 @@ class Session:
         from wellkept.surfaces.cli.opening import open_store
 
         return self._stack.enter_context(open_store(self.settings, writes=writes, model=model, note=self.note))
+
+    def asked(self, key: str) -> str | None:
+        """What the command line itself says of a setting."""
+        said: str | None = getattr(self._shared, key)
+        return said
 
     def on_end(self, call: Callable[[], object]) -> None:
         """Have something done when the command ends, however it does."""
@@ -156,15 +165,27 @@ class Session:
             self.err.print(one_line(text), soft_wrap=True)
 
     @contextmanager
-    def progress(self, words: str, total: int | None, *, of_bytes: bool = False) -> Iterator[Callable[[int], None]]:
-        """A bar on a terminal; the function it gives takes what is done so far."""
+    def progress(self, words: str, total: int | None, *, of_bytes: bool = False) -> Iterator[Done]:
+        """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news."""
         if self.quiet or not self.err.is_terminal:
             yield _ignore
             return
-        bar = _bar(self.err, of_bytes=of_bytes)
-        with bar:
+        with _bar(self.err, of_bytes=of_bytes) as bar:
             task = bar.add_task(words, total=total)
-            yield lambda done: bar.update(task, completed=done)
+
+            def done(part: int, whole: int | None = None) -> None:
+                bar.update(task, completed=part, total=total if whole is None else whole)
+
+            yield done
+
+    @contextmanager
+    def busy(self, words: str) -> Iterator[None]:
+        """A sign of life on a terminal, for work that cannot say how far it is."""
+        if self.quiet or not self.err.is_terminal:
+            yield
+            return
+        with self.err.status(words):
+            yield
 
     # -- ending -----------------------------------------------------------------------------
 
@@ -236,7 +257,7 @@ def command(
             raise typer.Exit(session.run(lambda: function(session, **arguments)))
 
         parameters = flattened(function, {Session: shared}) + options_of(Shared)
-        run.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         app.command(name, rich_help_panel=panel or None, hidden=hidden)(run)
         return function
@@ -255,13 +276,7 @@ def quiet_end(code: int) -> int:
     return code
 
 
-def _signature(parameters: list[Parameter]) -> Any:
-    from inspect import Signature
-
-    return Signature(parameters)
-
-
-def _ignore(_done: int) -> None:
+def _ignore(part: int, whole: int | None = None) -> None:
     """Nobody watches."""
 
 

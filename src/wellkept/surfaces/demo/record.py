@@ -27,6 +27,7 @@ def as_json(told: Story, db: str | None) -> str:
             "duplicates_stopped": figures.duplicates,
             "updates_applied": figures.updates,
             "conflicts_to_look_at": figures.conflicts,
+            "conflicts_expired": figures.expired,
             "outcomes": figures.outcomes,
             "errors": figures.errors,
             "degraded": figures.degraded,

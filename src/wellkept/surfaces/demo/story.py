@@ -86,7 +86,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The month in numbers; `outcomes` and `errors` add up to `writes`."""
+    """The month in numbers.
+
+    Attributes:
+        memories: Current ones; `history` counts those behind them.
+        conflicts: Open ones; `expired` counts those nobody looked at in time, so that both texts stay.
+        outcomes: By word; together with `errors` they add up to `writes`.
+        degraded: How many writes lacked what (I7).
+    """
 
     writes: int
     memories: int
@@ -96,7 +103,8 @@ class Figures:
     conflicts: int
     outcomes: Mapping[str, int]
     errors: int
-    degraded: int
+    expired: int
+    degraded: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +179,21 @@ def numbers(steps: Sequence[Step]) -> dict[str, int]:
 def figures(store: MemoryStore, steps: Sequence[Step]) -> Figures:
     """Count what the lines became, and what the store holds."""
     outcomes = Counter(step.result.outcome for step in steps if step.result is not None)
+    degraded = Counter(word for step in steps if step.result is not None for word in step.result.degraded)
     rows = store.stats().memories
+    unsettled = [conflict for conflict in store.conflicts(settled=True) if conflict.resolution is None]
+    still_open = len(store.conflicts())
     return Figures(
         writes=len(steps),
         memories=rows.get("active", 0),
         history=rows.get("superseded", 0),
         duplicates=outcomes["duplicate"] + outcomes["reused"],
         updates=outcomes["superseded"] + outcomes["evolved"] + sum(step.is_history for step in steps),
-        conflicts=len(store.conflicts()),
+        conflicts=still_open,
+        expired=len(unsettled) - still_open,
         outcomes=dict(sorted(outcomes.items())),
         errors=sum(step.result is None for step in steps),
-        degraded=sum(bool(step.result and step.result.degraded) for step in steps),
+        degraded=dict(sorted(degraded.items())),
     )
 
 

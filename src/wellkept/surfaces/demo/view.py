@@ -27,6 +27,11 @@ _STYLES: Mapping[str, str] = {
     "rejected": "magenta",
     "refused": "bold red",
 }
+_LACKS: Mapping[str, str] = {
+    "embedding": "were stored unchecked: the embedder could not be reached",
+    "lexical": "were compared by their letters only: to this embedder their words mean nothing",
+    "unreadable": "have no vector: this embedder cannot read them, so only repeats in the same words are found",
+}
 _INDENT = 21
 _MIN_WIDTH = 48
 _LABEL = 22
@@ -72,7 +77,7 @@ def step(console: Console, done: Step, numbers: Mapping[str, int]) -> None:
     head.append(f"{done.outcome:<10}  ", _STYLES.get(done.outcome, ""))
     head.append(f"{done.line.kind}: ", "dim")
     head.append(plain(done.line.content, console))
-    head.truncate(_width(console), overflow="ellipsis")
+    head.truncate(_width(console), overflow="ellipsis" if console.encoding.startswith("utf") else "crop")
     _print(console, head)
     _indented(console, Text(plain(reason(done, numbers), console), "dim"), _INDENT)
 
@@ -81,10 +86,15 @@ def reason(done: Step, numbers: Mapping[str, int]) -> str:
     """Why, in words, with the lines it has to do with."""
     match done.became:
         case WriteResult() as result:
-            about = _about(result, numbers)
-            return f"{about}: {why(result)}" if about else why(result)
+            about, told = _about(result, numbers), why(result)
+            if result.outcome == "rejected":
+                told += "".join(f": {item.detail}" for item in result.reasons)
+            return f"{about}: {told}" if about else told
         case error:
-            return f"{type(error).__name__}: {error}"
+            told = f"{type(error).__name__}: {error}"
+            for memory_id, number in numbers.items():
+                told = told.replace(memory_id, f"write {number}")
+            return told
 
 
 def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
@@ -126,13 +136,16 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
     evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
     late = figures.updates - evolved - superseded
     again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
+    flagged = f"{figures.conflicts - repeats} contradict, {repeats} may repeat"
+    if figures.expired:
+        flagged += f"; {figures.expired} expired, both texts stay"
     _heading(console, "Summary")
     rows = (
         ("writes", figures.writes, _counted([(word, number) for word, number in outcomes.items()])),
         ("memories", figures.memories, f"current; {figures.history} more are history behind them"),
         ("duplicates stopped", figures.duplicates, f"{again} said before, {reused} still going on"),
         ("updates applied", figures.updates, f"{superseded} replaced, {evolved} added to, {late} filed as older"),
-        ("conflicts to look at", figures.conflicts, f"{figures.conflicts - repeats} contradict, {repeats} may repeat"),
+        ("conflicts to look at", figures.conflicts, flagged),
         ("refused", figures.errors, "with a typed error; nothing was written"),
     )
     for name, number, note in rows:
@@ -140,9 +153,8 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
         row.append(f"{number:>3}", "bold")
         row.append(f"   {note}", "dim")
         _indented(console, row, 0, hang=_LABEL + 8)
-    if figures.degraded:
-        note = "judged by their letters only: this embedder does not know what words mean"
-        _paragraph(console, f"  {figures.degraded} writes were {note}.")
+    for word, number in figures.degraded.items():
+        _paragraph(console, f"  {number} writes {_LACKS.get(word, word)}.")
 
 
 def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping[str, int]) -> None:
@@ -175,12 +187,10 @@ def _answer(console: Console, answer: Answer, numbers: Mapping[str, int]) -> Non
 
 def _standing(memory: Memory, numbers: Mapping[str, int]) -> str:
     """What a line of the timeline says about itself."""
-    number = _number(memory.id, numbers)
-    if memory.status != "superseded":
-        return f"(write {number}, current)"
     late = memory.event_time is not None and memory.event_time < memory.created_at
-    learnt = f"learnt {_day(memory.created_at)}, " if late else ""
-    return f"(write {number}, {learnt}replaced by {_number(memory.superseded_by, numbers)})"
+    learnt = f", learnt {_day(memory.created_at)}" if late else ""
+    current = ", current" if memory.status == "active" else ""
+    return f"(write {_number(memory.id, numbers)}{learnt}{current})"
 
 
 def _taken_back(console: Console, back: TakenBack) -> None:
@@ -189,7 +199,8 @@ def _taken_back(console: Console, back: TakenBack) -> None:
         shown = " / ".join(plain(text, console) for text in texts) or "nothing"
         _indented(console, Text(f"  {name:<12}{shown}"), 0, hang=14)
     if back.restored:
-        _print(console, Text("  Every field is as it was before the undo; the journal keeps all three steps.", "dim"))
+        note = "  Every field is as it was before the undo; the journal keeps all three steps."
+        _indented(console, Text(note, "dim"), 0, hang=2)
 
 
 def _farewell(console: Console, db: str | None) -> None:

@@ -35,7 +35,7 @@ def no_method_sees_another_namespace(world: World) -> None:
         row = replace(memory("m1", f"shared words {namespace}", namespace=namespace), embedding="e")
         world.apply(
             MemoryChange(None, row),
-            AliasChange("m1", "h", True),
+            AliasChange("m1", "h", present=True),
             LinkChange(None, Link("m1", "m2", namespace)),
             ConflictChange(None, conflict("k", "m1", "m2", excerpt_a=namespace)),
             vectors={"e": vector(1)},
@@ -47,7 +47,7 @@ def no_method_sees_another_namespace(world: World) -> None:
         with world.store.begin(namespace, write=True) as tx:
             row = tx.find(Filter())[0]
             tx.touch({"m1": (9, at(9), 1.0)})
-            tx.apply(entry(changed(row, content="shared shared words"), AliasChange("m1", "h", False)))
+            tx.apply(entry(changed(row, content="shared shared words"), AliasChange("m1", "h", present=False)))
             extra = replace(memory("m0", "shared", namespace=namespace), embedding="e0")
             tx.apply(entry(MemoryChange(None, extra)), vectors={"e0": vector(1)})
             tx.erase(["m1"], entry(verb="erase", memory_id="m1", memory_ids=("m1",)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +23,7 @@ from wellkept.testing.checks.world import (
     memory,
     vector,
 )
-from wellkept.types import ALL_STATUSES, AliasChange, ConflictChange, Filter, Link, LinkChange, MemoryChange
+from wellkept.types import ALL_STATUSES, AliasChange, ConflictChange, Filter, Link, LinkChange, MemoryChange, Status
 
 SCRIPTS = (
     ("Use ruff for linting", "ruff"),
@@ -114,11 +115,11 @@ def a_hash_finds_every_row_it_points_at(world: World) -> None:
     world.add(memory("m2"), hashes=("h2", "both"))
     equal(world.ids(Filter(hashes=("both",))), ["m1", "m2"], "shared hash")
     equal(world.ids(Filter(hashes=("h2", "none"))), ["m2"], "any of the hashes")
-    world.apply(AliasChange("m1", "both", False))
+    world.apply(AliasChange("m1", "both", present=False))
     equal(world.ids(Filter(hashes=("both",))), ["m2"], "alias gone")
-    world.apply(AliasChange("m1", "h1", True), AliasChange("m1", "h3", True))
+    world.apply(AliasChange("m1", "h1", present=True), AliasChange("m1", "h3", present=True))
     effects = world.journal(newest=1)[0].effects
-    equal(effects, (AliasChange("m1", "h3", True),), "an alias that was there is no change (I5)")
+    equal(effects, (AliasChange("m1", "h3", present=True),), "an alias that was there is no change (I5)")
     world.apply(changed(first, status="archived"))
     equal(world.ids(Filter(hashes=("h1",))), [], "hidden by status")
     equal(world.ids(Filter(hashes=("h1",), statuses=ALL_STATUSES)), ["m1"], "still there")
@@ -134,13 +135,14 @@ def the_nearest_are_those_of_an_exhaustive_search(world: World) -> None:
     with world.store.begin(NS, write=False) as tx:
         stored = tx.vectors([f"text-of-m{number:03}" for number in range(120)])
         expect(len(stored) == 120, "all vectors are kept")
-        for kinds, statuses, limit in (
+        cases: tuple[tuple[tuple[str, ...], tuple[Status, ...], int], ...] = (
             ((), ("active",), 5),
             (("note",), ("active",), 200),
             ((), ALL_STATUSES, 11),
             (("note", "fact"), ("archived",), 3),
             (("unknown",), ("active",), 3),
-        ):
+        )
+        for kinds, statuses, limit in cases:
             rows = [row.id for row in tx.find(Filter(kinds=kinds, statuses=statuses))]
             found = tx.nearest(queries, limit=limit, kinds=kinds, statuses=statuses)
             equal(len(found), len(queries), "one answer a query")
@@ -183,8 +185,8 @@ def words_of_any_script_are_found(world: World) -> None:
 
 def every_field_that_says_something_is_searched_in_active_rows_only(world: World) -> None:
     """Title, content, summary, subject, attribute and tags; a change of text or status shows at once."""
-    fields = {"title": "apple", "summary": "birch", "subject": "cedar", "attribute": "daisy", "tags": ("elder tree",)}
-    row = world.add(memory("m1", "fig", **fields))
+    words = {"title": "apple", "summary": "birch", "subject": "cedar", "attribute": "daisy"}
+    row = world.add(replace(memory("m1", "fig", tags=("elder tree",)), **words))  # type: ignore[arg-type]
     for word in ("apple", "birch", "cedar", "daisy", "elder", "fig"):
         equal(world.match(word), ["m1"], word)
     archived = changed(row, status="archived")
@@ -293,7 +295,7 @@ def journal_entries_come_back_whole(world: World) -> None:
     again = MemoryChange(None, first)
     other = MemoryChange(None, memory("m2"))
     written = [
-        entry(MemoryChange(None, first), AliasChange("m1", "h", True)),
+        entry(MemoryChange(None, first), AliasChange("m1", "h", present=True)),
         entry(second, other, third, LinkChange(None, Link("m1", "m2", "related", at(1)))),
         entry(gone, ConflictChange(None, conflict("k", "m1", "m2"))),
         entry(again),

@@ -108,7 +108,7 @@ class World:
         """Store a memory, with a vector of its own and aliases if asked for."""
         if seed is not None:
             new = replace(new, embedding=new.embedding or f"text-of-{new.id}", chunks=1)
-        aliases = [AliasChange(new.id, digest, True) for digest in hashes]
+        aliases = [AliasChange(new.id, digest, present=True) for digest in hashes]
         vectors = {} if seed is None else {new.embedding: vector(seed)}
         self.apply(MemoryChange(None, new), *aliases, vectors=vectors, namespace=new.namespace)
         return new

@@ -144,7 +144,7 @@ def nothing_of_a_failed_transaction_stays(world: World) -> None:
 
     def fail() -> None:
         with world.store.begin(NS, write=True) as tx:
-            tx.apply(entry(MemoryChange(None, new), AliasChange("m2", "h2", True)), vectors={"e2": vector(2)})
+            tx.apply(entry(MemoryChange(None, new), AliasChange("m2", "h2", present=True)), vectors={"e2": vector(2)})
             tx.apply(entry(LinkChange(None, Link("m1", "m2")), ConflictChange(None, conflict("k", "m1", "m2"))))
             tx.apply(entry(changed(kept, content="changed", embedding="e2")))
             tx.touch({"m1": (9, at(9), None)})
@@ -169,7 +169,7 @@ def an_undo_brings_everything_back(world: World) -> None:
     first = world.add(memory("m1", "old words"), seed=1, hashes=("h1",))
     grown = changed(first, content="new words", embedding="e2", chunks=1)
     archived = changed(world.add(memory("m2", "other words"), seed=3), status="archived")
-    effects = (grown, AliasChange("m1", "h2", True), archived, LinkChange(None, Link("m1", "m2")))
+    effects = (grown, AliasChange("m1", "h2", present=True), archived, LinkChange(None, Link("m1", "m2")))
     seq = world.apply(*effects, vectors={"e2": vector(2)})
     equal((world.near(2, limit=1), world.match("old"), world.near(3)), (["m1"], [], ["m1"]), "after the change")
     taken = world.journal(seqs=[seq])[0]
@@ -257,7 +257,7 @@ def erasing_removes_everything_that_was_said(world: World) -> None:
     )
     row = world.add(secret, seed=1, hashes=("hash-mellon",))
     grown = changed(row, content="mellon was changed", embedding="e2", access_count=4)
-    world.apply(grown, AliasChange("m1", "hash-mellon-2", True), vectors={"e2": vector(2)})
+    world.apply(grown, AliasChange("m1", "hash-mellon-2", present=True), vectors={"e2": vector(2)})
     other = replace(memory("m2", "an innocent row"), embedding="e3")
     difference = Difference("value", "mellon", "other")
     world.apply(
@@ -271,7 +271,8 @@ def erasing_removes_everything_that_was_said(world: World) -> None:
     refused = replace(memory("d1", "mellon!"), embedding="e4")
     world.apply(memory_id="m1", memory_ids=("m1",), outcome="duplicate", dropped=refused, vectors={"e4": vector(4)})
     with world.store.begin(NS, write=True) as tx:
-        equal(tx.erase(["m1"], entry(verb="erase", outcome="erased", memory_id="m1", memory_ids=("m1",), at=at(99))), 5, "seq")
+        erasure = entry(verb="erase", outcome="erased", memory_id="m1", memory_ids=("m1",), at=at(99))
+        equal(tx.erase(["m1"], erasure), 5, "its number")
     left = world.get("m1")
     equal((left.status, left.content, left.kind), ("erased", "", "semantic"), "what remains")
     equal((left.created_at, left.updated_at, left.namespace), (row.created_at, at(99), NS), "with its times")

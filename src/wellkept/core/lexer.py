@@ -1,0 +1,158 @@
+"""The letters of a text cut into raw tokens; its language; stems.
+
+One pattern holds every kind of token, the longest and most special first. All repeats in it are
+bounded or cannot overlap, so that no text makes it slow.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from wellkept.core.lexicon import SPACED, Language, lexicon
+from wellkept.core.text import UNSPACED, fold
+
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
+_LETTER = rf"(?:[^\W\d_{UNSPACED}]|[{_MARKS}])"
+_LATIN = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
+_EDGE = rf"(?<![{_LATIN}\d_])"
+_WORDY = rf"[^\W{UNSPACED}]"
+
+
+@lru_cache(maxsize=1)
+def token_pattern() -> re.Pattern[str]:
+    units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
+    attached = "|".join(
+        map(re.escape, [*units, "bn", "mn", "k", "K", "M", "st", "nd", "rd", "th", "x", "er", "e", "ème"])
+    )
+    number = (
+        rf"(?<![{_LATIN}\d_.])[-+]?(?:(?<!\d\s)[€$£¥₽₹]\s?)?"
+        r"[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
+        rf"(?:[eE][-+]?\d{{1,3}})?(?:(?:{attached})(?![{_LATIN}\d_])|(?![{_LATIN}_]))"
+    )
+    alternatives = [
+        rf"(?P<url>[a-z][a-z0-9+]{{1,9}}://[^\s,;<>{UNSPACED}]+)",
+        r"(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4})",
+        r"(?P<ip>(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\w.]\w))",
+        r"(?P<iso>(?<!\d)\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?)",
+        r"(?P<day>(?<![\d.])\d{1,2}([./])\s?\d{1,2}(?:\.\s?|/)\d{4}(?!\d))",
+        r"(?P<cjkdate>(?:\d{2,4}年)?\d{1,2}月(?:\d{1,2}[日号號])?)",
+        r"(?P<cjktime>(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)?\d{1,2}[点點時时](?!间|間)(?:\d{1,2}分|半)?)",
+        r"(?P<clock>(?<![\d:.])\d{1,2}:\d{2}(?::\d{2})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?Uhr\b)?)",
+        r"(?P<ampm>(?<![\d:.])\d{1,2}(?:[.]\d{2})?\s?[aApP](?:\.[mM]\.|[mM]\b))",
+        r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b(?!\s?m))",
+        r"(?P<fraction>(?<![\w./])(?:\d{1,3} )?[1-9]/[2-9](?![\w/.]))",
+        r"(?P<ratio>(?<![\w./])\d+/\d+(?![\w/]))",
+        rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-[A-Za-z0-9]+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){(2,)}(?:-?[A-Za-z]\w*)?)",
+        rf"(?P<number>{number})",
+        r"(?P<flag>(?<!\S)--[A-Za-z][\w-]*(?:=[\w./-]+)?|(?<!\S)-[A-Za-z](?!\w))",
+        rf"(?P<handle>[#@]{_WORDY}(?:{_WORDY}|-(?=\w))*)",
+        rf"(?P<path>{_EDGE}(?:~|\.{{1,2}})?/[\w.-]{{0,64}}\w(?:/[\w.-]{{0,64}}\w){{0,16}}/?|{_EDGE}\.[A-Za-z]\w+|"
+        rf"{_EDGE}[A-Za-z0-9_.-]{{0,64}}\w(?:/[\w.-]{{0,64}}\w){{2,16}}|"
+        rf"{_EDGE}\w[A-Za-z0-9_-]{{0,64}}/[A-Za-z0-9_-]{{0,64}}\.\w+)",
+        r"(?P<special>\b[A-Za-z]\+\+|\b[CFcf]#(?!\w))",
+        rf"(?P<dotted>{_EDGE}[A-Za-z_][A-Za-z0-9_-]{{0,64}}(?:\.[A-Za-z0-9_-]{{0,64}}[A-Za-z0-9_]{{2}}){{1,8}}"
+        rf"(?![{_LATIN}]))",
+        rf"(?P<mixed>{_EDGE}(?:[A-Za-z]{{1,24}}-){{0,4}}[A-Za-z]{{1,24}}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){{0,4}}|"
+        rf"{_EDGE}\d{{1,64}}[A-Za-z][A-Za-z0-9_]*|{_EDGE}[A-Za-z0-9]{{0,64}}_[A-Za-z0-9_]+)",
+        rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{UNSPACED}])+)",
+        rf"(?P<word>{_LETTER}+(?:'{_LETTER}+)*)",
+        r"(?P<end>[.!?;\n。！？；…]+|\s[-–—]{1,2}\s|—)",
+        r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
+    ]
+    return re.compile("|".join(alternatives))
+
+
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_RUN = re.compile(f"[{UNSPACED}]")
+_KANA = re.compile("[\u3041-\u30ff]")
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
+
+
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|z\.\s?B|d\.\s?h|etc|vs|approx|ca|Mr|Mrs|Ms|Dr|St|Mme|Sr|Sra)\.(?=\s|,)")
+_NUMBER_SIGN = re.compile(r"\b[Nn]o\.\s?(?=\d)")
+
+
+def _without_dots(found: re.Match[str]) -> str:
+    return found.group().replace(".", "")
+
+
+@lru_cache(maxsize=8192)
+def language_of(text: str) -> Language:
+    """The language whose small words a text uses; English when it uses none of any."""
+    known = lexicon().languages
+    head = text[:2000]
+    unspaced = len(_RUN.findall(head))
+    if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
+        return known["ja" if _KANA.search(head) else "zh"]
+    found = _PLAIN_WORD.findall(head.lower())
+    if len(_CYRILLIC.findall(head)) * 2 >= sum(map(str.isalpha, head)) and found:
+        return known["ru"]
+    counts = {code: sum(word in known[code].markers for word in found) for code in SPACED}
+    best = max(SPACED, key=lambda code: (counts[code], -SPACED.index(code)))
+    return known[best]
+
+
+def prepared(text: str) -> str:
+    """The text as the lexer reads it: folded, without markup, abbreviations without their points."""
+    return _ABBREVIATED.sub(_without_dots, _NUMBER_SIGN.sub("#", _MARKUP.sub(" ", fold(text))))
+
+
+def has_kana(text: str) -> bool:
+    """True for Japanese, which shares its ideographs with Chinese."""
+    return _KANA.search(text) is not None
+
+
+CJK_COUNT = re.compile(
+    "[一二两三四五六七八九十百]+(?=个|個|次|天|周|人|年|小时|小時|分钟|分間|秒|回|件|台|名|度|錠|つ|时间|時間|か月|ヶ月|週間"
+    "|匹|本|枚|元|円|欧元|美元)"
+)
+CJK_MONTH = re.compile("[一二三四五六七八九十]+月")
+
+
+def rank_of(word: str, language: Language) -> int:
+    """The number an ordinal word stands for; 0 when it is none."""
+    if word in language.ordinals:
+        return language.ordinals[word]
+    if language.code == "en" and word.endswith("th"):
+        base = word[:-2]
+        number = language.numerals.get(base) or language.numerals.get(base.removesuffix("ie") + "y")
+        return number or int(language.scale.get(base, 0))
+    return 0
+
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
+def stem(word: str, language: Language) -> str:
+    """A crude stem for aligning: light endings of the language are cut, in English at most twice."""
+    return _stem(word, language.code)
+
+
+@lru_cache(maxsize=16384)
+def _stem(word: str, code: str) -> str:
+    language = lexicon().languages[code]
+    if code == "de":
+        word = word.translate(_UMLAUTS)
+    word = language.irregular.get(word, word)
+    for _ in range(2 if code == "en" else 1):
+        shorter = _without_suffix(word, language)
+        if shorter == word:
+            break
+        word = shorter
+    return word
+
+
+def _without_suffix(word: str, language: Language) -> str:
+    least = 3 if language.code == "en" else 4
+    for suffix in language.suffixes:
+        base = word[: -len(suffix)]
+        if len(base) < least or not word.endswith(suffix):
+            continue
+        if (suffix == "s" and base.endswith("s")) or (suffix == "y" and base[-1] in "aeiou"):
+            continue
+        if suffix in ("ed", "ing") and len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
+            base = base[:-1]
+        return base
+    return word

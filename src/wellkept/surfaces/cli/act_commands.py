@@ -1,0 +1,169 @@
+"""Commands that act on what is stored: supersede, forget, restore, erase, undo, link, unlink, conflicts, resolve."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.errors import NotFound
+from wellkept.surfaces.cli import exits, render
+from wellkept.surfaces.cli.fields import IdArgument, resolution, resolutions
+from wellkept.surfaces.cli.safe import one_line
+from wellkept.surfaces.cli.session import Session, command
+from wellkept.types import MemoryChange
+
+if TYPE_CHECKING:
+    from wellkept.engine.store import MemoryStore
+
+_PANEL = "Act"
+
+
+def supersede(
+    run: Session,
+    old_id: Annotated[str, typer.Argument(metavar="OLD", help="What no longer holds.")],
+    new_id: Annotated[str, typer.Argument(metavar="NEW", help="What replaces it.")],
+) -> None:
+    """Hide one memory behind another that replaces it; `restore` brings it back."""
+    entry = run.store(model=False).supersede(old_id, new_id)
+    run.show({"entry": entry}, lambda: [f"Superseded; `wellkept undo {entry}` takes it back"])
+
+
+def forget(run: Session, memory_id: IdArgument) -> None:
+    """Archive a memory: hidden, kept, restorable."""
+    entry = run.store(model=False).forget(memory_id)
+    run.show({"entry": entry}, lambda: [f"Forgotten; `wellkept undo {entry}` or `wellkept restore` brings it back"])
+
+
+def restore(run: Session, memory_id: IdArgument) -> None:
+    """Make a superseded, forgotten or faded memory current again, or store a text the gate had dropped."""
+    changed = run.store().restore(memory_id)
+    run.show({"restored": changed}, lambda: ["Restored" if changed else "Nothing had to change"])
+
+
+def erase(
+    run: Session,
+    memory_id: IdArgument,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> int:
+    """Remove a memory's content for good, from everything. This cannot be undone."""
+    store = run.store(model=False)
+    memory = store.get(memory_id, touch=False)
+    if not yes:
+        if run.json or not sys.stdin.isatty():
+            raise typer.BadParameter("Nobody can be asked here: pass --yes to erase for good", param_hint="--yes")
+        if not typer.confirm(f"Erase for good: {one_line(memory.content, limit=80)!r}?", err=True):
+            run.note("Nothing was erased")
+            return exits.ERROR
+    entry = store.erase(memory.id)
+    run.show({"entry": entry}, lambda: ["Erased for good" if entry else "It was erased before"])
+    return exits.OK
+
+
+def undo(
+    run: Session, entry: Annotated[int, typer.Argument(metavar="ENTRY", min=1, help="Its number in the journal.")]
+) -> None:
+    """Take a journal entry back; the undo is an entry too and can be undone."""
+    store = run.store(model=False)
+    made = store.undo(entry)
+    changes = _taken_back(store, made)
+    run.show({"entry": made, "undone": entry, "changes": changes}, lambda: _undone(entry, made, changes))
+
+
+def link(
+    run: Session,
+    src: Annotated[str, typer.Argument(metavar="FROM", help="Id the link starts from.")],
+    dst: Annotated[str, typer.Argument(metavar="TO", help="Id it leads to.")],
+    rel: Annotated[str, typer.Argument(metavar="RELATION", help="Such as refines or derived_from.")] = "related",
+    *,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse ids that do not exist.")] = False,
+) -> None:
+    """Link two memories; the same link twice is one."""
+    made = run.store(model=False).link(src, dst, rel, strict=strict)
+    run.show(made, lambda: [one_line(f"{made.src} -{made.rel}-> {made.dst}")])
+
+
+def unlink(
+    run: Session,
+    src: Annotated[str, typer.Argument(metavar="FROM", help="Id the link starts from.")],
+    dst: Annotated[str, typer.Argument(metavar="TO", help="Id it leads to.")],
+    rel: Annotated[str | None, typer.Argument(metavar="RELATION", help="Only this one.", show_default=False)] = None,
+) -> None:
+    """Remove the links from one memory to another."""
+    removed = run.store(model=False).unlink(src, dst, rel)
+    run.show({"removed": removed}, lambda: [f"{removed} removed"])
+
+
+def conflicts(
+    run: Session,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Only those of this memory.", show_default=False)
+    ] = None,
+    *,
+    settled: Annotated[bool, typer.Option("--settled", help="Also those that are settled or expired.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 if any is listed.")] = False,
+) -> int:
+    """Conflicts to look at, oldest first: both texts, the words that decide, and how to settle them."""
+    found = run.store(writes=False, model=False).conflicts(memory_id, settled=settled)
+    run.show_each(found, lambda: render.conflicts(found))
+    return exits.FINDINGS if found and exit_code else exits.OK
+
+
+def resolve(
+    run: Session,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the conflict.")],
+    how: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESOLUTION", help="keep-new, keep-old, keep-both, merge or dismiss.", autocompletion=resolutions
+        ),
+    ],
+) -> None:
+    """Settle a conflict."""
+    wanted = resolution(how)
+    settled = run.store().resolve(key, wanted)
+    run.show(settled, lambda: render.conflicts([settled]))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "conflicts", panel=_PANEL)(conflicts)
+    command(app, "resolve", panel=_PANEL)(resolve)
+    command(app, "supersede", panel=_PANEL)(supersede)
+    command(app, "forget", panel=_PANEL)(forget)
+    command(app, "restore", panel=_PANEL)(restore)
+    command(app, "undo", panel=_PANEL)(undo)
+    command(app, "erase", panel=_PANEL)(erase)
+    command(app, "link", panel=_PANEL)(link)
+    command(app, "unlink", panel=_PANEL)(unlink)
+
+
+def _taken_back(store: MemoryStore, made: int) -> list[dict[str, Any]]:
+    """What each memory was before the undo and is now; None where it is not there."""
+    [entry] = [item for item in store.journal(after=made - 1) if item.seq == made]
+    changes = []
+    for effect in entry.effects:
+        if not isinstance(effect, MemoryChange):
+            continue
+        changed = effect.before or effect.after
+        if changed is None:
+            continue
+        try:
+            now = store.get(changed.id, touch=False)
+        except NotFound:
+            now = None
+        changes.append({"memory_id": changed.id, "before": effect.before, "after": now})
+    return changes
+
+
+def _undone(entry: int, made: int, changes: list[dict[str, Any]]) -> list[str]:
+    lines = [f"Took back entry {entry}; `wellkept undo {made}` redoes it"]
+    for change in changes:
+        before, after = change["before"], change["after"]
+        if after is None:
+            lines.append(f"  gone      {one_line(before.content, limit=120)}")
+        else:
+            lines.append(f"  {after.status:<9} {one_line(after.content, limit=120)}")
+    return lines

@@ -1,0 +1,50 @@
+"""The application: its commands, the options before them, and its help."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature
+from typing import Annotated, Any
+
+import typer
+
+import wellkept
+from wellkept.surfaces.cli import act_commands, doctor, exits, operate_commands, read_commands, write_commands
+from wellkept.surfaces.cli.groups import options_of, taken
+from wellkept.surfaces.cli.session import Shared
+
+app = typer.Typer(
+    name="wellkept",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Exit codes:\n\n{exits.table()}\n\nSettings: a flag, then WELLKEPT_DB, WELLKEPT_NAMESPACE, …, then "
+    "./wellkept.toml, then your config.toml; `wellkept doctor` shows what is in force.",
+)
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
+    if wanted:
+        typer.echo(f"wellkept {wellkept.__version__}")
+        raise typer.Exit
+
+
+def _root(**values: Any) -> None:
+    """The long-term memory of an AI agent that keeps itself clean."""
+    values["ctx"].obj = taken(Shared, values)
+
+
+_VERSION = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+]
+_root.__signature__ = Signature(  # type: ignore[attr-defined]
+    [
+        Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context),
+        Parameter("version", Parameter.KEYWORD_ONLY, default=False, annotation=_VERSION),
+        *options_of(Shared),
+    ]
+)
+app.callback()(_root)
+for _module in (write_commands, read_commands, act_commands, operate_commands, doctor):
+    _module.register(app)

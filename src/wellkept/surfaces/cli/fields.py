@@ -1,0 +1,269 @@
+"""The fields of a memory as options, and the text of one from wherever it comes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, get_args
+
+import typer
+
+from wellkept.errors import InvalidField, StorePathError, WellkeptError
+from wellkept.types import ALL_STATUSES, Filter, OnConflict, Resolution, Status
+
+_WHAT = "What it says"
+_WHEN = "When it holds"
+_WHENCE = "Where it comes from"
+_TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
+_LISTS = ("tags", "provenance", "links")
+_NUMBERS = ("importance", "confidence")
+_FLAGS = ("pinned", "automatic")
+_OBJECTS = ("metadata", "signals")
+
+
+def kinds(incomplete: str) -> list[str]:
+    """Kinds for completion; those of the settings if they can be read."""
+    from wellkept.config import load
+    from wellkept.policy import DEFAULT_KINDS
+
+    try:
+        known: Mapping[str, object] = load().policy.kinds
+    except WellkeptError:
+        known = DEFAULT_KINDS
+    return [kind for kind in sorted(known) if kind.startswith(incomplete) and kind != "*"]
+
+
+def resolutions(incomplete: str) -> list[str]:
+    """Ways to settle a conflict, for completion."""
+    return [name for name in map(_dashed, get_args(Resolution)) if name.startswith(_dashed(incomplete))]
+
+
+def statuses(incomplete: str) -> list[str]:
+    """Statuses, for completion."""
+    return [name for name in (*ALL_STATUSES, "all") if name.startswith(incomplete)]
+
+
+def resolution(given: str) -> Resolution:
+    """A way to settle a conflict, however it is spelled; a usage error otherwise."""
+    wanted = {"dismiss": "dismissed"}.get(given, given.replace("-", "_"))
+    for known in get_args(Resolution):
+        if wanted == known:
+            return wanted  # type: ignore[return-value]
+    allowed = ", ".join(map(_dashed, get_args(Resolution)))
+    raise typer.BadParameter(f"{given!r} is not one of {allowed}", param_hint="RESOLUTION")
+
+
+KindOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--kind", "-k", metavar="KIND", help="Selects the policy.", autocompletion=kinds, rich_help_panel=_WHAT
+    ),
+]
+TextArgument: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT|-", help="The text; - or nothing reads standard input.", show_default=False),
+]
+FileOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the text from a file.", rich_help_panel=_WHAT)
+]
+IdArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning or end of it.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementOptions:
+    """The fields of a statement; an empty text clears one."""
+
+    kind: KindOption = None
+    title: Annotated[str | None, typer.Option(help="A short name.", rich_help_panel=_WHAT)] = None
+    summary: Annotated[str | None, typer.Option(help="A short form.", rich_help_panel=_WHAT)] = None
+    subject: Annotated[str | None, typer.Option("--subject", "-s", help="What it is about.", rich_help_panel=_WHAT)] = (
+        None
+    )
+    attribute: Annotated[str | None, typer.Option(help="Which property of it.", rich_help_panel=_WHAT)] = None
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="A label; repeatable.", rich_help_panel=_WHAT)
+    ] = None
+    importance: Annotated[float | None, typer.Option(help="0 to 1.", rich_help_panel=_WHAT)] = None
+    confidence: Annotated[float | None, typer.Option(help="0 to 1.", rich_help_panel=_WHAT)] = None
+    polarity: Annotated[int | None, typer.Option(help="-1 against, 0, 1 for.", rich_help_panel=_WHAT)] = None
+    pinned: Annotated[bool | None, typer.Option("--pinned/--no-pinned", help="Never fades.", rich_help_panel=_WHEN)] = (
+        None
+    )
+    event_time: Annotated[
+        str | None, typer.Option(metavar="TIME", help=f"When it was so. {_TIME}", rich_help_panel=_WHEN)
+    ] = None
+    event_end: Annotated[str | None, typer.Option(metavar="TIME", help="Until when.", rich_help_panel=_WHEN)] = None
+    ended_at: Annotated[
+        str | None, typer.Option("--ended", metavar="TIME", help="When an episode ended.", rich_help_panel=_WHEN)
+    ] = None
+    expires_at: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="After this it no longer holds.", rich_help_panel=_WHEN),
+    ] = None
+    trigger: Annotated[str | None, typer.Option(help="When to think of it.", rich_help_panel=_WHEN)] = None
+    signals: Annotated[
+        str | None, typer.Option(metavar="JSON", help="State of the world, as an object.", rich_help_panel=_WHEN)
+    ] = None
+    agent: Annotated[str | None, typer.Option(help="Who wrote it.", rich_help_panel=_WHENCE)] = None
+    source: Annotated[str | None, typer.Option(help="Where it came from.", rich_help_panel=_WHENCE)] = None
+    provenance: Annotated[
+        list[str] | None,
+        typer.Option("--provenance", metavar="ID", help="What it was made from; repeatable.", rich_help_panel=_WHENCE),
+    ] = None
+    metadata: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Anything else, as an object.", rich_help_panel=_WHENCE)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """The fields that only a new memory has."""
+
+    links: Annotated[
+        list[str] | None, typer.Option("--link", metavar="ID", help="Link to it; repeatable.", rich_help_panel=_WHENCE)
+    ] = None
+    automatic: Annotated[
+        bool | None,
+        typer.Option("--automatic/--asked", help="Nobody asked to keep it: filter it.", rich_help_panel=_WHENCE),
+    ] = None
+    frame: Annotated[str | None, typer.Option(help="Conversation frame, for the filter.", rich_help_panel=_WHENCE)] = (
+        None
+    )
+    idempotency_key: Annotated[
+        str | None,
+        typer.Option("--key", help="The same key again changes nothing.", rich_help_panel=_WHENCE),
+    ] = None
+    recorded_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it was first written elsewhere.", rich_help_panel=_WHEN)
+    ] = None
+
+
+OnConflictOption: TypeAlias = Annotated[
+    OnConflict | None,
+    typer.Option("--on-conflict", help="What a conflict does this time.", show_default=False),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions:
+    """Which memories."""
+
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", "-k", metavar="KIND", help="Of this kind; repeatable.", autocompletion=kinds),
+    ] = None
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With any of these; repeatable.")
+    ] = None
+    subject: Annotated[str | None, typer.Option("--subject", "-s", help="About this.")] = None
+    attribute: Annotated[str | None, typer.Option(help="About this property.")] = None
+
+    def filter(self, wanted: Sequence[str] = ()) -> Filter:
+        """The filter of the library."""
+        return Filter(
+            kinds=tuple(self.kind or ()),
+            tags=tuple(self.tag or ()),
+            subject=self.subject,
+            attribute=self.attribute,
+            statuses=_statuses(wanted),
+        )
+
+
+def given(*groups: StatementOptions | WriteOptions) -> dict[str, Any]:
+    """The fields that were said, as the library takes them.
+
+    Raises:
+        InvalidField: A JSON option holds no JSON.
+    """
+    values = {}
+    for group in groups:
+        for item in fields(group):
+            value = getattr(group, item.name)
+            if value is not None and value != []:
+                values[item.name] = _json(item.name, value) if item.name in _OBJECTS else value
+    return values
+
+
+def field_value(name: str, text: str) -> Any:
+    """The value of a field written as text, as in `--set tags=a,b` or `--set importance=0.8`.
+
+    Raises:
+        InvalidField: It cannot be read as what the field holds.
+    """
+    if name in _LISTS:
+        return _json(name, text) if text.lstrip().startswith("[") else [item.strip() for item in text.split(",")]
+    if name in _OBJECTS:
+        return _json(name, text) if text else {}
+    if name in _FLAGS or name in _NUMBERS or name == "polarity":
+        return _json(name, text)
+    return text
+
+
+def pair(option: str, text: str) -> tuple[str, str]:
+    """The two sides of FIELD=VALUE; a usage error without them."""
+    name, mark, value = text.partition("=")
+    if not mark or not name.strip() or (option == "--map" and not value.strip()):
+        raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=option)
+    return name.strip().replace("-", "_"), value.strip() if option == "--map" else value
+
+
+def text_from(argument: str | None, file: Path | None) -> str:
+    """The text of a memory: the argument, a file, or standard input.
+
+    Raises:
+        InvalidText: The bytes are not UTF-8.
+        StorePathError: The file cannot be read.
+    """
+    if file is not None:
+        if argument is not None:
+            raise typer.BadParameter("Give the text or --file, not both", param_hint="TEXT")
+        return _decoded(bytes_of(file))
+    if argument is not None and argument != "-":
+        return argument
+    if argument is None and sys.stdin.isatty():
+        raise typer.BadParameter("Give a text, - or --file", param_hint="TEXT")
+    return _decoded(sys.stdin.buffer.read())
+
+
+def bytes_of(file: Path) -> bytes:
+    """What a file holds; `-` is standard input.
+
+    Raises:
+        StorePathError: It cannot be read.
+    """
+    if str(file) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise StorePathError(f"cannot be read: {error.strerror}", where=str(file), todo="Check the path") from error
+
+
+def _decoded(data: bytes) -> str:
+    from wellkept.core.text import decode
+
+    return decode(data).removesuffix("\n").removesuffix("\r")
+
+
+def _json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidField(f"{text[:60]!r} cannot be read: {error}", where=name, todo="Write it as JSON") from error
+
+
+def _statuses(given: Sequence[str]) -> tuple[Status, ...]:
+    unknown = [name for name in given if name not in (*ALL_STATUSES, "all")]
+    if unknown:
+        allowed = ", ".join((*ALL_STATUSES, "all"))
+        raise typer.BadParameter(f"{unknown[0]!r} is not one of {allowed}", param_hint="--status")
+    if "all" in given:
+        return ALL_STATUSES
+    return tuple(status for status in ALL_STATUSES if status in given) or ("active",)
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")

@@ -1,0 +1,186 @@
+"""Commands that operate a store: import, export, verify, reembed, doctor, demo."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellkept.errors import StorePathError
+from wellkept.surfaces.cli import exits, render
+from wellkept.surfaces.cli.fields import KindOption, field_value, pair
+from wellkept.surfaces.cli.safe import one_line
+from wellkept.surfaces.cli.session import Session, command
+from wellkept.types import NewMemory
+
+if TYPE_CHECKING:
+    from wellkept.engine.transfer import ImportSpec
+
+_PANEL = "Operate"
+_STDIN = "stdin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """How lines become memories."""
+
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=KEY", help="Take a field from this key (dots reach in); repeatable."),
+    ] = None
+    fixed: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="The same for all lines; repeatable.")
+    ] = None
+    kind: KindOption = None
+    items: Annotated[str, typer.Option("--items", metavar="KEY", help="Key of a list of memories in each line.")] = ""
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is a text, not JSON.")] = False
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Read at most this many lines.")] = None
+    source: Annotated[
+        str | None,
+        typer.Option("--source", help="Name of the source; lines are known again under it.", show_default="file name"),
+    ] = None
+
+    def spec(self, name: str) -> ImportSpec:
+        """The specification of the library."""
+        from wellkept.engine.transfer import ImportSpec
+
+        fixed = {field: field_value(field, text) for field, text in (pair("--set", item) for item in self.fixed or ())}
+        if self.kind is not None:
+            fixed["kind"] = self.kind
+        mapping = dict(pair("--map", item) for item in self.mapping or ())
+        _refuse_unknown("--map", mapping)
+        _refuse_unknown("--set", fixed)
+        return ImportSpec(
+            source=self.source or name,
+            mapping=mapping,
+            fixed=fixed,
+            items=self.items,
+            plain=self.lines,
+            limit=self.limit,
+        )
+
+
+def import_file(
+    run: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines, .gz too; - reads standard input.")],
+    *,
+    how: ImportOptions,
+    namespace_from: Annotated[
+        str, typer.Option("--namespace-from", metavar="KEY", help="Key of a line that names its namespace.")
+    ] = "",
+    rejects: Annotated[
+        Path | None,
+        typer.Option("--rejects", metavar="FILE", help="Where lines not taken go.", show_default="FILE.rejects.jsonl"),
+    ] = None,
+) -> int:
+    """Take JSON lines through the gate; the same file again changes nothing. Bad lines are kept and told."""
+    path = _local(file, run)
+    rejected = rejects if rejects is not None or file != "-" else Path(f"{_STDIN}.rejects.jsonl")
+    spec = how.spec(_STDIN if file == "-" else path.name)
+    store = run.store()
+    with run.progress("Importing", _size(path), of_bytes=True) as done:
+        report = store.import_(path, spec, namespace_from=namespace_from, rejects=rejected, progress=done)
+    run.show(report, lambda: render.imported(report))
+    return exits.FINDINGS if report.errors else exits.OK
+
+
+def export(
+    run: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where to; - is standard output.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write the namespace to JSON lines; `import` brings it back to the letter."""
+    if file != "-" and Path(file).exists() and not force:
+        raise StorePathError("the file exists", where=file, todo="Pass --force to overwrite it")
+    store = run.store(writes=False, model=False)
+    target = Path(file) if file != "-" else _temporary(run, "export.jsonl")
+    count = store.export(target)
+    if file == "-":
+        with target.open(encoding="utf-8", newline="") as lines:
+            shutil.copyfileobj(lines, sys.stdout)
+        return
+    run.show({"lines": count, "file": file}, lambda: [f"{count} lines written to {file}"])
+
+
+def verify(run: Session) -> int:
+    """Look for what is not as it should be; each problem comes with what mends it."""
+    store = run.store(writes=False, model=False)
+    with run.busy("Looking through the store"):
+        problems = store.verify()
+    rows = [(problem.where, problem.what, problem.todo) for problem in problems]
+    run.show(
+        {"problems": problems},
+        lambda: [render.rows_of(("where", "what", "todo"), rows) if rows else "All is well"],
+    )
+    return exits.FINDINGS if problems else exits.OK
+
+
+def reembed(run: Session) -> None:
+    """Make all vectors of the store with the embedder that is set, and check what was stored unchecked."""
+    from wellkept.surfaces.cli.opening import open_for_reembedding
+
+    store = open_for_reembedding(run.settings)
+    run.on_end(store.close)
+    counts: Counter[str] = Counter()
+    names = store.namespaces() or (store.namespace,)
+    for name in names:
+        with run.progress(f"Embedding {one_line(name, limit=40)}", None) as done:
+            counts.update(store.in_namespace(name).reembed(done))
+    run.show(dict(counts), lambda: [render.counted(counts, 0)])
+
+
+def demo(
+    run: Session,
+    *,
+    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds between the steps.")] = 0.03,
+) -> int:
+    """Show what Wellkept does, on a store of its own."""
+    from wellkept.surfaces.demo.run import run as show
+
+    return show(run.out, db=run.asked("db"), pause=pause, as_json=run.json, embedder=run.asked("embedder"))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "import", panel=_PANEL)(import_file)
+    command(app, "export", panel=_PANEL)(export)
+    command(app, "verify", panel=_PANEL)(verify)
+    command(app, "reembed", panel=_PANEL)(reembed)
+    command(app, "demo", panel=_PANEL)(demo)
+
+
+def _refuse_unknown(option: str, names: Iterable[str]) -> None:
+    """A field that does not exist would otherwise be told once for each line."""
+    known = sorted(NewMemory.__dataclass_fields__)
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"{name!r} is no field; use one of {', '.join(known)}", param_hint=option)
+
+
+def _local(file: str, run: Session) -> Path:
+    """The file, or standard input as a file."""
+    if file != "-":
+        return Path(file)
+    path = _temporary(run, f"{_STDIN}.jsonl")
+    with path.open("wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return path
+
+
+def _temporary(run: Session, name: str) -> Path:
+    folder = tempfile.mkdtemp(prefix="wellkept-")
+    run.on_end(lambda: shutil.rmtree(folder, ignore_errors=True))
+    return Path(folder, name)
+
+
+def _size(path: Path) -> int | None:
+    """Bytes to be read, where they are known beforehand."""
+    return path.stat().st_size if path.suffix != ".gz" and path.is_file() else None

@@ -1,0 +1,159 @@
+"""Commands that read: recall, get, list, history, journal, neighbors, subgraph, stats, namespaces."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from wellkept.surfaces.cli import render
+from wellkept.surfaces.cli.fields import FilterOptions, IdArgument, statuses
+from wellkept.surfaces.cli.safe import one_line
+from wellkept.surfaces.cli.session import Session, command
+from wellkept.types import Direction, Graph, Neighbour
+
+_PANEL = "Read"
+_NEWEST = 20
+_MAX = 1_000
+
+
+def recall(
+    run: Session,
+    query: Annotated[str, typer.Argument(help="Any words.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Most answers.")] = 5,
+    everything: Annotated[bool, typer.Option("--all", help="Also what was superseded.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score.")] = False,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count the answers as used.")] = True,
+    where: FilterOptions,
+) -> None:
+    """What holds now about something, best first, with open conflicts marked."""
+    store = run.store(writes=False)
+    found = store.recall(query, limit=limit, where=where.filter(), include_superseded=everything, touch=touch)
+    run.show({"hits": found}, lambda: render.hits(found, explain=explain))
+
+
+def get(
+    run: Session,
+    memory_id: IdArgument,
+    *,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count it as used.")] = True,
+) -> None:
+    """One memory, whatever its status."""
+    memory = run.store(writes=False, model=False).get(memory_id, touch=touch)
+    run.show(memory, lambda: render.memory(memory))
+
+
+def list_memories(
+    run: Session,
+    *,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="active, superseded, archived, erased or all; repeatable.",
+            autocompletion=statuses,
+            show_default="active",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Most memories.")] = None,
+    where: FilterOptions,
+) -> None:
+    """Memories that fit, oldest first."""
+    found = run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)
+    run.show_each(found, lambda: render.memories(found))
+
+
+def history(run: Session, memory_id: IdArgument) -> None:
+    """Every state a memory has had, with the decision that made it."""
+    versions = run.store(writes=False, model=False).history(memory_id)
+    run.show_each(versions, lambda: render.history(versions))
+
+
+def journal(
+    run: Session,
+    *,
+    newest: Annotated[
+        int | None, typer.Option("--newest", "-n", min=1, help="This many of the newest.", show_default=str(_NEWEST))
+    ] = None,
+    after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="All later ones.")] = 0,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+) -> None:
+    """What was decided, when, and why; the numbers are for `undo`."""
+    wanted = newest if newest is not None or after or everything else _NEWEST
+    entries = run.store(writes=False, model=False).journal(newest=wanted, after=after)
+    run.show_each(entries, lambda: render.journal(entries))
+
+
+def neighbors(
+    run: Session,
+    memory_id: IdArgument,
+    *,
+    rel: Annotated[str | None, typer.Option("--rel", help="Only over this relation.")] = None,
+    direction: Annotated[Direction, typer.Option("--direction", help="Which way.")] = "both",
+    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="How many steps.")] = 1,
+) -> None:
+    """Memories reached over links."""
+    store = run.store(writes=False, model=False)
+    found = store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
+    run.show_each(found, lambda: _neighbours(found))
+
+
+def subgraph(
+    run: Session,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Where to start.")],
+    *,
+    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="How many steps.")] = 1,
+) -> None:
+    """The memories around some, the links among them, and ids that lead nowhere."""
+    graph = run.store(writes=False, model=False).subgraph(ids, depth=depth)
+    run.show(graph, lambda: _graph(graph))
+
+
+def stats(run: Session) -> None:
+    """Counts of the namespace."""
+    counts = run.store(writes=False, model=False).stats()
+    run.show(counts, lambda: render.statistics(counts))
+
+
+def namespaces(run: Session) -> None:
+    """All namespaces of the store."""
+    names = run.store(writes=False, model=False).namespaces()
+    run.show({"namespaces": names}, lambda: [one_line(name) for name in names] or ["No namespaces"])
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "recall", panel=_PANEL)(recall)
+    command(app, "get", panel=_PANEL)(get)
+    command(app, "list", panel=_PANEL)(list_memories)
+    command(app, "history", panel=_PANEL)(history)
+    command(app, "journal", panel=_PANEL)(journal)
+    command(app, "neighbors", panel=_PANEL)(neighbors)
+    command(app, "subgraph", panel=_PANEL)(subgraph)
+    command(app, "stats", panel=_PANEL)(stats)
+    command(app, "namespaces", panel=_PANEL)(namespaces)
+
+
+def _neighbours(found: tuple[Neighbour, ...]) -> list[Any]:
+    if not found:
+        return ["No neighbours"]
+    short = render.ShortIds(item.memory.id for item in found)
+    rows = [
+        (str(item.depth), "→" if item.direction == "out" else "←", item.rel, short(item.memory.id), item.memory.content)
+        for item in found
+    ]
+    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows)]
+
+
+def _graph(graph: Graph) -> list[Any]:
+    short = render.ShortIds([*graph.nodes, *graph.dangling])
+    nodes = [(short(key), row.kind, row.status, row.content) for key, row in graph.nodes.items()]
+    edges = [(short(src), rel, short(dst)) for src, dst, rel in graph.edges]
+    parts: list[Any] = [render.rows_of(("id", "kind", "status", "text"), nodes)]
+    if edges:
+        parts.append(render.rows_of(("from", "relation", "to"), edges))
+    if graph.dangling:
+        parts.append("Leads nowhere: " + ", ".join(short(key) for key in graph.dangling))
+    return parts

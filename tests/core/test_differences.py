@@ -1,0 +1,206 @@
+"""What rules see between two texts: decisive conflicts, vetoes, and texts that only look unlike."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellkept.core.differences import differences
+
+# Both cannot hold. old, new, kind of the decisive difference, and whether the newer value may simply replace the older.
+DECISIVE = [
+    # the seeds' and scenarios' own cases
+    ("threshold 0.85", "threshold 0.95", "number", True),  # S1-27, F-9
+    ("Use X", "Never use X", "negation", False),  # S2-36, F-11
+    ("Use ruff for linting", "Use flake8 for linting", "value", True),  # S2-38, F-12
+    ("Use Postgres for the events store", "Use SQLite for the events store", "value", True),  # F-25
+    ("MRR +5%", "MRR -5%", "sign", False),  # F-10
+    ("006 is planned", "006 is shipped", "antonym", False),  # S3-1
+    ("006 status: PLANNED", "006 status: Shipped", "antonym", False),
+    ("Nous version 0.1", "Nous version 0.2", "version", True),  # F-20
+    ("The system allows 3 retries", "The system does not allow 5 retries", "negation", False),  # S1-55
+    # negation
+    ("You must squash commits", "You must not squash commits", "negation", False),  # S1-26
+    ("Always rebase feature branches", "Never rebase feature branches", "negation", False),
+    ("We cache responses", "We no longer cache responses", "negation", False),
+    ("The parser handles tabs", "The parser can't handle tabs", "negation", False),
+    ("Merge with tests", "Merge without tests", "negation", False),
+    ("Deploy on Fridays", "Avoid deploy on Fridays", "negation", False),
+    ("The proxy is reachable", "The proxy isn't reachable", "negation", False),
+    ("Indent with tabs, not spaces", "Indent with spaces, not tabs", "negation", False),
+    ("Benutze npm", "Benutze nie npm", "negation", False),
+    ("Das Backup läuft nachts", "Das Backup läuft nachts nicht", "negation", False),
+    ("Le serveur utilise npm", "Le serveur n'utilise pas npm", "negation", False),
+    ("L'équipe utilise npm", "L'équipe n'utilise plus npm", "negation", False),
+    ("El servidor usa npm", "El servidor no usa npm", "negation", False),
+    ("O servidor usa npm", "O servidor não usa npm", "negation", False),
+    ("Используй npm", "Не используй npm", "negation", False),
+    ("必须使用 npm", "不要使用 npm", "negation", False),
+    ("写测试", "不写测试", "negation", False),
+    ("テストを書いてください", "テストを書かないでください", "negation", False),
+    # values of one statement
+    ("The request timeout is 30 s", "The request timeout is 60 s", "number", True),
+    ("The request timeout is two minutes", "The request timeout is 5 minutes", "number", True),
+    ("The upload limit is 5 MB", "The upload limit is 5 GB", "unit", True),
+    ("The monthly fee is €500", "The monthly fee is €650", "number", True),
+    ("Das Limit beträgt 20 Prozent", "Das Limit beträgt 30 Prozent", "number", True),
+    ("上限是 5 次", "上限是 8 次", "number", True),
+    ("We use Python 3.11 in CI", "We use Python 3.12 in CI", "version", True),
+    ("The server runs v1.2.3", "The server runs v1.2.4", "version", True),
+    ("The review is on Tuesday", "The review is on Thursday", "date", True),
+    ("The licence expires on 3 March 2027", "The licence expires on 4 March 2027", "date", True),
+    ("Der Termin ist am Dienstag", "Der Termin ist am Donnerstag", "date", True),
+    ("La réunion est le lundi", "La réunion est le jeudi", "date", True),
+    ("La reunión es el lunes", "La reunión es el jueves", "date", True),
+    ("Тесты запускаются в пятницу", "Тесты запускаются в среду", "date", True),
+    ("会议在周三", "会议在周五", "date", True),
+    ("会議は月曜日です", "会議は金曜日です", "date", True),
+    ("Standup is at 9:30", "Standup is at 10:00", "time", True),
+    ("Standup is at 5pm", "Standup is at 18:00", "time", True),
+    ("The owner is Alice", "The owner is Bob", "name", True),
+    ("Paul lives in Porto", "Paul lives in Gdańsk", "name", True),
+    ("The license is MIT", "The license is Apache 2.0", "name", True),
+    ("Use npm to install packages", "Use pnpm to install packages", "value", True),
+    ("Use npm", "Use pnpm", "value", True),
+    ("使用ruff进行检查", "使用flake8进行检查", "value", True),
+    # opposites
+    ("Enable caching", "Disable caching", "antonym", False),
+    ("Dark mode is enabled", "Dark mode is disabled", "antonym", False),
+    ("The ticket is open", "The ticket is closed", "antonym", False),
+    ("Der Zugang ist erlaubt", "Der Zugang ist verboten", "antonym", False),
+    ("El acceso está permitido", "El acceso está prohibido", "antonym", False),
+    ("O acesso é permitido", "O acesso é proibido", "antonym", False),
+    ("L'accès est autorisé", "L'accès est interdit", "antonym", False),
+    ("Кэш включён", "Кэш выключен", "antonym", False),
+    ("启用缓存", "禁用缓存", "antonym", False),
+    ("キャッシュは有効", "キャッシュは無効", "antonym", False),
+]
+
+# Not the same, yet both may hold or nobody can be sure. old, new, one kind that must be among the differences.
+VETOES = [
+    ("Never trade on weekends", "Never trade on weekends UNLESS funding is extremely negative", "condition"),  # F-8
+    ("Deploy daily", "Deploy daily except on Fridays", "condition"),
+    ("Retry requests", "Retry requests only if they are idempotent", "condition"),
+    ("Hold the position", "Hold the position until earnings are out", "condition"),
+    ("Deploye täglich", "Deploye täglich, außer freitags", "condition"),
+    ("Déployer chaque jour", "Déployer chaque jour sauf vendredi", "condition"),
+    ("每天部署", "每天部署，除非系统冻结", "condition"),
+    ("Service A listens on 8080", "Service B listens on 9090", "number"),  # research §4.3
+    ("Service A listens on 8080", "Service B listens on 9090", "subject"),
+    ("Issue #441 is open", "Issue #442 is open", "identifier"),
+    ("Issue 441 is open", "Issue 442 is open", "identifier"),
+    ("10.0.0.1 is the bastion", "10.0.0.2 is the bastion", "identifier"),
+    ("kafka-03 needs a new disk", "kafka-04 needs a new disk", "identifier"),
+    ("settings.toml holds the limits", "limits.toml holds the limits", "identifier"),
+    ("Step 3 installs the tools", "Step 4 installs the tools", "identifier"),
+    ("Server 3 has a new disk", "Server 4 has a new disk", "number"),
+    ("Alice likes tea", "Bob likes tea", "value"),
+    ("Yesterday Alice met Paul in Rome", "Yesterday Alice met Kim in Rome", "name"),
+    ("Sold 5 lots of gold", "Sold 7 lots of gold", "number"),  # a past event may have happened twice
+    ("We met on Tuesday", "We met on Thursday", "date"),
+    ("On Monday the build was red", "On Tuesday the build was red", "date"),
+    ("Rust 1.79 is out of support", "Rust 1.80 is out of support", "version"),
+    ("Run the linter before commits", "Run the linter after commits", "antonym"),
+    ("Open issues are listed weekly", "Closed issues are listed weekly", "antonym"),
+    ("The red car is fast", "The blue car is fast", "subject"),
+    ("The linter checks imports", "The linter checks docstrings", "value"),
+    ("The family is in the kitchen", "The family is in the dining room", "value"),
+    ("Alice reports to Bob", "Bob reports to Alice", "value"),
+    ("Move data from Postgres to SQLite", "Move data from SQLite to Postgres", "value"),
+    ("The tests pass", "The tests pass with 3 retries", "detail"),
+    ("Backups run nightly", "Backups run nightly on kafka-03", "detail"),
+    ("Backups run nightly", "Backups run nightly in Frankfurt", "detail"),
+    ("Do not commit secrets", "Do not commit secrets; never log tokens", "negation"),  # B-14
+    ("Use the cache", "Never use the cache in production", "negation"),
+    ("1,000 users", "1.000 users", "number"),
+    ("The port is 8080", "The port is also 9090", "number"),
+    ("The first draft won", "The third draft won", "number"),
+    ("数据库在北京", "数据库在上海", "value"),
+    ("Show me brain status", "Show me heart status", "value"),  # E-3.1
+    ("Der Server steht in Berlin", "Der Server steht in Hamburg", "value"),
+    ("All tests are green", "Some tests are green", "value"),
+    ("We saw it today", "We saw it yesterday", "date"),
+]
+
+# Only written differently.
+NONE = [
+    ("It starts at 5pm", "It starts at 17:00"),
+    ("It starts at 5 p.m.", "It starts at 17:00"),
+    ("It starts at noon", "It starts at 12:00"),
+    ("The talk is on 3 March", "The talk is on March 3rd"),
+    ("The talk is on 3 March 2026", "The talk is on 2026-03-03"),
+    ("The talk is on Thursday, 3 March", "The talk is on 3 March"),
+    ("Der Vortrag ist am 3. März 2026", "Der Vortrag ist am 03.03.2026"),
+    ("La charla es el 3 de marzo", "La charla es el 3 marzo"),
+    ("会议是3月3日下午5点", "会议是 3月3日 17:00"),
+    ("two weeks notice", "14 days notice"),
+    ("wait 90 minutes", "wait 1 h 30 min"),
+    ("wait ninety seconds", "wait 90 s"),
+    ("the fee is €500", "the fee is 500 euros"),
+    ("the fee is €500", "the fee is 500 EUR"),
+    ("the rate is 1e-3", "the rate is 0.001"),
+    ("the rate is 1.5%", "the rate is 150 bps"),
+    ("10k users", "10,000 users"),
+    ("10 000 users", "10,000 users"),
+    ("2 million users", "2,000,000 users"),
+    ("twenty-five users", "25 users"),
+    ("10.000 Nutzer sind aktiv und die Seite ist stabil", "10000 Nutzer sind aktiv und die Seite ist stabil"),
+    ("三个人", "3个人"),
+    ("Avoid X", "Never use X"),  # B-14: both deny
+    ("Do not trade on weekends", "Never trade on weekends"),
+    ("Uploads are not allowed", "Uploads are forbidden"),
+    ("Do not commit secrets; never log tokens", "Do not commit secrets"),  # the old text only says more
+    ("The tests pass with 3 retries", "The tests pass"),
+    ("Bug #441 is fixed", "Bug 441 is fixed"),
+    ("Ask Alexandra about payroll", "About payroll, ask Alex"),
+    ("Read the notes in another folder", "Read notes in another folder"),  # no cue in "notes", "another"
+    ("Python V3.12 is used", "Python 3.12 is used"),
+    ("The server is now stable", "The server is stable"),
+    ("He uses vim", "He is using vim"),
+    ("The ＡＰＩ is ready", "the api is ready"),
+    ("Don\u2019t panic", "Do not panic"),
+    ("不要使用 npm", "禁止使用npm"),
+    ("Not only tests, docs too", "Tests, docs too"),
+    ("Use the cache", "Use the cache!"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "kind", "sure"), DECISIVE)
+def test_one_change_in_one_statement_is_a_conflict(old: str, new: str, kind: str, *, sure: bool) -> None:
+    decisive = [d for d in differences(old, new) if d.decisive]
+    assert [d.kind for d in decisive] == [kind]
+    assert decisive[0].sure is sure
+
+
+@pytest.mark.parametrize(("old", "new", "kind"), VETOES)
+def test_what_does_not_agree_forbids_same_and_proves_no_conflict(old: str, new: str, kind: str) -> None:
+    found = differences(old, new)
+    assert kind in {d.kind for d in found}
+    assert not any(d.decisive or d.sure for d in found)
+
+
+@pytest.mark.parametrize(("old", "new"), NONE)
+def test_another_way_of_writing_is_no_difference(old: str, new: str) -> None:
+    assert differences(old, new) == ()
+
+
+def test_a_denied_and_changed_statement_gives_both_signals() -> None:
+    """S1-55: negation asymmetry and numeric mismatch."""
+    found = differences("The system allows 3 retries", "The system does not allow 5 retries")
+    assert {d.kind for d in found} == {"negation", "number"}
+
+
+def test_the_words_that_decided_are_kept() -> None:
+    """I6."""
+    (found,) = differences("The upload limit is 5 MB", "The upload limit is 5 GB")
+    assert (found.old, found.new) == ("5 MB", "5 GB")
+
+
+def test_sign_and_denial_never_replace_on_their_own() -> None:
+    for old, new in [("MRR +5%", "MRR -5%"), ("Use X", "Never use X"), ("Enable caching", "Disable caching")]:
+        assert not any(d.sure for d in differences(old, new))
+
+
+def test_one_changed_sentence_among_many_is_found() -> None:
+    text = "The cluster has {} nodes. Backups run nightly. Alerts go to the channel."
+    (found,) = differences(text.format(3), text.format(5))
+    assert (found.kind, found.decisive, found.old, found.new) == ("number", True, "3", "5")

@@ -1,0 +1,26 @@
+-- Rows of a store of version 1, written out once from such a store.
+INSERT INTO embedder (model, name, dim) VALUES (1, '', 0);
+INSERT INTO embedder (model, name, dim) VALUES (2, 'old/embedder', 4);
+INSERT INTO header (one, store_id, model, policy, created_at, words) VALUES (1, '5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e', 2, 'policy-1', '2026-03-01T12:00:00.000Z', 'terms of an older release');
+INSERT INTO namespace (ns, name, seq) VALUES (1, 'team/eins', 3);
+INSERT INTO namespace (ns, name, seq) VALUES (2, 'team/zwei', 1);
+INSERT INTO memory (place, ns, id, kind, status, subject, attribute, created, ongoing, checked, version, embedding, access_count, last_accessed_at, stability, record) VALUES (1, 1, 'm1', 'fact', 'active', 'gate', 'hours', 1772366460000000, 1, 1, 2, 't3', 3, '2026-03-01T12:09:00Z', 0.5, '{"attribute":"Hours","chunks":1,"content":"The gate opens at ten","created_at":"2026-03-01T12:01:00Z","embedding":"t3","id":"m1","kind":"fact","namespace":"team/eins","subject":"Gate","updated_at":"2026-03-01T12:01:00Z","version":2}');
+INSERT INTO memory (place, ns, id, kind, status, subject, attribute, created, ongoing, checked, version, embedding, access_count, last_accessed_at, stability, record) VALUES (2, 1, 'm2', 'semantic', 'active', '', '', 1772366520000000, 1, 1, 1, 't2', 0, NULL, NULL, '{"chunks":1,"content":"Сервер работает на порту 8080","created_at":"2026-03-01T12:02:00Z","embedding":"t2","id":"m2","namespace":"team/eins","tags":["ops"],"updated_at":"2026-03-01T12:02:00Z"}');
+INSERT INTO memory (place, ns, id, kind, status, subject, attribute, created, ongoing, checked, version, embedding, access_count, last_accessed_at, stability, record) VALUES (3, 2, 'm1', 'semantic', 'active', '', '', 1772366460000000, 1, 1, 1, '', 0, NULL, NULL, '{"content":"another namespace","created_at":"2026-03-01T12:01:00Z","id":"m1","namespace":"team/zwei","updated_at":"2026-03-01T12:01:00Z"}');
+INSERT INTO vector (place, ns, hash, model, vec) VALUES (1, 1, 't1', 2, X'003c000000000000');
+INSERT INTO vector (place, ns, hash, model, vec) VALUES (2, 1, 't2', 2, X'0000003c00000000');
+INSERT INTO vector (place, ns, hash, model, vec) VALUES (3, 1, 't3', 2, X'00000000003c0000');
+INSERT INTO alias (ns, hash, id) VALUES (1, 'h1', 'm1');
+INSERT INTO link (ns, src, dst, rel, created_at) VALUES (1, 'm2', 'm1', 'related', '2026-03-01T12:02:00Z');
+INSERT INTO conflict (ns, key, a, b, created, record) VALUES (1, 'k', 'm1', 'm2', 1772366400000000, '{"a":"m1","b":"m2","created_at":"2026-03-01T12:00:00Z","key":"k","kind":"contradiction","reason":"value_diff","similarity":0.9}');
+INSERT INTO journal (place, ns, seq, undoes, record) VALUES (1, 1, 1, 0, '{"at":"2026-03-01T12:00:00Z","effects":[{"after":{"digest":"93bba16ca4670383"},"id":"m1","type":"memory"},{"hash":"h1","memory_id":"m1","present":true,"type":"alias"}],"idempotency_key":"first-key","memory_id":"m1","memory_ids":["m1"],"outcome":"created","payload":"p1","verb":"remember"}');
+INSERT INTO journal (place, ns, seq, undoes, record) VALUES (2, 1, 2, 0, '{"at":"2026-03-01T12:00:00Z","effects":[{"after":{"digest":"db24d4dcc9653c7d"},"id":"m2","type":"memory"},{"after":{"created_at":"2026-03-01T12:02:00Z","dst":"m1","src":"m2"},"before":null,"type":"link"},{"after":{"a":"m1","b":"m2","created_at":"2026-03-01T12:00:00Z","key":"k","kind":"contradiction","reason":"value_diff","similarity":0.9},"before":null,"type":"conflict"}],"memory_id":"m2","memory_ids":["m2","m1"],"outcome":"created","verb":"remember"}');
+INSERT INTO journal (place, ns, seq, undoes, record) VALUES (3, 1, 3, 0, '{"at":"2026-03-01T12:00:00Z","effects":[{"after":{"digest":"4f7a6c4678b0f931"},"before":{"attribute":"Hours","chunks":1,"content":"The gate opens at nine","created_at":"2026-03-01T12:01:00Z","embedding":"t1","id":"m1","kind":"fact","namespace":"team/eins","subject":"Gate","updated_at":"2026-03-01T12:01:00Z"},"id":"m1","type":"memory"}],"memory_id":"m1","memory_ids":["m1"],"outcome":"evolved","verb":"revise"}');
+INSERT INTO journal (place, ns, seq, undoes, record) VALUES (4, 2, 1, 0, '{"at":"2026-03-01T12:00:00Z","effects":[{"after":{"digest":"6ea7b28e51e36285"},"id":"m1","type":"memory"}],"idempotency_key":"first-key","memory_id":"m1","memory_ids":["m1"],"outcome":"created","verb":"remember"}');
+INSERT INTO journal_memory (ns, id, seq, changed) VALUES (1, 'm1', 1, 1);
+INSERT INTO journal_memory (ns, id, seq, changed) VALUES (1, 'm1', 2, 0);
+INSERT INTO journal_memory (ns, id, seq, changed) VALUES (1, 'm1', 3, 1);
+INSERT INTO journal_memory (ns, id, seq, changed) VALUES (1, 'm2', 2, 1);
+INSERT INTO journal_memory (ns, id, seq, changed) VALUES (2, 'm1', 1, 1);
+PRAGMA user_version = 1;
+PRAGMA application_id = 1464159307;

@@ -1,0 +1,66 @@
+"""A store on a desk: backend, embedder, clock and ids that a test decides, and a picture of everything stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import wellkept
+from wellkept.engine.embedding import text_of
+from wellkept.storage.port import Storage
+from wellkept.testing.clock import CountingIds, FrozenClock
+from wellkept.testing.embedder import FakeEmbedder
+from wellkept.types import ALL_STATUSES, Filter, NewMemory
+
+BACKENDS = ("memory", "sqlite")
+EVERYTHING = Filter(statuses=ALL_STATUSES)
+
+
+@dataclass
+class Desk:
+    """An open store with all that surrounds it."""
+
+    store: wellkept.MemoryStore
+    fake: FakeEmbedder
+    clock: FrozenClock
+    path: Path | None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def near(self, old: str | NewMemory, new: str | NewMemory, cosine: float) -> None:
+        """Declare the cosine of two statements; text stands for a statement without a title."""
+        self.fake.relate(embedded(old), embedded(new), cosine)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Everything the namespace holds, journal included."""
+        return snapshot(self.store)
+
+    def rows(self, *statuses: str) -> list[str]:
+        """Contents by order of age; of any status when none is named."""
+        return [row.content for row in self.store.list(Filter(statuses=statuses or ALL_STATUSES))]
+
+
+def embedded(statement: str | NewMemory) -> str:
+    """The text whose vector stands for a statement."""
+    return text_of(NewMemory(content=statement) if isinstance(statement, str) else statement)
+
+
+def desk(backend: str | Storage, folder: Path, *, fake: FakeEmbedder | None = None, **options: Any) -> Desk:
+    """Open a store of a test's own."""
+    fake = fake if fake is not None else FakeEmbedder(dim=64)
+    clock = options.pop("clock", None) or FrozenClock()
+    options.setdefault("new_id", CountingIds())
+    name = options.pop("name", "memory.db")
+    path = folder / name if backend == "sqlite" else None
+    where = "memory:" if backend == "memory" else str(path) if path is not None else backend
+    store = wellkept.open(where, embedder=fake, clock=clock, **options)
+    return Desk(store, fake, clock, path, options)
+
+
+def snapshot(store: wellkept.MemoryStore) -> tuple[Any, ...]:
+    """Memories, links, conflicts, journal and vectors of the namespace, and the names of all namespaces."""
+    ctx = store._ctx
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        rows = tuple(tx.find(EVERYTHING))
+        vectors = tuple(sorted(tx.vectors({row.embedding for row in rows if row.embedding})))
+        return rows, tuple(tx.links()), tuple(tx.conflicts()), tuple(tx.journal()), vectors, store.namespaces()
