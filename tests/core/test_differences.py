@@ -113,6 +113,7 @@ VETOES = [
     ("Use the cache", "Never use the cache in production", "negation"),
     ("1,000 users", "1.000 users", "number"),
     ("The port is 8080", "The port is also 9090", "number"),
+    ("The guard also keeps the radio", "The guard also keeps the keys", "detail"),
     ("The first draft won", "The third draft won", "number"),
     ("数据库在北京", "数据库在上海", "value"),
     ("Show me brain status", "Show me heart status", "value"),  # E-3.1

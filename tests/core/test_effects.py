@@ -70,19 +70,19 @@ def test_effects_touch_memories_in_order_and_each_once(effects: tuple[Effect, ..
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("one", "other", "verdict"),
     [
-        (A, memory("a"), True),
-        (A, replace(A, access_count=7, last_accessed_at=LATER, stability=2.0), True),
-        (A, A2, False),
-        (A, replace(A, metadata={"k": 1}), False),
-        (A, None, False),
-        (None, None, True),
+        (A, memory("a"), "same"),
+        (A, replace(A, access_count=7, last_accessed_at=LATER, stability=2.0), "same"),
+        (A, A2, "different"),
+        (A, replace(A, metadata={"k": 1}), "different"),
+        (A, None, "different"),
+        (None, None, "same"),
     ],
 )
-def test_two_records_are_the_same_but_for_their_use(one: Memory | None, other: Memory | None, same: bool) -> None:
-    assert same_record(one, other) is same
-    assert same_record(other, one) is same
+def test_two_records_are_the_same_but_for_their_use(one: Memory | None, other: Memory | None, verdict: str) -> None:
+    assert same_record(one, other) is (verdict == "same")
+    assert same_record(other, one) is (verdict == "same")
 
 
 def test_a_tombstone_keeps_only_id_namespace_kind_times_and_status() -> None:

@@ -204,8 +204,20 @@ def test_the_vector_follows_the_grown_text(make):
 def test_a_memory_that_grew_twelve_times_keeps_every_text_readable(make):
     """S4-11, S4-20, S4-21, B-7, F-18."""
     table = make()
-    names = "apples bridges candles doors engines feathers gardens hammers islands jackets kettles ladders".split()
-    texts = [f"There is also something to say about {name}" for name in names]
+    texts = [
+        "Releases go through the platform team",
+        "Nobody ships before lunch",
+        "The changelog is written first",
+        "Screenshots belong into the ticket",
+        "Rollbacks are practised quarterly",
+        "Customers hear about outages by mail",
+        "Translations arrive from an agency",
+        "Licences are checked automatically",
+        "Old branches get deleted",
+        "Backups leave the building nightly",
+        "Secrets live in a vault",
+        "Interns may watch everything",
+    ]
     row = grow(table, K1, texts)
     assert (row.evolution_count, len(row.updates)) == (12, 10)
     assert [item["preview"] for item in evolution(row)["history"]] == texts[2:]

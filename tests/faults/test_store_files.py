@@ -482,8 +482,10 @@ def test_nothing_erased_is_left_in_any_byte_of_the_files(tmp_path: Path) -> None
         world.add(memory(f"m{number}", f"neighbour {number} " + "filler " * (number % 17)), seed=number)
     row = first
     for number in range(8):
-        grown = changed(row, content=f"{said} update {number} " + "more " * 40 * number, embedding=f"e{number}")
-        world.apply(grown, AliasChange("m1", f"h-{number}", present=True), vectors={f"e{number}": vector(1000 + number)})
+        text = f"{said} update {number} " + "more " * 40 * number
+        grown = changed(row, content=text, embedding=f"e{number}")
+        alias = AliasChange("m1", f"h-{number}", present=True)
+        world.apply(grown, alias, vectors={f"e{number}": vector(1000 + number)})
         assert grown.after is not None
         row = grown.after
         world.add(memory(f"n{number}", "between " * 30))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,15 @@ from wellkept.core.merge import segments
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import MemoryChange, WriteResult
 
+SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # durability is tested elsewhere
+
 
 class Lockstep(RuleBasedStateMachine):
     """Two stores with the same clock and ids; whatever is done to one is done to the other."""
 
     @initialize()
     def open(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=SHELF)
         embedder = FakeEmbedder(COSINES)  # one, so that a text nobody declared has one vector
         self.worlds = [world(name, Path(self.folder.name), embedder=embedder) for name in ("memory", "sqlite")]
         self.said: set[str] = set()

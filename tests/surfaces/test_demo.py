@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -223,3 +227,18 @@ def test_a_named_store_stays_and_the_next_steps_name_it(tmp_path: Path) -> None:
     text = shown(db=db, embedder="hashing")
     assert db.exists()
     assert f"--db {db}" in text
+
+
+@pytest.mark.slow
+def test_what_the_demo_says_to_try_next_works(tmp_path: Path) -> None:
+    text = shown(db=tmp_path / "kept.db")
+    tries = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("    wellkept ")]
+    assert len(tries) == 3
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    answers = {}
+    for words in tries:
+        command = [sys.executable, "-m", "wellkept.surfaces.cli", *words]
+        done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", env=here)
+        answers[words[0]] = done.stdout
+    assert "Checkout belongs to Jonas now." in answers["recall"].splitlines()[2]
+    assert "Never use default exports" in answers["conflicts"]

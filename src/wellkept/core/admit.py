@@ -26,6 +26,8 @@ from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, R
 
 # An update may add to a memory what the memory did not say; what differs must not be appended (I2).
 EVOLVE_TOLERATES = frozenset({"detail", "condition"})
+# S3-14 asks for most of the words, not all: a detail more is still the same episode going on.
+REUSE_TOLERATES = frozenset({"detail"})
 
 
 def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
@@ -131,7 +133,7 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
         if started < since or overlap <= policy.overlap or not in_scope(new, memory, policy):
             continue
         comparison = compare(new, memory, cosine=None, similarity=None)
-        if comparison.differences:
+        if any(item.kind not in REUSE_TOLERATES for item in comparison.differences):
             continue  # E-3.1: "brain status" and "heart status" overlap, and are not one episode (I2)
         match = match_of(Judged(Candidate(memory, "window"), replace(comparison, similarity=overlap)), "reuse", moment)
         return Decision(

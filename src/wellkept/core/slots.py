@@ -45,6 +45,8 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return None
     link = _link(item.a, slot.a_at, language, item, slot)
     kind: DifferenceKind = "name" if names and link != "purpose" else "value"
+    if kind == "value" and (item.a.additive or item.b.additive):
+        return Difference("detail", "", "")  # "also the keys" adds to "also the radio", it replaces nothing
     decisive = (
         clear
         and _anchored(item, language, group=bool(group))

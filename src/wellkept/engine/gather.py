@@ -51,12 +51,13 @@ def with_vectors(
     """
     text = text_of(new)
     embedded = vectors.get(text)
-    evidence = replace(evidence, degraded=vectors.degraded(text))
+    degraded = vectors.degraded(text)
     if embedded is None or embedded.vector is None:
-        return evidence
+        return replace(evidence, degraded=degraded)
     policy = ctx.policy.for_kind(new.kind)
     return replace(
         evidence,
+        degraded=degraded,
         lexical=ctx.embedder.lexical or embedded.spelled,
         calibration=ctx.embedder.calibration,
         embedding=vector_key(text),
@@ -69,11 +70,16 @@ def _verbatim(tx: Tx, new: NewMemory, policy: KindPolicy) -> tuple[Candidate, ..
     found: dict[str, Candidate] = {}
     kinds = (new.kind,)
     statuses: tuple[Status, ...] = ("active", "superseded")
-    if "hash" in policy.stages:
-        where = Filter(hashes=(content_alias(new.content),), kinds=kinds, statuses=statuses)
+    exact = (content_alias(new.content),) if "hash" in policy.stages else ()
+    folded = (canonical_alias(new.content),) if "canonical" in policy.stages else ()
+    # Most texts are new, and one question for both hashes tells that.
+    if exact and folded and not tx.find(Filter(hashes=exact + folded, kinds=kinds, statuses=statuses), limit=1):
+        return ()
+    if exact:
+        where = Filter(hashes=exact, kinds=kinds, statuses=statuses)
         found.update((memory.id, Candidate(memory, "content_hash")) for memory in tx.find(where))
-    if "canonical" in policy.stages and not any(hit.memory.status == "active" for hit in found.values()):
-        where = Filter(hashes=(canonical_alias(new.content),), kinds=kinds, statuses=statuses)
+    if folded and not any(hit.memory.status == "active" for hit in found.values()):
+        where = Filter(hashes=folded, kinds=kinds, statuses=statuses)
         for memory in tx.find(where):
             found.setdefault(memory.id, Candidate(memory, "canonical_hash"))
     return tuple(found.values())
@@ -113,15 +119,13 @@ def _neighbours(
     floor = ctx.embedder.calibration.cosine(_floor(policy)) - _MARGIN
     limit = FIRST_ASK
     while True:
-        pairs = near.of(index, limit)
-        close = {key: cosine for key, cosine in pairs if cosine >= floor}
+        close, complete = near.of(index, limit=limit, floor=floor)
         rows = {memory.id: memory for memory in tx.find(Filter(ids=tuple(close)))} if close else {}
         inside = [
             Candidate(rows[key], "vector", cosine)
             for key, cosine in close.items()
             if key in rows and in_scope(new, rows[key], policy)
         ]
-        complete = len(close) < len(pairs) or len(pairs) < limit
         if complete or len(inside) >= MAX_COMPARED or limit >= LAST_ASK:
             return tuple(inside[:MAX_COMPARED])
         limit *= 8

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wellkept.core.vectors import cosines
+from wellkept.core.vectors import COMPARISON_DIMS, cosines
 from wellkept.storage.port import Tx
 from wellkept.types import Memory, Neighbours, Vector
 
 FIRST_ASK = 24
 LAST_ASK = 1536
+_ROUGH = 1e-3
+"""How far a product in single precision may lie from the exact cosine; generously."""
 
 
 class Nearby:
@@ -30,38 +33,39 @@ class Nearby:
         self._tx = tx
         self._queries = queries
         self._asked: dict[int, Neighbours] = {}
-        self._written: dict[str, tuple[str, Vector | None]] = {}
-        self._rows: dict[str, tuple[list[str], list[Vector]]] = {}
+        self._written: dict[str, _Rows] = {}
+        self._rows: dict[str, _Rows] = {}
 
-    def of(self, index: int, limit: int) -> list[tuple[str, float]]:
-        """At least the `limit` nearest memories of an item's kind with their cosines, nearest first.
+    def of(self, index: int, *, limit: int, floor: float) -> tuple[dict[str, float], bool]:
+        """Memories of an item's kind with a cosine of at least `floor`, nearest first.
 
-        Fewer than `limit` means that there are no more.
+        Returns:
+            Their cosines by id, and whether these are all: False when the `limit` nearest stored
+            ones all reach the floor, so that there may be more.
         """
         query = self._queries[index]
         if query is None:
-            return []
+            return {}, True
         kind, vector = query
         stored = self._stored(index, kind, vector, limit)
-        found = {}
-        if stored.ids:
-            found = dict(zip(stored.ids, cosines(vector, stored.vectors), strict=True))
-        for written in self._written:
-            found.pop(written, None)
-        if kind in self._rows:
-            ids, rows = self._rows[kind]
-            found.update(zip(ids, cosines(vector, np.stack(rows)), strict=True))
-        return sorted(((key, float(value)) for key, value in found.items()), key=lambda pair: (-pair[1], pair[0]))
+        found = _near(vector, stored.ids, stored.vectors, floor)
+        complete = len(found) < limit
+        for changed in found.keys() & self._written.keys():
+            del found[changed]
+        rows = self._rows.get(kind)
+        if rows is not None:
+            found |= _near(vector, rows.ids, rows.vectors, floor)
+            found.pop("", None)
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))), complete
 
     def wrote(self, memory: Memory, vector: Vector | None) -> None:
         """A memory was written or changed by this run; without a vector, or inactive, it is near nobody."""
-        self._written[memory.id] = (memory.kind, vector if memory.status == "active" else None)
-        self._rows = {}
-        for key, (kind, row) in self._written.items():
-            if row is not None:
-                ids, rows = self._rows.setdefault(kind, ([], []))
-                ids.append(key)
-                rows.append(row)
+        former = self._written.get(memory.id)
+        if former is not None:
+            former.leave(memory.id)
+        rows = self._written[memory.id] = self._rows.setdefault(memory.kind, _Rows())
+        if vector is not None and memory.status == "active":
+            rows.enter(memory.id, vector)
 
     def _stored(self, index: int, kind: str, vector: Vector, limit: int) -> Neighbours:
         if limit > FIRST_ASK:
@@ -78,3 +82,54 @@ class Nearby:
 
     def _ask(self, rows: np.ndarray, kind: str, limit: int) -> list[Neighbours]:
         return self._tx.nearest(rows.astype(np.float32, copy=False), limit=limit, kinds=(kind,), statuses=("active",))
+
+
+class _Rows:
+    """Vectors that this run has written, of one kind; a place without an id is vacant.
+
+    Attributes:
+        ids: Whose vector stands at which place.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self._matrix: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """One row for each of the ids."""
+        return self._matrix[: len(self.ids)]
+
+    def enter(self, memory_id: str, vector: Vector) -> None:
+        """Add a row."""
+        count = len(self.ids)
+        if count == len(self._matrix):
+            grown = np.zeros((max(16, 2 * count), vector.size), dtype=np.float32)
+            if count:
+                grown[:count] = self._matrix
+            self._matrix = grown
+        self._matrix[count] = vector
+        self.ids.append(memory_id)
+
+    def leave(self, memory_id: str) -> None:
+        """Vacate the row of a memory, if it has one."""
+        if memory_id in self.ids:
+            self.ids[self.ids.index(memory_id)] = ""
+
+
+def _near(vector: Vector, ids: Sequence[str], rows: NDArray[np.float32], floor: float) -> dict[str, float]:
+    """Exact cosines of the rows that reach the floor.
+
+    Most rows are far away: where all vectors have unit length, one product in single precision
+    sorts those out, and only the others are worth the exact arithmetic.
+    """
+    if not ids:
+        return {}
+    if vector.size > COMPARISON_DIMS:
+        places = list(range(len(ids)))
+    else:
+        places = np.flatnonzero(rows @ vector >= floor - _ROUGH).tolist()
+    if not places:
+        return {}
+    exact = cosines(vector, rows[places]).tolist()
+    return {ids[at]: value for at, value in zip(places, exact, strict=True) if value >= floor}

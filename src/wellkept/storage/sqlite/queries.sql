@@ -153,11 +153,10 @@ DELETE FROM alias WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND src = :src AND dst = :dst AND rel = :rel
 -- name: link.all
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns ORDER BY src, dst, rel
--- name: link.of
+-- name: link.from
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND src IN (SELECT value FROM json_each(:ids))
-UNION
+-- name: link.to
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND dst IN (SELECT value FROM json_each(:ids))
-ORDER BY src, dst, rel
 -- name: link.put
 INSERT INTO link (ns, src, dst, rel, created_at) VALUES (:ns, :src, :dst, :rel, :created_at)
 -- name: link.delete
@@ -168,14 +167,12 @@ DELETE FROM link WHERE ns = :ns AND (src IN (SELECT value FROM json_each(:ids)) 
 SELECT record FROM conflict WHERE ns = :ns AND key = :key
 -- name: conflict.all
 SELECT record FROM conflict WHERE ns = :ns ORDER BY created, key
--- name: conflict.of
+-- name: conflict.of_a
 SELECT created, key, record FROM conflict WHERE ns = :ns AND a IN (SELECT value FROM json_each(:ids))
-UNION
+-- name: conflict.of_b
 SELECT created, key, record FROM conflict WHERE ns = :ns AND b IN (SELECT value FROM json_each(:ids))
-ORDER BY created, key
 -- name: conflict.keys
 SELECT created, key, record FROM conflict WHERE ns = :ns AND key IN (SELECT value FROM json_each(:keys))
-ORDER BY created, key
 -- name: conflict.put
 INSERT INTO conflict (ns, key, a, b, created, record) VALUES (:ns, :key, :a, :b, :created, :record)
 ON CONFLICT (ns, key) DO UPDATE SET a = excluded.a, b = excluded.b, created = excluded.created, record = excluded.record

@@ -186,7 +186,8 @@ class ReadTx:
         if ids is None:
             rows = self._session.rows("link.all", {"ns": self._ns})
         else:
-            rows = self._session.rows("link.of", {"ns": self._ns, "ids": _json(ids)})
+            asked = {"ns": self._ns, "ids": _json(ids)}
+            rows = sorted({*self._session.rows("link.from", asked), *self._session.rows("link.to", asked)}, key=_edge)
         return [link_of(*row) for row in rows]
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
@@ -196,7 +197,9 @@ class ReadTx:
             return [_conflict(record) for _, _, record in rows]
         found: set[tuple[int, str, str]] = set()
         if ids is not None:
-            found.update(self._session.rows("conflict.of", {"ns": self._ns, "ids": _json(ids)}))
+            asked = {"ns": self._ns, "ids": _json(ids)}
+            found.update(self._session.rows("conflict.of_a", asked))
+            found.update(self._session.rows("conflict.of_b", asked))
         if keys is not None:
             found.update(self._session.rows("conflict.keys", {"ns": self._ns, "keys": _json(keys)}))
         return [_conflict(record) for _, _, record in sorted(found)]
@@ -281,6 +284,10 @@ class ReadTx:
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
         """A reading transaction refuses."""
         raise _reading()
+
+
+def _edge(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row[:3]
 
 
 def _reading() -> ReadOnly:

@@ -81,7 +81,11 @@ def link(
     strict: Annotated[bool, typer.Option("--strict", help="Refuse ids that do not exist.")] = False,
 ) -> None:
     """Link two memories; the same link twice is one."""
-    made = run.store(model=False).link(src, dst, rel, strict=strict)
+    store = run.store(model=False)
+    made = store.link(src, dst, rel, strict=strict)
+    for end in (made.src, made.dst):
+        if not _is_there(store, end):
+            run.note(f"There is no memory {end}; the link leads nowhere until there is")  # S2-42
     run.show(made, lambda: [one_line(f"{made.src} -{made.rel}-> {made.dst}")])
 
 
@@ -150,12 +154,17 @@ def _taken_back(store: MemoryStore, made: int) -> list[dict[str, Any]]:
         changed = effect.before or effect.after
         if changed is None:
             continue
-        try:
-            now = store.get(changed.id, touch=False)
-        except NotFound:
-            now = None
+        now = store.get(changed.id, touch=False) if _is_there(store, changed.id) else None
         changes.append({"memory_id": changed.id, "before": effect.before, "after": now})
     return changes
+
+
+def _is_there(store: MemoryStore, memory_id: str) -> bool:
+    try:
+        store.get(memory_id, touch=False)
+    except NotFound:
+        return False
+    return True
 
 
 def _undone(entry: int, made: int, changes: list[dict[str, Any]]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +14,8 @@ from rich.console import Console
 import wellkept
 from wellkept.errors import StorePathError
 from wellkept.surfaces.demo import record, story, view
+
+_NAME = "wellkept"
 
 
 def run(
@@ -65,7 +69,7 @@ def run(
     if as_json:
         console.out(record.as_json(told, db), highlight=False)
     else:
-        view.ending(console, told, db)
+        view.ending(console, told, db=db, program=_program())
     return 0
 
 
@@ -82,3 +86,9 @@ def _temporary(stack: ExitStack) -> Path:
     # Windows may still hold the file for a moment; a leftover in the temporary folder is no error.
     folder = stack.enter_context(TemporaryDirectory(prefix="wellkept-demo-", ignore_cleanup_errors=True))
     return Path(folder) / "month.db"
+
+
+def _program() -> str:
+    """How the reader can call this program again: by its name, or by its path when it was `make` that knew it."""
+    called = Path(sys.argv[0])
+    return str(called) if called.stem == _NAME and shutil.which(_NAME) is None else _NAME

@@ -120,14 +120,14 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
 # At the end
 
 
-def ending(console: Console, told: Story, db: str | None) -> None:
-    """Summary, conflicts, a question, an undo, and what to try next."""
+def ending(console: Console, told: Story, *, db: str | None, program: str) -> None:
+    """Summary, conflicts, a question, an undo, and what to try next with `program`."""
     _summary(console, told.figures, told.conflicts)
     _conflicts(console, told.conflicts, told.numbers)
     _answer(console, told.answer, told.numbers)
     if told.taken_back is not None:
         _taken_back(console, told.taken_back)
-    _farewell(console, db)
+    _farewell(console, db, program)
 
 
 def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) -> None:
@@ -203,20 +203,22 @@ def _taken_back(console: Console, back: TakenBack) -> None:
         _indented(console, Text(note, "dim"), 0, hang=2)
 
 
-def _farewell(console: Console, db: str | None) -> None:
+def _farewell(console: Console, db: str | None, program: str) -> None:
     _heading(console, "Next")
+    program = plain(program, console)
     if db is None:
         _paragraph(console, "  The store was a temporary file and is gone. To keep one and look around:")
-        name, tries = "month.db", [("wellkept demo --db month.db", "this month in a file of your own")]
+        name = "month.db"
+        tries = [(f"{program} demo --db {name}", "this month again, in a file that stays")]
     else:
-        name, tries = plain(db, console), []
+        name = plain(db, console)
         _unbroken(console, f"  The store is {name}. Look around:")
+        tries = [(f"{program} stats --db {name}", "what it holds")]
     tries += [
-        (f'wellkept recall "who owns checkout?" --db {name}', "what holds now"),
-        (f"wellkept conflicts --db {name}", "what waits for a decision"),
+        (f'{program} recall "who owns checkout?" --db {name}', "what holds now"),
+        # With --settled: by today's date the conflicts of that month have expired.
+        (f"{program} conflicts --settled --db {name}", "both texts of each conflict, and how to settle it"),
     ]
-    if db is not None:
-        tries.append((f"wellkept stats --db {name}", "what the store holds"))
     for command, meaning in tries:
         _unbroken(console, f"    {command}")
         _print(console, Text(f"        {meaning}", "dim"))
