@@ -14,7 +14,8 @@ _WORDS = st.sampled_from(
     """
     use never not no longer avoid must always allow forbid enabled disabled unless if until except only the a
     is are on in for Alice Bob Postgres SQLite npm pnpm ruff 3 5 0.85 1,000 5% -5% 30s 5 MB GB v1.2 3.11 #441
-    kafka-03 Monday Friday March 5pm 17:00 nicht kein pas jamais nunca não не никогда 不 没有 使用 启用 禁用 周三 ない です
+    kafka-03 Monday Friday March 5pm 17:00 nicht kein pas jamais nunca não не никогда 不 没有 使用 启用 禁用
+    周三 ない です
     . ; , ! — but also I don't can't isn't it's
     """.split()
 )

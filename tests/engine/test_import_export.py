@@ -98,15 +98,15 @@ def test_each_line_may_name_its_namespace(table, write):
     assert table.rows() == []
 
 
-@pytest.mark.parametrize("user", ["", "a//b", "x" * 300, None, "a\nb"])
+@pytest.mark.parametrize("user", ["", "a//b", "x" * 300, None, ["a"], True, "a\nb"])
 def test_a_line_with_no_usable_namespace_is_refused(table, write, user):
     """The line is bad, not the import."""
-    path = write({"content": "Use ruff", "user": user or ""}, {"content": "Use uv", "user": "bob"})
+    path = write({"content": "Use ruff", "user": user}, b"{not json", {"content": "Use uv", "user": "bob"})
     try:
         report = table.store.import_(path, namespace_from="user")
     except InvalidField as error:
         pytest.fail(f"one bad line stopped the import: {error}")
-    assert [error.index for error in report.errors] == [1]
+    assert [(error.index, bool(error.message)) for error in report.errors] == [(1, True), (2, True)]
     assert table.store.namespaces() == ("default/bob",)
 
 
@@ -345,7 +345,7 @@ def test_an_export_of_another_history_of_the_same_id_is_refused_whole(make, tmp_
 
 @pytest.mark.parametrize(
     "damage",
-    [b"{not json", b'{"memory": {"id": 5}}', b'{"memory": []}', b'"text"', b"[]", b'{"link": {}}', b"\xff\xfe", b"7"],
+    [b"{not json", b'{"memory": {"id": 5}}', b'{"memory": []}', b'"text"', b"[]", b'{"link": {}}', b"\xff\xfe", b"7", b"{}"],
 )
 def test_a_damaged_line_of_an_export_stops_it_before_anything_is_written(make, tmp_path, damage):
     table = make()
@@ -357,7 +357,8 @@ def test_a_damaged_line_of_an_export_stops_it_before_anything_is_written(make, t
     before = other.snapshot()
     with pytest.raises(InvalidInput) as caught:
         other.store.import_(path)
-    assert "line" in str(caught.value)
+    count = len((tmp_path / "a.jsonl").read_bytes().splitlines()) + 1
+    assert f"line {count}" in str(caught.value)
     assert other.snapshot() == before
 
 

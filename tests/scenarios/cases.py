@@ -97,7 +97,7 @@ INSIGHT = (
     Case(
         name="F-3 lesson: at .8999 it is created without a link",
         stored=(says("lesson", L1),), new=says("lesson", L1_AGAIN), cosines={(L1, L1_AGAIN): 0.8999},
-        outcome="created", rule="nothing_like_it", active=(L1, L1_AGAIN),
+        outcome="created", rule="near_but_different", active=(L1, L1_AGAIN),
     ),
     Case(
         name="F-4 lesson: the repeated one is found behind fifteen newer ones",
@@ -118,7 +118,7 @@ INSIGHT = (
     Case(
         name="F-7 curiosity: the text of a lesson is created",
         stored=(says("lesson", L1),), new=says("curiosity", L1),
-        outcome="created", rule="nothing_like_it", active=(L1, L1),
+        outcome="created", rule="own_event", active=(L1, L1),
     ),
     Case(
         name="F-8 lesson: an exception forbids the skip",
@@ -131,7 +131,7 @@ APPEND_ONLY = (
     Case(
         name="F-6 thesis: the same text is created again",
         stored=(says("thesis", L1),), new=says("thesis", L1),
-        outcome="created", rule="nothing_like_it", active=(L1, L1),
+        outcome="created", rule="own_event", active=(L1, L1),
     ),
 )  # fmt: skip
 
@@ -242,8 +242,9 @@ FACTS = (
         Case(
             name=f"F-22 fact: two dates are two events ({note})",
             stored=(says("fact", LUNCH, event_time="2025-11-03T12:00:00+00:00", **more),),
-            new=says("fact", again, event_time="2025-12-03T12:00:00+00:00", **more), cosines={(LUNCH, LUNCH_AGAIN): 0.99},
-            outcome="created", rule="nothing_like_it", active=tuple(sorted((LUNCH, again))),
+            new=says("fact", again, event_time="2025-12-03T12:00:00+00:00", **more),
+            cosines={(LUNCH, LUNCH_AGAIN): 0.99},
+            outcome="created", rule="near_but_different", active=tuple(sorted((LUNCH, again))),
         )
         for note, again, more in (
             ("same text", LUNCH, {}),
@@ -272,16 +273,16 @@ def _decision(note: str, outcome: str, rule: str, **more: Any) -> Case:
 
 OTHERS = (
     _episode("the same words after 29 minutes", "reused", "ongoing_window", recorded_at="2026-01-01T11:31:00+00:00"),
-    _episode("the same words after 31 minutes", "created", "nothing_like_it", recorded_at="2026-01-01T11:29:00+00:00"),
+    _episode("the same words after 31 minutes", "created", "own_event", recorded_at="2026-01-01T11:29:00+00:00"),
     _episode(
-        "the same words after its end", "created", "nothing_like_it",
+        "the same words after its end", "created", "own_event",
         recorded_at="2026-01-01T11:50:00+00:00", ended_at="2026-01-01T11:55:00+00:00",
     ),
-    _decision("an explicit record in a conversation", "created", "nothing_like_it", frame="conversation"),
+    _decision("an explicit record in a conversation", "created", "own_event", frame="conversation"),
     _decision(
         "an automatic record in a conversation", "rejected", "recording_filter", frame="conversation", automatic=True
     ),
-    _decision("an automatic record elsewhere", "created", "nothing_like_it", frame="task", automatic=True),
+    _decision("an automatic record elsewhere", "created", "own_event", frame="task", automatic=True),
 )  # fmt: skip
 
 CASES = (*INSIGHT, *APPEND_ONLY, *VETOES, *GENERAL, *KNOWLEDGE, *FACTS, *OTHERS)

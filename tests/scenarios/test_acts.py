@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from scenarios.cases import FLAKE8, K1, K2, L1, L1_AGAIN, NEVER, NEWER, RUFF, USE, says
+from scenarios.cases import FLAKE8, K1, K2, L1, L1_AGAIN, NEVER, RUFF, USE, says
 from scenarios.world import World, found_anywhere, snapshot
 from wellkept.core.lifecycle import lifecycle
 from wellkept.core.merge import evolution

@@ -85,7 +85,9 @@ def test_a_check_says_what_the_write_will_do_and_writes_nothing(world: Worlds, c
     assert [(reason.rule) for reason in done.reasons] == [(reason.rule) for reason in foretold.reasons]
     assert done.matches == foretold.matches
     assert [(link.rel, link.dst) for link in done.links] == [(link.rel, link.dst) for link in foretold.links]
-    told = [[(item.kind, item.reason, item.similarity, item.a) for item in result.conflicts] for result in (done, foretold)]
+    told = [
+        [(item.kind, item.reason, item.similarity, item.a) for item in result.conflicts] for result in (done, foretold)
+    ]
     assert told[0] == told[1]
 
 

@@ -121,7 +121,9 @@ def snapshot(store: wellkept.MemoryStore, *, journal: bool = True) -> Snapshot:
         entries = tx.journal()
         hashes = {effect.hash for entry in entries for effect in entry.effects if isinstance(effect, AliasChange)}
         hashes |= {alias for row in rows for text in segments(row) for alias in aliases(text)}
-        pointing = ((one, tuple(row.id for row in tx.find(Filter(hashes=(one,), statuses=ALL_STATUSES)))) for one in hashes)
+        pointing = (
+            (one, tuple(row.id for row in tx.find(Filter(hashes=(one,), statuses=ALL_STATUSES)))) for one in hashes
+        )
         return Snapshot(
             memories=rows,
             links=tuple((link.src, link.dst, link.rel, link.created_at) for link in tx.links()),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import wellkept
 from hypothesis import strategies as st
+
+import wellkept
 from scenarios.world import World, make
 from wellkept.errors import WellkeptError
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter, Memory
 
 BRANCH, BRANCH_AGAIN, BRANCH_NEAR = (
-    "Deploys run from the main branch.", "The main branch is where deploys run from.", "From the main branch run deploys.",
-)  # fmt: skip
+    "Deploys run from the main branch.",
+    "The main branch is where deploys run from.",
+    "From the main branch run deploys.",
+)
 COSINES = {
     (BRANCH, BRANCH_AGAIN): 0.96,
     (BRANCH, BRANCH_NEAR): 0.92,
@@ -29,9 +31,9 @@ COSINES = {
 }
 TEXTS = tuple(dict.fromkeys(text for pair in COSINES for text in pair)) + ("use x!", "THRESHOLD 0.85", "数据库在东京。")
 KINDS = ("lesson", "semantic", "fact", "knowledge", "episode", "thesis", "decision")
+OFTEN = ("lesson", "semantic", "fact", "knowledge") * 3 + KINDS
 EXTRAS: tuple[dict[str, Any], ...] = (
-    {},
-    {},
+    *({},) * 12,
     {"subject": "006"},
     {"subject": "006", "attribute": "status"},
     {"tags": ["infra"]},
@@ -41,7 +43,7 @@ EXTRAS: tuple[dict[str, Any], ...] = (
     {"pinned": True, "importance": 0.9},
     {"recorded_at": datetime(2025, 12, 1, tzinfo=UTC)},
 )
-ANSWERS = (None, None, None, "ignore", "warn", "supersede", "supersede_sure", "raise")
+ANSWERS = (None,) * 6 + ("supersede",) * 2 + ("ignore", "warn", "supersede_sure", "raise")
 CHANGES: tuple[dict[str, Any], ...] = (
     *({"content": text} for text in TEXTS[:6]),
     {"tags": ["infra"]},
@@ -71,7 +73,12 @@ def world(backend: str, folder: Path, name: str = "store.db", embedder: FakeEmbe
 picks = st.integers(0, 40)
 remembers = st.builds(
     lambda text, kind, extra, answer: Act("remember", text=text, fields={"kind": kind, **extra}, word=answer),
-    st.sampled_from(TEXTS), st.sampled_from(KINDS), st.sampled_from(EXTRAS), st.sampled_from(ANSWERS),
+    st.sampled_from(TEXTS), st.sampled_from(OFTEN), st.sampled_from(EXTRAS), st.sampled_from(ANSWERS),
+)  # fmt: skip
+repeats = st.builds(lambda a, answer: Act("repeat", a, word=answer), picks, st.sampled_from(ANSWERS))
+pairs = st.builds(
+    lambda pair, kind, answer: [Act("remember", text=text, fields={"kind": kind}, word=answer) for text in pair],
+    st.sampled_from(tuple(COSINES)), st.sampled_from(OFTEN), st.sampled_from(ANSWERS),
 )  # fmt: skip
 supersedes = st.builds(lambda a, b: Act("supersede", a, b), picks, picks)
 restores = st.builds(lambda a: Act("restore", a), picks)
@@ -84,11 +91,21 @@ undos = st.builds(lambda a: Act("undo", a), picks)
 erases = st.builds(lambda a: Act("erase", a), picks)
 recalls = st.builds(lambda text, a: Act("recall", a, text=text), st.sampled_from(TEXTS), st.integers(0, 1))
 gets = st.builds(lambda a: Act("get", a), picks)
-writes = st.one_of(remembers, remembers, supersedes, restores, forgets, links, unlinks, revises, resolves)
+writes = st.one_of(remembers, remembers, repeats, supersedes, restores, forgets, links, unlinks, revises, resolves)
 acts = st.one_of(writes, writes, undos, erases, recalls, gets)
+
+
+def stories(of: st.SearchStrategy[Act], most: int) -> st.SearchStrategy[list[Act]]:
+    """A few pairs of near texts, then acts on what they left."""
+    return st.builds(
+        lambda near, then: [*(act for pair in near for act in pair), *then],
+        st.lists(pairs, min_size=1, max_size=2), st.lists(of, max_size=most),
+    )  # fmt: skip
+
+
 items = st.builds(
     lambda text, kind, extra: {"content": text, "kind": kind, **extra},
-    st.sampled_from(TEXTS), st.sampled_from(KINDS), st.sampled_from(EXTRAS),
+    st.sampled_from(TEXTS), st.sampled_from(OFTEN), st.sampled_from(EXTRAS),
 )  # fmt: skip
 
 
@@ -113,6 +130,8 @@ def _perform(store: wellkept.MemoryStore, act: Act) -> Any:  # noqa: C901
     match act.verb:
         case "remember":
             return store.remember(act.text, on_conflict=act.word, **act.fields)
+        case "check":
+            return store.check(act.text, on_conflict=act.word, **act.fields)
         case "recall":
             return store.recall(act.text, limit=3, include_superseded=bool(act.a))
         case "unlink":
@@ -129,6 +148,9 @@ def _perform(store: wellkept.MemoryStore, act: Act) -> Any:  # noqa: C901
         return None
     a, b = rows[act.a % len(rows)].id, rows[act.b % len(rows)].id
     match act.verb:
+        case "repeat":
+            row = rows[act.a % len(rows)]
+            return store.remember(row.content, on_conflict=act.word, kind=row.kind, subject=row.subject)
         case "supersede":
             return store.supersede(a, b)
         case "restore":
@@ -154,6 +176,3 @@ def stored(store: wellkept.MemoryStore) -> tuple[Memory, ...]:
 def _edges(store: wellkept.MemoryStore) -> tuple[tuple[str, str, str], ...]:
     rows = stored(store)
     return store.subgraph([row.id for row in rows], depth=1).edges if rows else ()
-
-
-PAIRS = tuple(combinations(range(len(TEXTS)), 2))

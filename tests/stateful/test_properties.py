@@ -51,7 +51,7 @@ def run(here: World, prefix: list[Act]) -> None:
 
 @each_backend
 @some
-@given(prefix=st.lists(acts.acts, max_size=8), act=acts.writes)
+@given(prefix=acts.stories(acts.acts, 8), act=acts.writes)
 def test_undo_restores_to_the_byte_and_the_undo_of_the_undo_too(backend: str, prefix: list[Act], act: Act) -> None:
     """I1: whatever was done before, the last write can be taken back and given again."""
     with fresh(backend) as here:
@@ -72,7 +72,7 @@ def test_undo_restores_to_the_byte_and_the_undo_of_the_undo_too(backend: str, pr
 
 @each_backend
 @some
-@given(prefix=st.lists(acts.writes, min_size=2, max_size=10))
+@given(prefix=acts.stories(acts.writes, 8))
 def test_undoing_everything_newest_first_leaves_nothing(backend: str, prefix: list[Act]) -> None:
     with fresh(backend) as here:
         run(here, prefix)
@@ -86,7 +86,7 @@ def test_undoing_everything_newest_first_leaves_nothing(backend: str, prefix: li
 
 @each_backend
 @some
-@given(prefix=st.lists(acts.writes, min_size=3, max_size=10), pick=acts.picks)
+@given(prefix=acts.stories(acts.writes, 8), pick=acts.picks)
 def test_a_blocked_undo_names_what_stands_in_the_way(backend: str, prefix: list[Act], pick: int) -> None:
     """The named entries are later, newest first, and once they are taken back the undo goes through."""
     with fresh(backend) as here:
@@ -153,7 +153,7 @@ def test_no_order_of_a_batch_loses_a_text(backend: str, items: list[dict[str, An
 
 @each_backend
 @some
-@given(prefix=st.lists(acts.acts, max_size=5), items=st.lists(acts.items, min_size=1, max_size=8))
+@given(prefix=acts.stories(acts.acts, 3), items=st.lists(acts.items, min_size=1, max_size=8))
 def test_the_same_batch_again_changes_nothing(backend: str, prefix: list[Act], items: list[dict[str, Any]]) -> None:
     """I5: also the same items in the file of an import."""
     with fresh(backend) as here:
@@ -185,14 +185,17 @@ def test_a_batch_decides_as_single_writes_do(backend: str, items: list[dict[str,
         batch = many.batch(items)
         assert [result.outcome for result in singles] == [result.outcome for result in batch.results if result]
         first, second = (snapshot(here.store, journal=False) for here in (one, many))
-        shape = [[(row.content, row.kind, row.status, row.confirmations, row.version) for row in picture.memories] for picture in (first, second)]
+        shape = [
+            [(row.content, row.kind, row.status, row.confirmations, row.version) for row in picture.memories]
+            for picture in (first, second)
+        ]
         assert shape[0] == shape[1]
         assert [item.kind for item in first.conflicts] == [item.kind for item in second.conflicts]
 
 
 @each_backend
 @few
-@given(prefix=st.lists(acts.acts, max_size=8))
+@given(prefix=acts.stories(acts.acts, 8))
 def test_an_export_brought_back_is_the_same_namespace(backend: str, prefix: list[Act]) -> None:
     """I5: rows, links, conflicts; and once more changes nothing."""
     with fresh(backend, 2) as (here, there):
@@ -211,7 +214,7 @@ def test_an_export_brought_back_is_the_same_namespace(backend: str, prefix: list
 
 @each_backend
 @some
-@given(prefix=st.lists(acts.writes, min_size=1, max_size=6), later=st.lists(acts.acts, min_size=1, max_size=6))
+@given(prefix=acts.stories(acts.writes, 3), later=acts.stories(acts.acts, 4))
 def test_no_act_in_one_namespace_shows_in_another(backend: str, prefix: list[Act], later: list[Act]) -> None:
     """I8: and the other namespace decides as if it were alone."""
     with fresh(backend, 2) as (here, alone):
@@ -249,7 +252,10 @@ def test_every_pair_of_active_rows_has_been_judged(backend: str, items: list[dic
                 if found is None:
                     continue
                 assert allowed(found, policy.for_kind(newer.kind), Evidence()) not in ("skip", "merge")
-                if found.comparison.relation == "conflict" and found.similarity >= policy.for_kind(newer.kind).conflict_at:
+                if (
+                    found.comparison.relation == "conflict"
+                    and found.similarity >= policy.for_kind(newer.kind).conflict_at
+                ):
                     assert frozenset((newer.id, older.id)) in flagged
 
 
@@ -268,8 +274,8 @@ def _judged(here: World, newer: Memory, older: Memory, policy: Policy) -> Judged
 
 @pytest.mark.slow
 @each_backend
-@settings(max_examples=600)
-@given(prefix=st.lists(acts.acts, max_size=20), act=acts.writes)
+@settings(max_examples=300)
+@given(prefix=acts.stories(acts.acts, 16), act=acts.writes)
 def test_undo_restores_to_the_byte_after_long_stories(backend: str, prefix: list[Act], act: Act) -> None:
     """The same law as above, searched further."""
     with fresh(backend) as here:

@@ -1,46 +1,12 @@
-"""The command line as tests use it: a store of their own, the fast embedder, nothing else."""
+"""A command line in a folder of its own."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from wellkept.surfaces.cli.app import app
-
-
-@dataclass(frozen=True)
-class Cli:
-    """Runs commands in this process, on one store."""
-
-    folder: Path
-    db: Path
-
-    def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
-        """Run a command and expect an exit code."""
-        options = ["--db", str(self.db), "--embedder", "hashing"]
-        result = CliRunner().invoke(app, [*options, *arguments], input=stdin)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == code, f"exit {result.exit_code}\n{result.stdout}\n{result.stderr}"
-        return result
-
-    def json(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
-        """Run a command with `--json` and read its one object."""
-        return json.loads(self(*arguments, "--json", stdin=stdin, code=code).stdout)
-
-    def rows(self, *arguments: str) -> list[Any]:
-        """Run a command with `--json` and read its lines."""
-        return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
-
-    def remember(self, text: str, *arguments: str) -> str:
-        """Store a text and give back the id of the memory that holds it."""
-        memory_id: str = self.json("remember", text, *arguments)["memory"]["id"]
-        return memory_id
+from surfaces.command_line import Cli
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surfaces.conftest import Cli
+from surfaces.command_line import Cli
 
 OLD, NEW = "The timeout is 0.85 seconds.", "The timeout is 0.95 seconds."
 SLOT = ("--kind", "fact", "--subject", "timeout")
@@ -63,9 +63,7 @@ def test_remember_passes_every_field_on(cli: Cli) -> None:
         (["--file", "note.txt"], None, "From a file.\n\nTwo parts."),
     ],
 )
-def test_the_text_comes_from_wherever_it_is(
-    cli: Cli, arguments: list[str], stdin: str | None, kept: str
-) -> None:
+def test_the_text_comes_from_wherever_it_is(cli: Cli, arguments: list[str], stdin: str | None, kept: str) -> None:
     Path("note.txt").write_text("From a file.\n\nTwo parts.\n", encoding="utf-8")
     assert cli.json("remember", *arguments, stdin=stdin)["memory"]["content"] == kept
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from typer.main import get_command
 
-from surfaces.conftest import Cli
+from surfaces.command_line import Cli
 from wellkept.surfaces.cli.app import app
 from wellkept.types import (
     BatchResult,

@@ -47,9 +47,9 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     judged = compared(new, policy, evidence, moment)
     replaced = _same_slot(new, policy, evidence, moment)
     reverted = _reverted(new, policy, evidence)
-    if not replaced and not reverted:
+    if not reverted:
         repeats = [found for found in judged if allowed(found, policy, evidence) in ("skip", "merge")]
-        if repeats:
+        if repeats and not _is_newer_elsewhere(repeats[0], replaced):
             others = [found for found in judged if found not in repeats]
             return duplicate(new, repeats, others, evidence, moment)
     conflicting = [
@@ -61,8 +61,9 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         and policy.on_conflict != "ignore"
     ]
     repeated = [found for found in judged if _is_possible_repeat(found, policy, evidence)]
-    if policy.on_conflict == "raise" and (conflicting or repeated):
-        return refused(memory, [*conflicting, *repeated], judged, evidence, moment)
+    refusing = [found for found in conflicting if _acts(found, policy)]
+    if policy.on_conflict == "raise" and (refusing or repeated):
+        return refused(memory, [*refusing, *repeated], judged, evidence, moment)
     if not conflicting and not replaced and not reverted:
         for found in judged:
             if allowed(found, policy, evidence) == "evolve":
@@ -189,7 +190,7 @@ def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     if allowed(found, policy, evidence) == "link":
         return True
     merges = any(band.outcome == "merge" for band in policy.bands)
-    near = found.comparison.relation == "same" and found.similarity >= policy.conflict_at
+    near = found.comparison.relation == "same" and _acts(found, policy)
     return merges and near and policy.on_conflict != "ignore" and not evidence.lexical
 
 
@@ -197,12 +198,22 @@ def _split(conflicting: list[Judged], policy: KindPolicy) -> tuple[list[Judged],
     """Conflicts that supersede on their own, and those that are only recorded."""
     match policy.on_conflict:
         case "supersede":
-            return conflicting, []
+            retired = [found for found in conflicting if _acts(found, policy)]
         case "supersede_sure":
-            sure = [found for found in conflicting if _is_sure(found)]
-            return sure, [found for found in conflicting if found not in sure]
+            retired = [found for found in conflicting if _acts(found, policy) and _is_sure(found)]
         case _:
-            return [], conflicting
+            retired = []
+    return retired, [found for found in conflicting if found not in retired]
+
+
+def _acts(found: Judged, policy: KindPolicy) -> bool:
+    """Near enough for the policy to act on its own, not only to report."""
+    return found.comparison.similarity is not None and found.similarity >= policy.act_at
+
+
+def _is_newer_elsewhere(repeat: Judged, replaced: list[Memory]) -> bool:
+    """Whether another value of the slot stands beside the repeated one, so that the repeat must settle it."""
+    return any(memory.id != repeat.memory.id for memory in replaced)
 
 
 def _is_sure(found: Judged) -> bool:

@@ -252,15 +252,15 @@ def effect_from(plain: Mapping[str, Json]) -> Effect:
             raise ValueError(f"unknown effect type {other!r}")
 
 
-def entry_from(plain: Mapping[str, Json]) -> JournalEntry:
-    """The journal entry a plain object stands for."""
+def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None = None) -> JournalEntry:
+    """The journal entry a plain object stands for; with `effects`, these instead of its own."""
     values = dict(plain)
     values["at"] = time_from(values["at"])
     for name in ("memory_ids", "conflict_keys", "degraded"):
         values[name] = tuple(values.get(name, ()))
     values["reasons"] = _each(values, "reasons", reason_from)
     values["matches"] = _each(values, "matches", match_from)
-    values["effects"] = _each(values, "effects", effect_from)
+    values["effects"] = _each(values, "effects", effect_from) if effects is None else effects
     values["dropped"] = _end(values, "dropped", memory_from)
     return JournalEntry(**values)
 

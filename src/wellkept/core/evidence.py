@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wellkept.core.compare import compare
 from wellkept.core.lifecycle import is_expired
-from wellkept.core.text import canonical, slot_key
+from wellkept.core.text import canonical, search_terms, slot_key
 from wellkept.policy import KindPolicy, Policy
 from wellkept.types import (
     Candidate,
@@ -23,6 +24,8 @@ from wellkept.types import (
 
 if TYPE_CHECKING:
     from wellkept.core.calibration import Calibration
+
+_SHARED_WORDS = 0.5
 
 ContradictionFn = Callable[[Memory, Statement], bool]
 
@@ -100,9 +103,26 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
         similarity = None
         if candidate.cosine is not None and evidence.calibration is not None:
             similarity = evidence.calibration.similarity(candidate.cosine)
+        if _is_far(new, memory, similarity, policy):
+            continue
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity)
         judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy)))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
+
+
+@lru_cache(maxsize=4096)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(search_terms(text))
+
+
+def _is_far(new: NewMemory, memory: Memory, similarity: float | None, policy: KindPolicy) -> bool:
+    """Below all bands only a contradiction matters, and the rules find one only between texts that share most words."""
+    if similarity is None or similarity >= min((band.at for band in policy.bands), default=policy.act_at):
+        return False
+    if similarity >= policy.act_at or new.polarity * memory.polarity == -1:
+        return False
+    ours, theirs = _terms(new.content), _terms(memory.content)
+    return len(ours & theirs) < _SHARED_WORDS * min(len(ours), len(theirs))
 
 
 def _with_hook(

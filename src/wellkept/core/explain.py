@@ -5,7 +5,7 @@ from __future__ import annotations
 from wellkept.core.merge import short
 from wellkept.core.text import excerpt
 from wellkept.policy import DEDUP_CHECK_THRESHOLD, SIMILARITY_EDGE_THRESHOLD
-from wellkept.types import Conflict, Decision, Difference, Json, Match, Memory, WriteResult
+from wellkept.types import Conflict, Decision, Difference, Json, Match, Memory, Reason, WriteResult
 
 _REASON_WORDS = {
     "content_hash": "the same text, to the letter",
@@ -24,6 +24,9 @@ _REASON_WORDS = {
     "junk": "not worth keeping",
     "recording_filter": "nothing was decided",
     "nothing_like_it": "nothing like it is stored",
+    "near_but_different": "near something stored, yet not the same",
+    "own_event": "every one of its kind is an event of its own",
+    "not_compared": "stored without comparison",
     "replay": "this call was made before",
     "sweep": "checked after the model came back",
 }
@@ -44,6 +47,9 @@ def message(decision: Decision) -> str:
     match decision.outcome:
         case "duplicate":
             text = duplicate_message(decision.matches[0])
+        case "rejected" if decision.conflicts:
+            words = [f'"{excerpt(item.excerpt_a, 60)}" ({item.a}){_because(item)}' for item in decision.conflicts]
+            text = f"Not stored: the policy refuses conflicts with {', '.join(words)}."
         case "rejected":
             reason = decision.reasons[0]
             text = f"Not stored: {reason_words(reason.rule)} ({reason.detail})."
@@ -95,10 +101,17 @@ def reason_words(rule: str) -> str:
     return _REASON_WORDS.get(rule, rule.replace("_", " "))
 
 
+def _reason_line(reason: Reason) -> str:
+    words = reason_words(reason.rule)
+    return f"{words} ({reason.detail})" if reason.rule in ("junk", "recording_filter") else words
+
+
 def why(result: WriteResult) -> str:
     """The reasons of a result in one line, with the differences that decided."""
-    parts = list(dict.fromkeys(reason_words(reason.rule) for reason in result.reasons))
-    shown = [item for match in result.matches if match.action != "none" for item in match.differences]
+    parts = list(dict.fromkeys(_reason_line(reason) for reason in result.reasons))
+    near = any(reason.rule == "near_but_different" for reason in result.reasons)
+    told = result.matches[:1] if near else [match for match in result.matches if match.action != "none"]
+    shown = [item for match in told for item in match.differences]
     parts += list(dict.fromkeys(difference_words(item) for item in shown))[:3]
     return "; ".join(parts)
 

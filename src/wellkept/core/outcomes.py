@@ -195,9 +195,21 @@ class Story:
             ),
             conflicts=tuple(self._conflicts),
             links=tuple(self._links.values()),
-            reasons=tuple(self._reasons) or (Reason("nothing_like_it", "no stored memory is near"),),
+            reasons=tuple(self._reasons) or (self._plain_reason(),),
             degraded=self._evidence.degraded,
         )
+
+    def _plain_reason(self) -> Reason:
+        """Why a text is simply stored."""
+        policy = self._moment.policy.for_kind(self._memory.kind)
+        if "vector" not in policy.stages:
+            return Reason("own_event", f"{self._memory.kind}: the same words may be another event")
+        if "embedding" in self._evidence.degraded:
+            return Reason("not_compared", "the embedder could not be asked")
+        near = [found for found in self._judged if found.similarity >= policy.act_at]
+        if near:
+            return Reason("near_but_different", f"{near[0].similarity:.4f} to {near[0].memory.id}")
+        return Reason("nothing_like_it", "no stored memory is near")
 
     def _note(self, effect: Effect) -> None:
         if isinstance(effect, LinkChange) and effect.after is not None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from wellkept.core.text import check_text
-from wellkept.errors import InvalidField
+from wellkept.errors import InvalidField, InvalidInput
 from wellkept.policy import Policy
 from wellkept.types import NewMemory
 
@@ -76,7 +75,7 @@ def share(name: str, value: object) -> float:
     Raises:
         InvalidField: Not a number, not finite, or outside.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # no NaN passes this
         raise InvalidField(f"{value!r} is not a number from 0 to 1", where=name, todo="Use 0.0 to 1.0; 0.5 is neutral")
     return float(value)
 
@@ -111,7 +110,12 @@ def _label(name: str, value: object, most: int) -> str:
     if not isinstance(value, str):
         raise InvalidField(f"must be text, not {type(value).__name__}", where=name, todo="Pass a str")
     if value.strip():
-        check_text(value, limit=most)
+        try:
+            check_text(value, limit=most)
+        except InvalidInput as error:
+            where = f"{name}, {error.where}" if error.where else name
+            todo = error.todo if error.where else f"Use at most {most} characters"
+            raise type(error)(error.what, where=where, todo=todo) from error
     return value.strip()
 
 

@@ -12,7 +12,7 @@ from wellkept.core import rank
 from wellkept.core.conflicts import is_open
 from wellkept.core.lifecycle import grown_stability, is_expired
 from wellkept.core.text import check_text, search_terms, slot_key
-from wellkept.core.vectors import cosines
+from wellkept.core.vectors import cosines, rounded
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings
 from wellkept.errors import AmbiguousId, Busy, InvalidField, NotFound, ReadOnly
@@ -96,7 +96,7 @@ def recall(
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         near = _near(tx, vector, where, pool=pool, statuses=statuses)
         ids = list(dict.fromkeys((*near, *tx.match(terms, limit=pool, kinds=where.kinds))))
-        rows = tx.find(replace(where, ids=tuple(ids), statuses=statuses)) if ids else []
+        rows = tx.find(replace(where, ids=tuple(ids), statuses=statuses, tags=())) if ids else []
         rows = [row for row in rows if not is_expired(row, now) and _fits(row, where)]
         _add_missing_cosines(tx, vector, rows, near)
         lexical = rank.bm25(terms, [search_terms(f"{row.title} {row.content} {row.subject}") for row in rows])
@@ -126,7 +126,8 @@ def _near(tx: Tx, vector: Vector | None, where: Filter, *, pool: int, statuses: 
     found = tx.nearest(np.asarray([vector], dtype=np.float32), limit=pool, kinds=where.kinds, statuses=statuses)[0]
     if not found.ids:
         return {}
-    return {key: float(value) for key, value in zip(found.ids, cosines(vector, found.vectors), strict=True)}
+    # Rounded, so that storage precision orders no hits that are equal (S2-12, design §10).
+    return {key: rounded(float(value)) for key, value in zip(found.ids, cosines(vector, found.vectors), strict=True)}
 
 
 def _add_missing_cosines(tx: Tx, vector: Vector | None, rows: Sequence[Memory], near: dict[str, float]) -> None:
@@ -137,7 +138,7 @@ def _add_missing_cosines(tx: Tx, vector: Vector | None, rows: Sequence[Memory], 
     stored = tx.vectors(missing.values())
     for key, name in missing.items():
         if name in stored:
-            near[key] = float(cosines(vector, np.asarray([stored[name]]))[0])
+            near[key] = rounded(float(cosines(vector, np.asarray([stored[name]]))[0]))
 
 
 def _fits(row: Memory, where: Filter) -> bool:
@@ -207,7 +208,11 @@ def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
 def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, ...]:
     """Memories that fit, oldest first."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        return tuple(row for row in tx.find(where, limit=limit) if _fits(row, where))
+        if not where.tags:
+            return tuple(tx.find(where, limit=limit))
+        # Backends compare tags to the letter; the case of a tag says nothing.
+        found = tuple(row for row in tx.find(replace(where, tags=())) if _fits(row, where))
+        return found if limit is None else found[: max(0, limit)]
 
 
 def conflicts(ctx: Context, *, memory_id: str | None, settled: bool) -> tuple[Conflict, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,11 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, Unpack, cast, get_args
 
-from wellkept.core.text import check_text, excerpt
+from wellkept.core.text import check_text
 from wellkept.engine import acts, journal, read, transfer, upkeep, write
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import new_memory
-from wellkept.errors import InvalidField, StorePathError, WellkeptError
+from wellkept.errors import InvalidField, InvalidInput, StorePathError, WellkeptError
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -347,14 +348,18 @@ class MemoryStore:
         run_id = f"import-{self._ctx.new_id()}"
         target = Path(rejects) if rejects is not None else source.with_name(source.name + ".rejects.jsonl")
         with ExitStack() as stack:
-            lines = _counted(stack.enter_context(_opened(source)), progress)
+            lines = _counted(stack.enter_context(_opened(source)), source, progress)
             first = next(lines, b"")
             if transfer.is_export(first):
                 return transfer.import_export(self._ctx, lines, run_id=run_id)
             sink = _Rejects(target, stack)
             importer = transfer.Importer(self._ctx, run_id, reject=sink)
             for row in transfer.rows(_chained(first, lines), spec, self._ctx.policy):
-                importer.take(row, self._namespace_of(row, namespace_from))
+                try:
+                    namespace = self._namespace_of(row, namespace_from)
+                except InvalidInput as error:  # the line is bad, not the import (S4-14)
+                    row, namespace = replace(row, new=None, error=row.error or error), self._ctx.namespace
+                importer.take(row, namespace)
             return importer.report(str(target))
 
     def export(self, path: str | Path) -> int:
@@ -436,7 +441,10 @@ class MemoryStore:
     def _namespace_of(self, row: transfer.Row, key: str) -> str:
         if not key:
             return self._ctx.namespace
-        return check_namespace(f"{self._ctx.namespace}/{row.outer.get(key, '')}")
+        name = row.outer.get(key)
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            raise InvalidField("names no namespace", where=key, todo="Give each line a text there")
+        return check_namespace(f"{self._ctx.namespace}/{name}")
 
 
 def check_namespace(name: object) -> str:
@@ -465,7 +473,7 @@ def _keyed(items: Sequence[NewMemory]) -> list[NewMemory]:
 
 def _item_error(place: int, item: object, error: WellkeptError) -> ItemError:
     content = item.get("content", "") if isinstance(item, Mapping) else getattr(item, "content", item)
-    return ItemError(place, excerpt(str(content), 50), type(error).__name__, str(error))
+    return ItemError(place, transfer.shown(str(content)), type(error).__name__, str(error))
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -477,14 +485,22 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _writing(path: Path) -> IO[str]:
     try:
-        return path.open("w", encoding="utf-8")
+        # Half a character becomes its escape, which JSON reads back as it was.
+        return path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise StorePathError(f"cannot be written: {error.strerror}", where=str(path), todo="Check the path") from error
 
 
-def _counted(lines: IO[bytes], progress: Callable[[int], None] | None) -> Iterator[bytes]:
+def _counted(lines: IO[bytes], path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:
     done = 0
-    for line in lines:
+    while True:
+        try:
+            line = lines.readline()
+        except (OSError, EOFError, zlib.error) as error:  # a packed file that is damaged or cut off
+            todo = "Mend the file and import it again; what was taken is not taken twice"
+            raise StorePathError(f"cannot be read to its end: {error}", where=str(path), todo=todo) from error
+        if not line:
+            return
         done += len(line)
         if progress is not None:
             progress(done)

@@ -234,9 +234,14 @@ class Importer:
 
     def _failed(self, row: Row, error: WellkeptError) -> None:
         name = type(error).__name__
-        self._errors.append(ItemError(row.line, excerpt(row.raw, 50), name, str(error)))
+        self._errors.append(ItemError(row.line, shown(row.raw), name, str(error)))
         if self._reject is not None:
             self._reject({"line": row.line, "error": name, "message": str(error), "raw": row.raw})
+
+
+def shown(text: str) -> str:
+    """The beginning of a text that was refused, fit to be printed whatever it holds."""
+    return excerpt(text, 50).encode("utf-8", "replace").decode("utf-8")
 
 
 def export_lines(ctx: Context) -> Iterator[str]:
@@ -273,10 +278,12 @@ def import_export(ctx: Context, lines: Lines, *, run_id: str) -> ImportReport:
     memories: list[Memory] = []
     rest: list[Effect] = []
     read = 0
-    for number, raw in enumerate(lines, start=1):
+    for number, raw in enumerate(lines, start=2):  # the header was line 1
         read += 1
         try:
             data = json.loads(decode(raw))
+            if not isinstance(data, dict) or not data.keys() & {"memory", "link", "conflict"}:
+                raise ValueError("it holds no memory, link or conflict")
             if "memory" in data:
                 memories.append(replace(memory_from(data["memory"]), namespace=ctx.namespace))
             elif "link" in data:

@@ -148,7 +148,6 @@ class _Gate:
             raise ConflictError(
                 message(decision).rstrip("."),
                 conflicts=decision.conflicts,
-                where=", ".join(conflict.a for conflict in decision.conflicts),
                 todo='Supersede or revise the stored one, or write with on_conflict="warn"',
             )
         decision = self._with_links(new, decision)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.vectors import COMPARISON_DIMS
+from wellkept.storage import sieve
 from wellkept.types import ALL_STATUSES, Neighbours, Status
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Space:
         self._lengths: NDArray[np.float32] = np.ones(room if dim > COMPARISON_DIMS else 0, dtype=np.float32)
         self._kind: NDArray[np.int16] = np.zeros(room, dtype=np.int16)
         self._status: NDArray[np.int8] = np.zeros(room, dtype=np.int8)
+        self._sieve: sieve.Sieve | None = None
         self._log: list[tuple[int, str]] = []
         self._log_from = 0
 
@@ -93,7 +95,8 @@ class Space:
     @property
     def nbytes(self) -> int:
         """Memory the arrays take."""
-        return self._matrix.nbytes + self._lengths.nbytes + self._kind.nbytes + self._status.nbytes
+        first = self._sieve.nbytes if self._sieve is not None else 0
+        return first + self._matrix.nbytes + self._lengths.nbytes + self._kind.nbytes + self._status.nbytes
 
     # ---- contents ----
 
@@ -147,6 +150,8 @@ class Space:
         self._matrix[at] = vector
         if self._dim > COMPARISON_DIMS:
             self._lengths[at] = _lengths(self._matrix[at : at + 1])[0]
+        if self._sieve is not None:
+            self._sieve.put(at, self._matrix[at])
         self._kind[at] = self._code(kind)
         self._status[at] = _STATUS[status]
 
@@ -165,7 +170,8 @@ class Space:
 
     def _columns(self) -> tuple[NDArray[Any], ...]:
         lengths = (self._lengths,) if self._dim > COMPARISON_DIMS else ()
-        return (self._matrix, self._kind, self._status, *lengths)
+        first = self._sieve.columns() if self._sieve is not None else ()
+        return (self._matrix, self._kind, self._status, *lengths, *first)
 
     def _grow(self, room: int) -> None:
         matrix = np.empty((room, self._dim), dtype=np.float32)
@@ -219,6 +225,8 @@ class Space:
         ]
         hidden = [at for memory_id in over if (at := self._at.get(memory_id)) is not None]
         shut = self._shut(kinds, statuses, hidden)
+        if len(asked) == 1:
+            return [self._one(asked[0], limit, shut, extra)]
         found: list[Neighbours] = []
         step = max(1, _SCORES_AT_ONCE // max(1, len(self._ids)))
         for start in range(0, len(asked), step):
@@ -226,8 +234,37 @@ class Space:
             for query, scores in zip(part, self._scores(part), strict=True):
                 if shut is not None:
                     scores[shut] = -np.inf
-                found.append(self._best(query, scores, limit, extra))
+                found.append(self._best(query, _top(scores, limit), limit, extra))
         return found
+
+    def _one(
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        shut: NDArray[np.bool_] | None,
+        extra: list[tuple[str, Vector]],
+    ) -> Neighbours:
+        """The best for a single query, which is what every write asks for."""
+        matrix = self._matrix[: len(self._ids)]
+        first = self._sieved()
+        places = first.survivors(matrix, query, limit, shut) if first is not None else None
+        if places is not None:
+            return self._best(query, places[_top(sieve.dots(matrix[places], query), limit)], limit, extra)
+        scores = sieve.dots(matrix[:, :COMPARISON_DIMS], query[:COMPARISON_DIMS])
+        if self._dim > COMPARISON_DIMS:
+            scores /= self._lengths[: len(scores)]
+        if shut is not None:
+            scores[shut] = -np.inf
+        return self._best(query, _top(scores, limit), limit, extra)
+
+    def _sieved(self) -> sieve.Sieve | None:
+        """The sieve, made when there are enough rows and anew when there are many times more."""
+        count = len(self._ids)
+        if count < sieve.MIN_ROWS or not sieve.MIN_DIM <= self._dim <= sieve.MAX_DIM:
+            return None
+        if self._sieve is None or count > 4 * self._sieve.built_at:
+            self._sieve = sieve.Sieve(self._matrix[:count])
+        return self._sieve if self._sieve.worthwhile else None
 
     def _shut(self, kinds: Sequence[str], statuses: Sequence[Status], hidden: list[int]) -> NDArray[np.bool_] | None:
         """True for rows that may not be proposed; None when all may."""
@@ -249,15 +286,14 @@ class Space:
         count = len(self._ids)
         rows = self._matrix[:count, :COMPARISON_DIMS]
         asked = queries[:, :COMPARISON_DIMS]
-        scores: NDArray[np.float32] = (rows @ asked[0])[None, :] if len(asked) == 1 else asked @ rows.T
+        scores: NDArray[np.float32] = asked @ rows.T
         if self._dim > COMPARISON_DIMS:
             scores /= self._lengths[:count]
         return scores
 
     def _best(
-        self, query: NDArray[np.float32], scores: NDArray[np.float32], limit: int, extra: list[tuple[str, Vector]]
+        self, query: NDArray[np.float32], chosen: NDArray[np.intp], limit: int, extra: list[tuple[str, Vector]]
     ) -> Neighbours:
-        chosen = _top(scores, limit)
         ids = [self._ids[at] for at in chosen] + [memory_id for memory_id, _ in extra]
         if not ids:
             return _none(self._dim)

@@ -97,13 +97,9 @@ def unpacked(plain: Mapping[str, Json], seq: int, left: Mapping[str, Memory | No
     Raises:
         Corrupt: A change says it left a memory that neither a later entry nor the present knows.
     """
-    parts = plain.get("effects", ())
-    entry = entry_from({**plain, "seq": seq, "effects": ()})
-    if not parts:
-        return entry
     state: MutableMapping[str, Memory | None] = dict(left)
     effects: list[Effect] = []
-    for part in reversed(parts):
+    for part in reversed(plain.get("effects", ())):
         if part["type"] != "memory":
             effects.append(effect_from(part))
             continue
@@ -111,7 +107,7 @@ def unpacked(plain: Mapping[str, Json], seq: int, left: Mapping[str, Memory | No
         after = _after(part, before, state.get(part["id"]), seq) if "after" in part else None
         state[part["id"]] = before
         effects.append(MemoryChange(before, after))
-    return replace(entry, effects=tuple(reversed(effects)))
+    return entry_from({**plain, "seq": seq}, effects=tuple(reversed(effects)))
 
 
 def _after(part: Mapping[str, Json], before: Memory | None, state: Memory | None, seq: int) -> Memory:
@@ -135,6 +131,16 @@ def concerned_ids(entry: JournalEntry, touched: Iterable[str]) -> tuple[str, ...
     if entry.dropped is not None:
         ids.append(entry.dropped.id)
     return tuple(dict.fromkeys(one for one in ids if one))
+
+
+def is_common(count: int, seq: int) -> bool:
+    """Whether a word stands in so many rows that it is asked for only when rarer words find too few.
+
+    Args:
+        count: How many rows hold it.
+        seq: The namespace's number, which stands for its size.
+    """
+    return count > max(1000, seq // 10)
 
 
 def same_link(a: Link | None, b: Link | None) -> bool:

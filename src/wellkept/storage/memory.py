@@ -22,7 +22,7 @@ from wellkept.core.effects import scrubbed, tombstone, touched
 from wellkept.core.text import search_terms, slot_key
 from wellkept.core.vectors import COMPARISON_DIMS, cosines, quantise, restore, unit
 from wellkept.errors import Busy, EmbedderMismatch, InvalidField, ReadOnly, StorageError
-from wellkept.storage.journal import concerned_ids, is_done, same_link, usage_of
+from wellkept.storage.journal import concerned_ids, is_common, is_done, same_link, usage_of
 from wellkept.storage.port import Stale
 from wellkept.types import (
     AliasChange,
@@ -160,11 +160,19 @@ class _ReadTx:
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
         """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last."""
+        holders = {
+            term: [memory_id for memory_id, held in self._space.terms.items() if term in held]
+            for term in dict.fromkeys(terms)
+        }
         scores: defaultdict[str, float] = defaultdict(float)
-        for term in dict.fromkeys(terms):
-            holders = [memory_id for memory_id, held in self._space.terms.items() if term in held]
-            for memory_id in holders:
-                scores[memory_id] += math.log1p((self.seq + 1) / len(holders))
+        for count, term in sorted((len(ids), term) for term, ids in holders.items() if ids):
+            if is_common(count, self.seq) and len(found := self._best_of(scores, limit, kinds)) == limit:
+                return found
+            for memory_id in holders[term]:
+                scores[memory_id] += math.log1p((self.seq + 1) / count)
+        return self._best_of(scores, limit, kinds)
+
+    def _best_of(self, scores: Mapping[str, float], limit: int, kinds: Sequence[str]) -> list[str]:
         fitting = [one for one in scores if not kinds or self._space.memories[one].kind in kinds]
         fitting.sort(key=lambda one: (-scores[one], -self._space.stored[one]))
         return fitting[: max(0, limit)]

@@ -17,7 +17,7 @@ from wellkept.core.text import slot_key
 from wellkept.core.vectors import restore
 from wellkept.errors import Corrupt, ReadOnly
 from wellkept.storage.index import Row, Space, Stamp, VectorIndex
-from wellkept.storage.journal import changed_ids, first_before, unpacked
+from wellkept.storage.journal import changed_ids, first_before, is_common, unpacked
 from wellkept.storage.sqlite.rows import link_of, memory_of, micros
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import queries
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellkept.types import Vector
-
-_ALL_POSTINGS = 200_000
-"""Postings read for one query; the rarest terms come first, so what is left out says least."""
-
 
 class ReadTx:
     """One snapshot; the methods are those of `storage.port.Tx`.
@@ -146,38 +142,41 @@ class ReadTx:
     # ---- full text ----
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last."""
+        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last.
+
+        Words that stand almost everywhere are asked for only when rarer ones find too few rows.
+        """
         wanted = list(dict.fromkeys(term for term in terms if term))
         if not wanted or limit < 1 or not self._ns:
             return []
-        ranked = self._ranked(wanted)
-        found: list[str] = []
-        step = max(64, 2 * limit)
-        for start in range(0, len(ranked), step):
-            places = ranked[start : start + step]
-            rows = self._session.rows("words.memories", {"ns": self._ns, "places": json.dumps(places)})
-            found += [memory_id for _, memory_id, kind in rows if not kinds or kind in kinds]
-            if len(found) >= limit:
-                break
-        return found[:limit]
-
-    def _ranked(self, terms: list[str]) -> list[int]:
-        # The measure counts in this namespace only; FTS5's own would weigh terms by all of them (I8).
         counted = []
-        for term in terms:
+        for term in wanted:
             row = self._session.row("words.count", {"term": f"{self._ns}_{term}"})
             if row is not None and row[0]:
                 counted.append((row[0], term))
         scores: defaultdict[int, float] = defaultdict(float)
-        postings = 0
         for count, term in sorted(counted):
-            postings += count
-            if scores and postings > _ALL_POSTINGS:
-                break
+            if is_common(count, self.seq) and len(scores) >= limit:
+                found = self._best_of(scores, limit, kinds)
+                if len(found) == limit:
+                    return found
+            # The measure counts in this namespace only; FTS5's own would weigh words by all of them (I8).
             weight = math.log1p((self.seq + 1) / count)
             for (place,) in self._session.rows("words.places", {"query": f'"{self._ns}_{term}"'}):
                 scores[place] += weight
-        return sorted(scores, key=lambda place: (-scores[place], -place))
+        return self._best_of(scores, limit, kinds)
+
+    def _best_of(self, scores: Mapping[int, float], limit: int, kinds: Sequence[str]) -> list[str]:
+        ranked = sorted(scores, key=lambda place: (-scores[place], -place))
+        found: list[str] = []
+        step = max(64, 2 * limit)
+        for start in range(0, len(ranked), step):
+            places = json.dumps(ranked[start : start + step])
+            rows = self._session.rows("words.memories", {"ns": self._ns, "places": places})
+            found += [memory_id for _, memory_id, kind in rows if not kinds or kind in kinds]
+            if len(found) >= limit:
+                break
+        return found[:limit]
 
     # ---- links and conflicts ----
 

@@ -19,7 +19,7 @@ _MAX = 1_000
 
 def recall(
     run: Session,
-    query: Annotated[str, typer.Argument(help="Any words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Any words.")],
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Most answers.")] = 5,
     everything: Annotated[bool, typer.Option("--all", help="Also what was superseded.")] = False,

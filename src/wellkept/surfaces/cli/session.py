@@ -203,10 +203,13 @@ class Session:
             return exits.code_of(error)
         except BrokenPipeError:
             return exits.READER_GONE
+        except OSError as error:  # a full disk below the output or a temporary file
+            self._say(WellkeptError(f"the system refuses: {error.strerror}", where=str(error.filename or "output")))
+            return exits.ERROR
 
     def _fail(self, error: WellkeptError) -> None:
         if not self.json:
-            self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)
+            self._say(error)
             return
         told: dict[str, Any] = {
             "type": type(error).__name__,
@@ -223,6 +226,9 @@ class Session:
             case _:
                 pass
         self.emit({"error": told})
+
+    def _say(self, error: WellkeptError) -> None:
+        self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)
 
     def _show_warnings(self) -> None:
         handler = _Warnings(self)
@@ -266,13 +272,17 @@ def command(
 
 
 def quiet_end(code: int) -> int:
-    """Flush what is left; when its reader went away, say nothing about it (and let nobody else)."""
+    """Flush what is left; when it can be written nowhere, the interpreter need not say so once more."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = exits.READER_GONE
-    if code == exits.READER_GONE:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:  # said before, by the command that could not write
+        code = code or exits.ERROR
+    else:
+        if code != exits.READER_GONE:
+            return code
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
@@ -283,10 +293,14 @@ def _ignore(part: int, whole: int | None = None) -> None:
 def _console(*, error: bool) -> Console:
     from rich.console import Console
 
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # how a command ends is decided in one place
+
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else shutil.get_terminal_size((_WIDTH_IN_A_PIPE, 24)).columns
     # No markup, no emoji codes, no guessing at numbers: what is printed is the user's text.
-    return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
+    return Plain(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
 def _bar(console: Console, *, of_bytes: bool) -> Progress:

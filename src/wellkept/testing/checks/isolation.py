@@ -204,6 +204,9 @@ def a_large_namespace_is_searched_exactly(world: World) -> None:
         scores[[17, 18]] = -2.0
         expected = [rows[place].id for place in np.argsort(-scores, kind="stable")[:10]]
         found = tx.nearest(query[None, :], limit=10, statuses=("active",))[0]
+        equal(tx.match(["of", "m00019"], limit=1), ["m00019"], "a rare word beside one that stands everywhere")
+        equal(len(tx.match(["of"], limit=9000)), 5998, "a word that stands everywhere, by itself")
+        equal(len(set(tx.match(["content", "m00020"], limit=50))), 50, "and where rare ones are too few")
     equal(list(found.ids), expected, "nearest of six thousand")
 
 
