@@ -53,9 +53,19 @@ def test_two_texts_that_cannot_both_hold_are_kept_and_reported(make, old, new, r
     assert "possible conflict" in result.message and stored.id in result.message
 
 
-@pytest.mark.parametrize(("cosine", "found"), [(0.8001, True), (0.8000, True), (0.7999, False)])
-def test_a_contradiction_counts_from_080_on(make, cosine, found):
-    """S2-21: the default threshold, inclusive."""
+@pytest.mark.parametrize(("cosine", "acts"), [(0.8001, True), (0.8000, True), (0.7999, False)])
+def test_a_contradiction_acts_from_080_on(make, cosine, acts):
+    """S2-21: the seed's threshold, inclusive, is where `supersede` hides the older; below, both stay and it is told."""
+    table = make()
+    old, write = pair(table, cosine)
+    result = write(on_conflict="supersede")
+    assert result.outcome == ("superseded" if acts else "created")
+    assert [conflict.resolution for conflict in result.conflicts] == ["keep_new" if acts else None]
+
+
+@pytest.mark.parametrize(("cosine", "found"), [(0.6001, True), (0.6000, True), (0.5999, False)])
+def test_a_contradiction_is_reported_from_060_on(make, cosine, found):
+    """S2-21, B-1: .80 before anything is reported would lose half of the contradictions the rules find."""
     table = make()
     _, write = pair(table, cosine)
     assert bool(write().conflicts) is found

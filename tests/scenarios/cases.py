@@ -118,7 +118,7 @@ INSIGHT = (
     Case(
         name="F-7 curiosity: the text of a lesson is created",
         stored=(says("lesson", L1),), new=says("curiosity", L1),
-        outcome="created", rule="own_event", active=(L1, L1),
+        outcome="created", rule="nothing_like_it", active=(L1, L1),
     ),
     Case(
         name="F-8 lesson: an exception forbids the skip",

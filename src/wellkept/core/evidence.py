@@ -130,7 +130,7 @@ def _with_hook(
 ) -> Comparison:
     """The caller's own judge, asked only where the rules found no contradiction (S2-24)."""
     hook = evidence.contradiction_fn
-    near = comparison.similarity is not None and comparison.similarity >= policy.conflict_at
+    near = comparison.similarity is not None and comparison.similarity >= policy.act_at
     if hook is None or not near or comparison.relation == "conflict" or not hook(memory, new):
         return comparison
     custom = Difference("custom", memory.content, new.content, decisive=True)

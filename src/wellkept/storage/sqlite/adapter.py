@@ -22,6 +22,9 @@ from wellkept.storage.sqlite.writing import WriteTx
 from wellkept.types import Header
 
 _IDLE_READERS = 8
+_POLL_MS = 4
+"""How long SQLite waits for a lock by itself. Left alone it sleeps longer and longer, up to 100 ms, and
+a process that writes without a pause would shut out all others."""
 
 
 class SqliteStorage:
@@ -80,6 +83,7 @@ class SqliteStorage:
             "secure_delete = ON",  # erased text must not linger in free pages
             "cache_size = -32768",
             "wal_autocheckpoint = 4000",
+            f"busy_timeout = {_POLL_MS}",
         ):
             self._writer.pragma(setting)
 
@@ -120,7 +124,7 @@ class SqliteStorage:
             if self._closed:
                 raise self._is_closed()
             self._writing_thread = me
-            self._writer.run("begin.write")
+            self._begin_writing()
             try:
                 yield self._writer
                 self._writer.run("commit")
@@ -133,6 +137,15 @@ class SqliteStorage:
         finally:
             self._writing_thread = None
             self._lock.release()
+
+    def _begin_writing(self) -> None:
+        for _ in range(int(self._busy_seconds * 1000 / _POLL_MS)):
+            try:
+                self._writer.run("begin.write")
+            except Busy:
+                continue
+            return
+        self._writer.run("begin.write")
 
     def _is_closed(self) -> StorageError:
         return StorageError("the store is closed", where=str(self._file), todo="Open it again")
@@ -189,7 +202,9 @@ class SqliteStorage:
         A reader with an older snapshot can keep the log alive; then the next write tries again.
         """
         with self._lock:
+            self._writer.pragma(f"busy_timeout = {min(1000, int(self._busy_seconds * 1000))}")
             self._wipe = bool(self._writer.pragma("wal_checkpoint(TRUNCATE)"))
+            self._writer.pragma(f"busy_timeout = {_POLL_MS}")
 
     def namespaces(self) -> tuple[str, ...]:
         """See `Storage.namespaces`."""

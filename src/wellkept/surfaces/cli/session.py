@@ -192,20 +192,24 @@ class Session:
     def run(self, work: Callable[[], int | None]) -> int:
         """Do the work of a command; returns the exit code."""
         try:
-            with self._stack:
-                if not self.quiet:
-                    self._show_warnings()
-                code = work() or exits.OK
+            code = self._done(work)
             sys.stdout.flush()
             return code
-        except WellkeptError as error:
-            self._fail(error)
-            return exits.code_of(error)
         except BrokenPipeError:
             return exits.READER_GONE
         except OSError as error:  # a full disk below the output or a temporary file
             self._say(WellkeptError(f"the system refuses: {error.strerror}", where=str(error.filename or "output")))
             return exits.ERROR
+
+    def _done(self, work: Callable[[], int | None]) -> int:
+        try:
+            with self._stack:
+                if not self.quiet:
+                    self._show_warnings()
+                return work() or exits.OK
+        except WellkeptError as error:
+            self._fail(error)
+            return exits.code_of(error)
 
     def _fail(self, error: WellkeptError) -> None:
         if not self.json:
