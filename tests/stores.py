@@ -25,6 +25,7 @@ class Desk:
     fake: FakeEmbedder
     clock: FrozenClock
     path: Path | None
+    folder: Path
     options: dict[str, Any] = field(default_factory=dict)
 
     def near(self, old: str | NewMemory, new: str | NewMemory, cosine: float) -> None:
@@ -54,7 +55,7 @@ def desk(backend: str | Storage, folder: Path, *, fake: FakeEmbedder | None = No
     path = folder / name if backend == "sqlite" else None
     where = "memory:" if backend == "memory" else str(path) if path is not None else backend
     store = wellkept.open(where, embedder=fake, clock=clock, **options)
-    return Desk(store, fake, clock, path, options)
+    return Desk(store, fake, clock, path, folder, options)
 
 
 def snapshot(store: wellkept.MemoryStore) -> tuple[Any, ...]:

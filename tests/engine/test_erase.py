@@ -24,11 +24,10 @@ def traces(table):
     parts += [dumps(to_plain(item)) for item in store.conflicts(settled=True)]
     for row in store.list(Filter(statuses=ALL_STATUSES)):
         parts += [dumps(to_plain(version)) for version in store.history(row.id)]
-    target = table.path.with_name("out.jsonl") if table.path else None
-    if target is not None:
-        store.export(target)
-        parts.append(target.read_text("utf-8"))
-        target.unlink()
+    target = table.folder / "out.jsonl"
+    store.export(target)
+    parts.append(target.read_text("utf-8"))
+    target.unlink()
     return "\n".join(parts)
 
 

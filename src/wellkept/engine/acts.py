@@ -238,7 +238,9 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
         case "keep_new" | "keep_old" if both:
             loser, winner = (older, newer) if resolution == "keep_new" else (newer, older)
             effects += _new_links(tx, lifecycle.supersede(loser, winner, at=now))
-            if conflict.kind == "duplicate":  # its words lead to the winner: said again they are no reversion (B-8, B-9)
+            if (
+                conflict.kind == "duplicate"
+            ):  # its words lead to the winner: said again they are no reversion (B-8, B-9)
                 effects += absorbed(winner.id, segments(loser), frozenset())
         case "keep_both":
             rel = "contradicts" if conflict.kind == "contradiction" else "related"  # S2-55

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
 from wellkept.core.evidence import Evidence, in_scope
 from wellkept.core.lifecycle import head_of
-from wellkept.core.merge import canonical_alias, content_alias
+from wellkept.core.merge import aliases, canonical_alias, content_alias
 from wellkept.core.text import slot_key
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.nearby import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, Candidate, Filter, Memory, NewMemory, Status
+from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Effect, Filter, Memory, NewMemory, Status
 
 MAX_COMPARED = 16
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
@@ -39,6 +40,50 @@ def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
         held=_held(new, verbatim),
         contradiction_fn=ctx.contradiction_fn,
     )
+
+
+class FirstLook:
+    """What was gathered before the lock was taken, of the items that it leaves open; spares asking twice.
+
+    Inside the transaction it is as good as a second look while nobody else has written: the journal
+    has then grown by this run's own entries only (I3). Once this run itself has written, "nothing is
+    known of these words" still holds for words it has not written.
+
+    Args:
+        seq: The newest journal entry of the view that was looked at.
+    """
+
+    def __init__(self, seq: int) -> None:
+        self._seq = seq
+        self._open: dict[int, Evidence] = {}
+        self._keys: set[str] = set()
+        self._aliases: set[str] = set()
+
+    def leave_open(self, index: int, evidence: Evidence) -> None:
+        """Item `index` has an unused key, and its hashes, slot and window decide nothing."""
+        self._open[index] = evidence
+
+    def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
+        """This run has appended entry `seq`."""
+        self._seq = seq
+        self._keys.add(key)
+        self._aliases.update(effect.hash for effect in effects if isinstance(effect, AliasChange))
+
+    def is_unused(self, index: int, new: NewMemory, tx: Tx) -> bool:
+        """Whether the key of this item is known to be unused."""
+        return tx.seq == self._seq and index in self._open and new.idempotency_key not in self._keys
+
+    def evidence(self, index: int, new: NewMemory, tx: Tx, policy: KindPolicy) -> Evidence | None:
+        """What is known of an item that was left open; None when it has to be gathered again."""
+        found = self._open.get(index)
+        if found is None or tx.seq != self._seq:
+            return None
+        if not self._keys:
+            return found
+        known = found.verbatim or found.slot or found.ongoing
+        if known or "window" in policy.stages or ("subject" in policy.stages and new.subject):
+            return None
+        return None if self._aliases.intersection(aliases(new.content)) else found
 
 
 def with_vectors(

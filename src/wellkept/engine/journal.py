@@ -95,7 +95,8 @@ def _refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
     later = [found for found in tx.journal(memory_ids=ids, after=entry.seq) if found.seq > entry.seq and found.effects]
     undone: set[int] = set()
     for found in sorted(later, key=lambda item: -item.seq):
-        if found.undoes and found.seq not in undone:
+        # Only with what came after the entry too: the undo of something older stands in the way itself.
+        if found.undoes > entry.seq and found.seq not in undone:
             undone |= {found.undoes, found.seq}
     if any(found.verb == "erase" for found in tx.journal(memory_ids=ids, after=entry.seq)):
         raise IllegalTransition(f"entry {entry.seq} touches a memory that was erased", where="undo")

@@ -6,7 +6,7 @@ was asked are compared beside the backend's answer, with the same exact cosine (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,34 @@ _ROUGH = 1e-3
 """How far a product in single precision may lie from the exact cosine; generously."""
 
 
+Query = tuple[str, Vector] | None
+
+
 class Nearby:
-    """Answers "who is near item i?" for the items of one run, inside one transaction.
+    """Answers "who is near item i?" for the items of one run.
+
+    A run may need several transactions, since an evolved text is embedded between two of them. What
+    was asked in one stays good in the next as long as nobody else wrote in between.
 
     Args:
-        tx: The transaction.
-        queries: Kind and vector of each item; None for items without a vector.
+        count: How many items the run has.
+        query: Kind and vector of an item by its place; None for an item without a vector.
     """
 
-    def __init__(self, tx: Tx, queries: Sequence[tuple[str, Vector] | None]) -> None:
+    def __init__(self, count: int, query: Callable[[int], Query]) -> None:
+        self._count = count
+        self._query = query
+        self._seq = -1
+        self._forget()
+
+    def enter(self, tx: Tx) -> None:
+        """Go on inside this transaction."""
         self._tx = tx
-        self._queries = queries
+        if tx.seq != self._seq:
+            self._forget()
+            self._seq = tx.seq
+
+    def _forget(self) -> None:
         self._asked: dict[int, Neighbours] = {}
         self._written: dict[str, _Rows] = {}
         self._rows: dict[str, _Rows] = {}
@@ -43,7 +60,7 @@ class Nearby:
             Their cosines by id, and whether these are all: False when the `limit` nearest stored
             ones all reach the floor, so that there may be more.
         """
-        query = self._queries[index]
+        query = self._query(index)
         if query is None:
             return {}, True
         kind, vector = query
@@ -58,6 +75,10 @@ class Nearby:
             found.pop("", None)
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))), complete
 
+    def applied(self, seq: int) -> None:
+        """The run itself wrote this journal entry."""
+        self._seq = seq
+
     def wrote(self, memory: Memory, vector: Vector | None) -> None:
         """A memory was written or changed by this run; without a vector, or inactive, it is near nobody."""
         former = self._written.get(memory.id)
@@ -71,11 +92,8 @@ class Nearby:
         if limit > FIRST_ASK:
             return self._ask(np.asarray([vector]), kind, limit)[0]
         if index not in self._asked:
-            same = [
-                (place, query[1])
-                for place, query in enumerate(self._queries)
-                if query is not None and query[0] == kind and place >= index
-            ]
+            rest = ((place, self._query(place)) for place in range(index, self._count))
+            same = [(place, query[1]) for place, query in rest if query is not None and query[0] == kind]
             answers = self._ask(np.asarray([row for _, row in same]), kind, FIRST_ASK)
             self._asked.update(zip((place for place, _ in same), answers, strict=True))
         return self._asked[index]

@@ -104,7 +104,10 @@ def verify(ctx: Context) -> tuple[Problem, ...]:
                 problems.append(Problem(f"link {src} -{rel}-> {dst}", "one end does not exist", "Unlink it"))
         for memory in rows.values():
             wanted = (memory.superseded_by, memory.id, "supersedes")
-            if memory.status == "superseded" and memory.superseded_by in rows and wanted not in links:
+            successor = rows.get(memory.superseded_by)
+            if successor is None or successor.status == "erased":  # an erasure takes the links with it
+                continue
+            if memory.status == "superseded" and wanted not in links:
                 problems.append(Problem(memory.id, "is superseded without a `supersedes` link", "Restore it"))
     return tuple(problems)
 
@@ -193,7 +196,8 @@ def _late_effects(ctx: Context, tx: Tx, memory: Memory, *, checked: Memory, coun
     new = NewMemory(**statement, recorded_at=memory.created_at)
     vectors = Embeddings(ctx.embedder)
     vectors.adopt(text_of(memory), tx.vectors((memory.embedding,))[memory.embedding], memory.chunks)
-    near = Nearby(tx, [(memory.kind, tx.vectors((memory.embedding,))[memory.embedding])])
+    near = Nearby(1, lambda _: (memory.kind, tx.vectors((memory.embedding,))[memory.embedding]))
+    near.enter(tx)
     near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
     evidence = without_vectors(ctx, tx, new)
     evidence = replace(

@@ -86,7 +86,8 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
         vectors.fetch([text_of(new)])
         _raise_if_asked(ctx, new, vectors)
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
-            near = Nearby(tx, [_query(new, vectors)])
+            near = Nearby(1, lambda _: _query(new, vectors))
+            near.enter(tx)
             evidence = without_vectors(ctx, tx, new)
             evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
             decision = judge(new, evidence, _moment(ctx))
@@ -96,11 +97,13 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
 def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
     vectors = Embeddings(ctx.embedder)
     vectors.fetch(_open_texts(ctx, items))
+    near = Nearby(len(items), lambda place: _query(items[place], vectors))
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         needed: tuple[str, ...] = ()
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
-            gate = _Gate(ctx, tx, items, vectors=vectors, cause=cause)
+            near.enter(tx)
+            gate = _Gate(ctx, tx, items, vectors=vectors, near=near, cause=cause)
             while len(results) < len(items):
                 try:
                     results.append(gate.pass_through(len(results)))
@@ -129,13 +132,15 @@ def _open_texts(ctx: Context, items: Sequence[NewMemory]) -> list[str]:
 class _Gate:
     """The gate inside one writing transaction."""
 
-    def __init__(self, ctx: Context, tx: Tx, items: Sequence[NewMemory], *, vectors: Embeddings, cause: Cause) -> None:
+    def __init__(
+        self, ctx: Context, tx: Tx, items: Sequence[NewMemory], *, vectors: Embeddings, near: Nearby, cause: Cause
+    ) -> None:
         self._ctx = ctx
         self._tx = tx
         self._items = items
         self._vectors = vectors
         self._cause = cause
-        self._near = Nearby(tx, [_query(new, vectors) for new in items])
+        self._near = near
 
     def pass_through(self, index: int) -> WriteResult:
         """Decide and apply one item."""
@@ -153,6 +158,7 @@ class _Gate:
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)
+        self._near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
                 self._near.wrote(effect.after, self._vectors.vector(effect.after))
