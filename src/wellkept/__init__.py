@@ -148,6 +148,10 @@ def _storage(url: str) -> Storage:
     return SqliteStorage(rest.removeprefix("/") if mark and not rest.startswith("//") else rest[1:] if mark else url)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         from importlib import import_module

@@ -81,6 +81,24 @@ class Decay:
     difficulty: float = 0.3
 
 
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "on_conflict": get_args(OnConflict),
+    "on_same_subject": get_args(OnSameSubject),
+    "admit": get_args(Admission),
+    "on_error": get_args(OnError),
+    "delivery": get_args(Delivery),
+    "preset": ("insight", "append_only", "general", "fact", "episode", "decision", "knowledge"),
+}
+_LISTS: Mapping[str, tuple[str, ...]] = {"scope": get_args(ScopeKey), "stages": get_args(GateStage)}
+_SHARES = ("conflict_at", "act_at", "replace_at", "overlap")
+
+
+def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidPolicy:
+    return InvalidPolicy(
+        f"{name}: {value!r} is not allowed", where="KindPolicy", todo=f"Use one of: {', '.join(allowed)}"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindPolicy:
     """What the write gate does with one kind.
@@ -120,6 +138,22 @@ class KindPolicy:
     on_error: OnError = "store"
     delivery: Delivery = "queued"
     decay: Decay = Decay()
+
+    def __post_init__(self) -> None:
+        """A policy built in Python is held to the same rules as one read from TOML."""
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise _not_allowed(name, getattr(self, name), allowed)
+        for name, allowed in _LISTS.items():
+            for item in getattr(self, name):
+                if item not in allowed:
+                    raise _not_allowed(name, item, allowed)
+        for name in _SHARES:
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidPolicy(f"{name}: {getattr(self, name)!r} is not a number from 0 to 1", where="KindPolicy")
+        bounds = [band.at for band in self.bands]
+        if bounds != sorted(bounds, reverse=True) or not all(0 <= bound <= 1 for bound in bounds):
+            raise InvalidPolicy("bands: bounds go from high to low, from 1 to 0", where="KindPolicy")
 
     def band(self, similarity: float) -> Band | None:
         """The band this similarity falls into; None below all of them."""
@@ -281,16 +315,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "on_conflict": get_args(OnConflict),
-    "on_same_subject": get_args(OnSameSubject),
-    "admit": get_args(Admission),
-    "on_error": get_args(OnError),
-    "delivery": get_args(Delivery),
-    "preset": tuple(PRESETS),
-}
-_LISTS: Mapping[str, tuple[str, ...]] = {"scope": get_args(ScopeKey), "stages": get_args(GateStage)}
-_SHARES = ("conflict_at", "act_at", "replace_at", "overlap")
 _DECAY_RANGES: Mapping[str, tuple[float, float]] = {
     "stability_days": (0.01, 36_500),
     "growth": (1, 100),
@@ -399,7 +423,7 @@ class _Reader:
         value = table.get(key, default)
         low, high = bounds
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise self._error(path + key, f"{value!r} is not a number from {low:g} to {high:g}", "Change it")
+            raise self._error(path + key, f"{value!r} is not a number from {low:,.12g} to {high:,.12g}", "Change it")
         return float(value)
 
     def _keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], path: str) -> None:

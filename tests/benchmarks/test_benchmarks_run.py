@@ -79,6 +79,7 @@ def test_the_texts_are_the_same_in_every_run_and_hold_repeats_and_updates() -> N
 
 def test_the_floor_stores_what_it_is_told_and_finds_the_nearest_row(tmp_path: Path) -> None:
     from benchmarks.floor import Floor
+
     from wellkept.models.hashing import HashingEmbedder
 
     with Floor(tmp_path / "floor.db", HashingEmbedder()) as rows:

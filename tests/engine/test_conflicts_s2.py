@@ -339,6 +339,20 @@ def test_a_conflict_is_settled_as_somebody_decides(make, resolution, active, rel
     assert [link[2] for link in table.store.subgraph([old.id, new.id]).edges] == rels
 
 
+@pytest.mark.parametrize(("resolution", "pinned"), [("keep_new", "old"), ("keep_old", "new"), ("merge", "new")])
+def test_the_one_that_is_kept_takes_over_the_pin(make, resolution, pinned):
+    """E-4.5: protection must not get lost on the way."""
+    table = make()
+    old, write = pair(table, 0.85, old_fields={"pinned": pinned == "old"})
+    new = write(pinned=pinned == "new").memory
+    table.store.resolve(table.store.conflicts()[0].key, resolution)
+    kept = new if resolution == "keep_new" else old
+    assert table.store.get(kept.id).pinned is True
+    entry = table.store.journal()[-1].seq
+    table.store.undo(entry)
+    assert table.store.get(kept.id).pinned is False
+
+
 def test_resolving_by_merge_makes_one_memory_of_both(make):
     table = make()
     old, write = pair(table, 0.96, old=PLAIN, new=PLAIN_REWORDED, old_fields={"importance": 0.2})

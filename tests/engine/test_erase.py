@@ -208,6 +208,32 @@ def test_an_imported_text_is_erased_like_any_other(table, tmp_path):
     assert_gone(table, SECRET, UMLAUT)
 
 
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (f"The {SECRET} export is done, as ever", {"kind": "decision", "automatic": True, "frame": "question"}),
+        (f"{SECRET} {SECRET}", {"kind": "note"}),
+    ],
+)
+def test_a_text_that_was_refused_can_be_erased_too(table, text, fields):
+    """I1: it stands in the journal, so something must be able to remove it."""
+    table.store.remember("a fine note", kind="note")
+    if fields["kind"] == "note":
+        table.store.remember(text, kind="note")
+        dropped = table.store.remember(text.upper(), kind="note").dropped
+    else:
+        dropped = table.store.remember(text, **fields).dropped
+    words = [text.upper()] if fields["kind"] == "note" else [SECRET]
+    assert words[0] in traces(table)
+    entry = table.store.erase(dropped)
+    assert entry == table.store.journal()[-1].seq
+    told, held = traces(table), raw_bytes(table)
+    assert words[0] not in told and words[0].encode() not in held
+    with pytest.raises(NotFound):
+        table.store.restore(dropped)
+    assert table.store.verify() == ()
+
+
 def test_others_are_left_as_they_are(table):
     kept = table.store.remember("A text about something else").memory
     row = secret(table)

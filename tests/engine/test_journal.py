@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stores import EVERYTHING, Desk
-from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
+from wellkept.errors import IllegalTransition, ModelUnavailable, NotFound, UndoBlocked
 from wellkept.types import Memory, WriteResult
 
 Make = Callable[..., Desk]
@@ -277,3 +277,46 @@ def test_the_text_is_new_again_after_its_creation_was_undone(table: Desk) -> Non
     again = table.store.remember(BRANCH, kind="lesson")
     assert again.outcome == "created"
     assert stored(again).id != stored(first).id
+
+
+@pytest.mark.parametrize("outage", [False, True])
+def test_a_text_that_comes_back_has_its_vector_though_another_memory_with_it_was_erased(
+    table: Desk, *, outage: bool
+) -> None:
+    """I1, I7: an erasure takes the vector of its words along; undo makes it anew, or `verify` names the row."""
+    first = table.store.remember(BRANCH, kind="fact")
+    undone = table.store.undo(first.entry)
+    other = stored(table.store.remember(BRANCH, kind="lesson"))
+    table.store.erase(other.id)
+    table.fake.fail_with = ModelUnavailable("no model") if outage else None
+    table.store.undo(undone)
+    assert [row.content for row in table.store.list()] == [BRANCH]
+    table.fake.fail_with = None
+    if outage:
+        (problem,) = table.store.verify()
+        assert "reembed" in problem.todo
+        table.store.reembed()
+    assert table.store.verify() == ()
+
+
+def test_an_undo_of_an_older_entry_stands_in_the_way_of_its_redo(table: Desk) -> None:
+    """Undo, redo, undo the redo: each step names the one after it, and never leaves it unnamed."""
+    table.store.remember(BRANCH)
+    table.store.undo(1)  # 2
+    table.store.undo(2)  # 3 gives 1 again
+    table.store.undo(1)  # 4 takes 1 again, past its redo
+    with pytest.raises(UndoBlocked) as blocked:
+        table.store.undo(3)
+    assert blocked.value.entries == (4,)
+    table.store.undo(4)
+    assert [row.content for row in table.store.list()] == [BRANCH]
+
+
+def test_a_row_whose_successor_was_erased_is_no_damage(table: Desk) -> None:
+    """An erasure takes the link along; the row stays hidden, and can be restored."""
+    old = stored(table.store.remember("status PLANNED", kind="fact", subject="006"))
+    new = stored(table.store.remember("is shipped", kind="fact", subject="006"))
+    table.store.erase(new.id)
+    assert table.store.verify() == ()
+    assert table.store.restore(old.id)
+    assert [row.content for row in table.store.list()] == ["status PLANNED"]

@@ -127,6 +127,26 @@ def test_a_filter_narrows_the_answer(make, where, expected):
     assert set(found(table, "remark", where=where)) == expected
 
 
+@pytest.mark.parametrize("where", ["tags", "subject", "ids", "created_from"])
+def test_what_a_filter_leaves_is_found_however_many_others_are_nearer(make, where):
+    """B-15: the pool must not hide it."""
+    table = make()
+    for number in range(60):
+        table.near(f"Crowd item{number}", "the question", 0.11)
+        table.store.remember(f"Crowd item{number}")
+    table.near("A quiet remark", "the question", 0.05)
+    table.clock.advance(days=1)
+    row = table.store.remember("A quiet remark", tags=["red"], subject="quiet").memory
+    chosen = {
+        "tags": Filter(tags=("red",)),
+        "subject": Filter(subject="quiet"),
+        "ids": Filter(ids=(row.id,)),
+        "created_from": Filter(created_from=table.clock()),
+    }[where]
+    (hit,) = table.store.recall("the question", where=chosen)
+    assert (hit.memory.id, hit.parts["cosine"]) == (row.id, 0.05)
+
+
 def test_another_namespace_is_never_seen(table):
     """I8."""
     table.store.in_namespace("elsewhere").remember("Remark about apples")
@@ -233,6 +253,8 @@ def test_a_query_is_text_and_never_an_expression(make, query):
         ("x" * 20_001, ContentTooLarge),
         ("nul\x00", InvalidText),
         ("half \ud800", InvalidText),
+        (None, InvalidField),
+        (b"bytes", InvalidField),
     ],
 )
 def test_a_query_that_is_no_text_is_refused(table, query, error):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from stores import BACKENDS, desk
@@ -125,6 +126,47 @@ def test_an_outage_at_the_second_embedding_raises_where_the_policy_says_so(make)
     with pytest.raises(ModelUnavailable):
         table.store.remember(K2, kind="knowledge")
     assert table.snapshot() == before
+
+
+class Odd(FailingFrom):
+    """An embedder whose answers only look like vectors."""
+
+    def __init__(self, inner, how):
+        super().__init__(inner, 0)
+        self.how = how
+
+    def embed(self, texts):
+        made = self._inner.embed(texts)
+        match self.how:
+            case "too few":
+                return made[1:]
+            case "too many":
+                return [*made, *made]
+            case "shorter":
+                return [replace(one, vector=one.vector[:10]) for one in made]
+            case "zero":
+                return [replace(one, vector=one.vector * 0) for one in made]
+            case "not a number":
+                return [replace(one, vector=one.vector * np.float32(np.nan)) for one in made]
+            case "without end":
+                return [replace(one, vector=np.full(one.vector.shape, np.inf, np.float32)) for one in made]
+
+
+@pytest.mark.parametrize("how", ["too few", "too many", "shorter", "zero", "not a number", "without end"])
+def test_an_answer_that_is_no_vector_is_an_outage_and_never_stored(make, how):
+    """S0-17, S0-21, I7: stored unchecked, and recall goes on with the words."""
+    table = make()
+    table.store.remember("An old text about apples")
+    ctx = table.store._ctx
+    table.store._ctx = replace(ctx, embedder=Odd(table.fake, how))
+    result = table.store.remember("A new text about bridges")
+    assert (result.outcome, result.degraded, result.memory.checked) == ("created", ("embedding",), False)
+    assert [hit.memory.content for hit in table.store.recall("bridges")] == ["A new text about bridges"]
+    with pytest.raises(ModelResponseInvalid):
+        table.store.reembed()
+    table.store._ctx = ctx
+    table.store.reembed()
+    assert table.store.verify() == ()
 
 
 @pytest.mark.parametrize("verb", ["revise", "merge", "restore"])

@@ -157,7 +157,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     (tmp_path / "store.db").touch()
     made(tmp_path / "store.db", rows=1)
     store = SqliteStorage(tmp_path / "store.db")
-    assert store.namespaces() == (NS,)
+    assert store.header().namespaces == (NS,)
     assert store.header().schema == SCHEMA_VERSION
     store.close()
 
@@ -229,7 +229,7 @@ def test_a_locked_file_is_busy_after_the_time_given(tmp_path: Path) -> None:
     store = SqliteStorage(path, busy_seconds=0.05)
     with pytest.raises(Busy, match="Repeat the call"), store.begin(NS, write=True):
         raise AssertionError("wrote beside another writer")
-    assert store.namespaces() == ()
+    assert store.header().namespaces == ()
     connection.execute("ROLLBACK")
     connection.close()
     with store.begin(NS, write=True) as tx:
@@ -397,7 +397,7 @@ def test_a_store_of_version_1_opens_with_everything_it_held(tmp_path: Path) -> N
         "old/embedder",
         4,
     )
-    assert store.namespaces() == ("team/eins", "team/zwei")
+    assert store.header().namespaces == ("team/eins", "team/zwei")
     with store.begin("team/eins", write=False) as tx:
         gate, port = tx.find(Filter())
         assert (gate.content, gate.access_count, gate.stability) == ("The gate opens at ten", 3, 0.5)

@@ -153,7 +153,6 @@ def test_list_filters(cli: Cli, filters: list[str], found: list[str]) -> None:
     assert contents(cli, *filters) == found
 
 
-@pytest.mark.xfail(reason="read.identify knows the beginnings of ids only, so far")
 def test_the_end_of_an_id_that_a_table_shows_opens_the_memory(cli: Cli) -> None:
     memory_id = cli.remember(OLD)
     shown = cli("list").stdout.splitlines()[2].split()[0]

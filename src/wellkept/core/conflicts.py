@@ -42,6 +42,17 @@ def between(
     )
 
 
+def retold(conflict: Conflict, old: Memory, new: Memory, comparison: Comparison) -> Conflict:
+    """The same conflict with the words that the two memories have now."""
+    return replace(
+        conflict,
+        differences=comparison.differences,
+        reason=comparison.reason or conflict.reason,
+        excerpt_a=excerpt(old.content, EXCERPT),
+        excerpt_b=excerpt(new.content, EXCERPT),
+    )
+
+
 def opened(conflict: Conflict) -> ConflictChange:
     """The effect that records a conflict."""
     return ConflictChange(None, conflict)

@@ -41,8 +41,10 @@ def duplicate_message(match: Match) -> str:
     return f"{text}. Not created. ({percent}% similar)"
 
 
-def message(decision: Decision) -> str:
-    """One sentence or two for the agent: what became of its text."""
+def message(decision: Decision, *, asked_only: bool = False) -> str:
+    """One sentence or two for the agent: what became of its text, or would, after a `check`."""
+    if asked_only:
+        return f"Not written, only checked. It would answer: {message(decision)}"
     memory = decision.memory
     match decision.outcome:
         case "duplicate":

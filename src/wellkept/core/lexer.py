@@ -21,6 +21,7 @@ _WORDY = rf"[^\W{UNSPACED}]"
 
 @lru_cache(maxsize=1)
 def token_pattern() -> re.Pattern[str]:
+    """The one expression that splits a text into typed tokens, longest readings first."""
     units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
     attached = "|".join(
         map(re.escape, [*units, "bn", "mn", "k", "K", "M", "st", "nd", "rd", "th", "x", "er", "e", "ème"])
@@ -28,7 +29,7 @@ def token_pattern() -> re.Pattern[str]:
     number = (
         rf"(?<![{_LATIN}\d_.])[-+]?(?:(?<!\d\s)[€$£¥₽₹]\s?)?"
         r"[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
-        rf"(?:[eE][-+]?\d{{1,3}})?(?:(?:{attached})(?![{_LATIN}\d_])|(?![{_LATIN}_]))"
+        rf"(?:[eE][-+]?\d{{1,3}})?(?:(?:{attached})(?![{_LATIN}\d_])|(?![{_LATIN}\d_]))"
     )
     alternatives = [
         rf"(?P<url>[a-z][a-z0-9+]{{1,9}}://[^\s,;<>{UNSPACED}]+)",
@@ -43,7 +44,7 @@ def token_pattern() -> re.Pattern[str]:
         r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b(?!\s?m))",
         r"(?P<fraction>(?<![\w./])(?:\d{1,3} )?[1-9]/[2-9](?![\w/.]))",
         r"(?P<ratio>(?<![\w./])\d+/\d+(?![\w/]))",
-        rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-[A-Za-z0-9]+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){(2,)}(?:-?[A-Za-z]\w*)?)",
+        rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-[A-Za-z0-9]+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){{2,}}(?:-?[A-Za-z]\w*)?)",
         rf"(?P<number>{number})",
         r"(?P<flag>(?<!\S)--[A-Za-z][\w-]*(?:=[\w./-]+)?|(?<!\S)-[A-Za-z](?!\w))",
         rf"(?P<handle>[#@]{_WORDY}(?:{_WORDY}|-(?=\w))*)",

@@ -135,7 +135,7 @@ def absorb(kept: Memory, other: Memory, *, at: datetime, held: frozenset[str]) -
 
 def short(memory: Memory) -> str:
     """Title, or the beginning of the text: what a message calls this memory."""
-    return memory.title or excerpt(memory.content, 60)
+    return memory.title or excerpt(original(memory), 60)
 
 
 def _line(update: Update) -> str:

@@ -26,6 +26,7 @@ def span(tokens: Iterable[Token]) -> str:
 
 
 def cue_span(clause: Clause) -> str:
+    """The negating words of a clause, as evidence."""
     parts = []
     for at, cue in clause.negations:
         head = clause.tokens[clause.content[at]].text if at < len(clause.content) else ""
@@ -36,6 +37,7 @@ def cue_span(clause: Clause) -> str:
 
 
 def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
+    """Differences that forbid to call two texts the same without making them a conflict."""
     found = _value_vetoes(pair, known)
     names_a, names_b = foreign_names(pair.a, pair.b), foreign_names(pair.b, pair.a)
     if names_a and names_b and not known & {"name", "subject", "value", "antonym"}:
@@ -92,6 +94,7 @@ def _ranks(tokens: Sequence[Token]) -> bool:
 
 
 def is_strong(token: Token) -> bool:
+    """Whether the token's value alone tells two things apart."""
     return token.value is not None and token.value.strong
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from wellkept.core import conflicts as flags
 from wellkept.core import lifecycle
+from wellkept.core.compare import compare
 from wellkept.core.effects import touched
 from wellkept.core.merge import absorb, absorbed, aliases, segments
 from wellkept.engine.context import Context
@@ -20,6 +22,7 @@ from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfRefer
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
+    AliasChange,
     Conflict,
     ConflictChange,
     Effect,
@@ -142,13 +145,43 @@ def _revise(ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any],
     if text_of(after) != text_of(memory):
         after, made = with_vector(after, vectors)
     if rewritten:
-        held = {alias for alias in aliases(after.content) if memory in tx.find(Filter(hashes=(alias,)))}
-        effects += absorbed(memory_id, (after.content,), frozenset(held))
+        held = _held(tx, memory_id)
+        # The row no longer says what these hashes stand for: said again, it is news, not a repeat (I1).
+        effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
+        effects += absorbed(memory_id, (after.content,), held)
+        effects += _reconsidered(tx, after, now)
     apply(
         ctx, tx, [MemoryChange(memory, after), *effects], verb="revise", outcome="revised", memory_id=memory_id,
         vectors=made,
     )  # fmt: skip
     return after
+
+
+def _held(tx: Tx, memory_id: str) -> frozenset[str]:
+    """Every hash that points at a memory, read from its history."""
+    held: set[str] = set()
+    for entry in tx.journal(memory_ids=(memory_id,)):
+        for effect in entry.effects:
+            if isinstance(effect, AliasChange) and effect.memory_id == memory_id:
+                (held.add if effect.present else held.discard)(effect.hash)
+    return frozenset(held)
+
+
+def _reconsidered(tx: Tx, memory: Memory, now: datetime) -> list[Effect]:
+    """Open conflicts of a rewritten memory, judged again: settled where the two no longer differ in anything."""
+    changes: list[Effect] = []
+    for conflict in tx.conflicts(ids=(memory.id,)):
+        other = tx.find(Filter(ids=(conflict.b if conflict.a == memory.id else conflict.a,)))
+        if conflict.resolution is not None or not other:
+            continue
+        first, second = (memory, other[0]) if conflict.a == memory.id else (other[0], memory)
+        comparison = compare(second, first, cosine=None, similarity=conflict.similarity)
+        wanted = "conflict" if conflict.kind == "contradiction" else "same"
+        after = flags.retold(conflict, first, second, comparison)
+        if comparison.relation != wanted:
+            after = flags.settled(after, "dismissed", at=now)
+        changes.append(ConflictChange(conflict, after))
+    return changes
 
 
 def forget(ctx: Context, memory_id: str) -> int:
@@ -159,11 +192,12 @@ def forget(ctx: Context, memory_id: str) -> int:
 
 
 def erase(ctx: Context, memory_id: str) -> int:
-    """Remove a memory's content for good; only a tombstone without content stays (I1)."""
+    """Remove a memory's content, or a text the gate refused, for good; no content stays (I1)."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
-        memory = fetch(tx, memory_id)
-        if memory.status == "erased":
-            return 0
+        refused = [entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped is not None]
+        if not any(dropped.id == memory_id and dropped.content for dropped in refused):
+            if fetch(tx, memory_id).status == "erased":
+                return 0
         entry = JournalEntry(
             at=ctx.clock(),
             verb="erase",
@@ -238,6 +272,9 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
         case "keep_new" | "keep_old" if both:
             loser, winner = (older, newer) if resolution == "keep_new" else (newer, older)
             effects += _new_links(tx, lifecycle.supersede(loser, winner, at=now))
+            heir = lifecycle.inherit(winner, loser)
+            if heir is not winner:
+                effects.append(MemoryChange(winner, replace(heir, updated_at=now, version=winner.version + 1)))
             if (
                 conflict.kind == "duplicate"
             ):  # its words lead to the winner: said again they are no reversion (B-8, B-9)

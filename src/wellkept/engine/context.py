@@ -58,6 +58,7 @@ class Uuid7:
         self._count = 0
 
     def __call__(self) -> str:
+        """The next id."""
         with self._lock:
             milliseconds = time.time_ns() // 1_000_000
             if milliseconds > self._last:

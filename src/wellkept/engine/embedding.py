@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from wellkept.core.text import content_hash, embed_text
-from wellkept.errors import ModelError
+from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Embedded, Embedder
 from wellkept.types import Degradation, Memory, NewMemory, Statement, Vector
 
@@ -37,15 +39,37 @@ def vector_key(text: str) -> str:
     return content_hash(text)[:32]
 
 
+def _usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequence[Embedded]:
+    """The answer of a model, if it is one: nothing that would pass for a vector and is none (S0-17, S0-21).
+
+    Raises:
+        ModelResponseInvalid: Too few or too many, of another size, without length, or not finite.
+    """
+    if len(made) != wanted:
+        raise ModelResponseInvalid(f"asked for {wanted} vectors, got {len(made)}", where=embedder.id)
+    for one in made:
+        if one.vector is None:
+            continue
+        if one.vector.shape != (embedder.dim,):
+            raise ModelResponseInvalid(
+                f"a vector has shape {one.vector.shape}, not ({embedder.dim},)", where=embedder.id
+            )
+        if not np.isfinite(one.vector).all() or not one.vector.any():
+            raise ModelResponseInvalid("a vector is zero or not finite", where=embedder.id)
+    return made
+
+
 class Embeddings:
     """The vectors that one call has made so far.
 
     Args:
         embedder: Asked at most once per text.
+        on_failure: What an outage means for the caller, for the log (S0-40).
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, *, on_failure: str = "Dedup check failed, creating normally") -> None:
         self._embedder = embedder
+        self._on_failure = on_failure
         self._known: dict[str, Embedded] = {}
         self.failure: ModelError | None = None
 
@@ -55,10 +79,10 @@ class Embeddings:
         if not missing or self.failure is not None:
             return
         try:
-            made = self._embedder.embed(missing)
+            made = _usable(self._embedder.embed(missing), len(missing), self._embedder)
         except ModelError as error:
             self.failure = error
-            log.warning("Dedup check failed, creating normally: %s", error)  # S0-40
+            log.warning("%s: %s", self._on_failure, error)
             return
         self._known.update(zip(missing, made, strict=True))
 

@@ -124,7 +124,9 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
         raise InvalidField(f"must be a list of texts, not {type(value).__name__}", where=name, todo='Write ["a", "b"]')
     if len(value) > MAX_LIST:
         raise InvalidField(f"has {len(value)} items", where=name, todo=f"Use at most {MAX_LIST}")
-    texts = (_label(name, item, MAX_LABEL) for item in (sorted(value) if isinstance(value, set | frozenset) else value))
+    texts = [_label(name, item, MAX_LABEL) for item in value]
+    if isinstance(value, set | frozenset):
+        texts.sort()  # a set has no order that two processes share (I4)
     return tuple(dict.fromkeys(text for text in texts if text))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from wellkept.core.effects import invert, touched
 from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.read import at_most
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx
-from wellkept.types import JournalEntry, Memory, MemoryChange, Version
+from wellkept.types import Effect, JournalEntry, Memory, MemoryChange, Vector, Version
 
 
 def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
@@ -27,6 +31,7 @@ def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
 
 def log(ctx: Context, *, newest: int | None, after: int) -> tuple[JournalEntry, ...]:
     """The journal's entries, oldest first."""
+    newest, after = at_most("newest", newest), at_most("after", after) or 0
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         return tuple(tx.journal(after=after, newest=newest))
 
@@ -39,33 +44,58 @@ def undo(ctx: Context, seq: int) -> int:
         IllegalTransition: It was taken back before, or it changed nothing, or its content was erased.
         UndoBlocked: Later entries changed the same memories; names them.
     """
-    with ctx.storage.begin(ctx.namespace, write=True) as tx:
-        entry = _entry(tx, seq)
-        if not entry.effects:
-            raise IllegalTransition(
-                f"entry {seq} ({entry.outcome}) changed no memory",
-                where="undo",
-                todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
-            )
-        _refuse_if_blocked(tx, entry)
-        back = tuple(invert(effect) for effect in reversed(entry.effects))
-        taken = JournalEntry(
-            at=ctx.clock(),
-            verb="undo",
-            actor=ctx.actor,
-            policy=ctx.policy.hash,
-            outcome="undone",
-            memory_id=entry.memory_id,
-            memory_ids=touched(back),
-            effects=back,
-            undoes=seq,
-        )
+    vectors = Embeddings(ctx.embedder)
+    while True:
         try:
-            return tx.apply(taken)
-        except Stale as stale:
-            raise UndoBlocked(
-                f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo"
-            ) from stale
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                return _undo(ctx, tx, seq, vectors)
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+
+
+def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
+    entry = _entry(tx, seq)
+    if not entry.effects:
+        raise IllegalTransition(
+            f"entry {seq} ({entry.outcome}) changed no memory",
+            where="undo",
+            todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
+        )
+    _refuse_if_blocked(tx, entry)
+    back = tuple(invert(effect) for effect in reversed(entry.effects))
+    taken = JournalEntry(
+        at=ctx.clock(),
+        verb="undo",
+        actor=ctx.actor,
+        policy=ctx.policy.hash,
+        outcome="undone",
+        memory_id=entry.memory_id,
+        memory_ids=touched(back),
+        effects=back,
+        undoes=seq,
+    )
+    try:
+        return tx.apply(taken, vectors=_lost_vectors(tx, back, vectors))
+    except Stale as stale:
+        raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
+
+
+def _lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
+    """Vectors of texts that come back and are not kept any more: another memory with the same text was
+    erased, or the embedder changed. After an outage they stay missing, and `verify` says so (I7).
+
+    Raises:
+        NeedsVectorError: They must be made first, outside the transaction.
+    """
+    ends = [effect.after for effect in back if isinstance(effect, MemoryChange) and effect.after is not None]
+    wanted = {memory.embedding: text_of(memory) for memory in ends if memory.embedding}
+    kept = tx.vectors(wanted)
+    made: dict[str, Vector] = {}
+    for key, text in wanted.items():
+        embedded = vectors.get(text) if key not in kept and key == vector_key(text) else None
+        if embedded is not None and embedded.vector is not None:
+            made[key] = embedded.vector
+    return made
 
 
 def _entry(tx: Tx, seq: int) -> JournalEntry:

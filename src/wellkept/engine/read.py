@@ -34,9 +34,12 @@ log = logging.getLogger("wellkept")
 
 MAX_QUERY_CHARS = 20_000
 MAX_LIMIT = 1_000
+MAX_COUNT = 2**53
 MAX_DEPTH = 20
+MAX_ID = 200
 _OVERFETCH = 4
 _MIN_PREFIX = 4
+_MIN_END = 6
 
 
 def count(name: str, value: object, most: int) -> int:
@@ -50,18 +53,36 @@ def count(name: str, value: object, most: int) -> int:
     return value
 
 
-def identify(ctx: Context, short_id: str) -> str:
+def at_most(name: str, value: object) -> int | None:
+    """A bound that may be left out: a whole number from 0.
+
+    Raises:
+        InvalidField: It is something else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
+        raise InvalidField(f"{value!r} is no count", where=name, todo="Use a whole number from 0, or leave it out")
+    return value
+
+
+def identify(ctx: Context, short_id: object) -> str:
     """The full id for an id or the beginning or end of one; unknown text is returned as it is.
 
     Raises:
         AmbiguousId: It fits several memories; names some.
+        InvalidField: It cannot be an id.
     """
+    if not isinstance(short_id, str) or not 0 < len(short_id) <= MAX_ID or not short_id.isprintable():
+        raise InvalidField(f"{str(short_id)[:40]!r} is no id", where="id", todo="List the memories to see their ids")
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         if tx.find(Filter(ids=(short_id,), statuses=ALL_STATUSES)):
             return short_id
         if len(short_id) < _MIN_PREFIX:
             return short_id
         found = tx.find(Filter(id_prefix=short_id, statuses=ALL_STATUSES), limit=4)
+        if not found and len(short_id) >= _MIN_END:
+            found = tx.find(Filter(id_end=short_id, statuses=ALL_STATUSES), limit=4)
     if len(found) > 1:
         names = ", ".join(memory.id for memory in found[:3])
         raise AmbiguousId(f"{short_id!r} fits several memories: {names}", where="id", todo="Give more of it")
@@ -84,26 +105,33 @@ def recall(
     ctx: Context, query: str, *, limit: int, where: Filter, include_superseded: bool, touch: bool
 ) -> tuple[Hit, ...]:
     """What holds now about the query, best first: vectors and full text as a union (design §8)."""
+    if not isinstance(query, str):
+        raise InvalidField(f"must be text, not {type(query).__name__}", where="query", todo="Pass a str")
     check_text(query, limit=MAX_QUERY_CHARS)
-    vectors = Embeddings(ctx.embedder)
+    vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
     vectors.fetch([query])
     embedded = vectors.get(query)
     vector = embedded.vector if embedded is not None else None
+    degraded = vectors.degraded(query)
     statuses: tuple[Status, ...] = ("active", "superseded") if include_superseded else ("active",)
     pool = count("limit", limit, MAX_LIMIT) * _OVERFETCH
     terms = list(dict.fromkeys(search_terms(query)))
     now = ctx.clock()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        near = _near(tx, vector, where, pool=pool, statuses=statuses)
-        ids = list(dict.fromkeys((*near, *tx.match(terms, limit=pool, kinds=where.kinds))))
-        rows = tx.find(replace(where, ids=tuple(ids), statuses=statuses, tags=())) if ids else []
+        near: dict[str, float] = {}
+        if where == Filter(kinds=where.kinds, statuses=where.statuses):
+            near = _near(tx, vector, where, pool=pool, statuses=statuses)
+            ids = tuple(dict.fromkeys((*near, *tx.match(terms, limit=pool, kinds=where.kinds))))
+            rows = tx.find(replace(where, ids=ids, statuses=statuses)) if ids else []
+        else:  # what a filter leaves may lie outside any pool, so all of it is looked at
+            rows = tx.find(replace(where, statuses=statuses, tags=()))
         rows = [row for row in rows if not is_expired(row, now) and _fits(row, where)]
         _add_missing_cosines(tx, vector, rows, near)
         lexical = rank.bm25(terms, [search_terms(f"{row.title} {row.content} {row.subject}") for row in rows])
         scored = []
         for row, words in zip(rows, lexical, strict=True):
             score, parts = rank.blend(near.get(row.id), words)
-            scored.append(Hit(row, round(score, 6), parts))
+            scored.append(Hit(row, round(score, 6), parts, degraded=degraded))
         scored.sort(key=_order)
         hits = scored[:limit]
         flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, now)]
@@ -207,12 +235,13 @@ def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
 
 def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, ...]:
     """Memories that fit, oldest first."""
+    limit = at_most("limit", limit)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         if not where.tags:
             return tuple(tx.find(where, limit=limit))
         # Backends compare tags to the letter; the case of a tag says nothing.
         found = tuple(row for row in tx.find(replace(where, tags=())) if _fits(row, where))
-        return found if limit is None else found[: max(0, limit)]
+        return found[:limit]
 
 
 def conflicts(ctx: Context, *, memory_id: str | None, settled: bool) -> tuple[Conflict, ...]:

@@ -385,7 +385,7 @@ class MemoryStore:
 
     def namespaces(self) -> tuple[str, ...]:
         """All namespaces of the store."""
-        return self._ctx.storage.namespaces()
+        return self._ctx.storage.header().namespaces
 
     @property
     def namespace(self) -> str:

@@ -245,7 +245,7 @@ def shown(text: str) -> str:
 
 
 def export_lines(ctx: Context) -> Iterator[str]:
-    """The namespace as JSON lines: a header, memories of any status, links, conflicts. Erased content is nowhere in it."""
+    """The namespace as JSON lines: a header, memories of any status, links, conflicts; nothing that was erased."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         header = {"wellkept": FORMAT, "namespace": ctx.namespace, "seq": tx.seq, "at": ctx.clock().isoformat()}
         yield json.dumps(header)
@@ -263,7 +263,7 @@ def is_export(first: bytes) -> bool:
         return False
     try:
         return bool(json.loads(first)["wellkept"] == FORMAT)
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         return False
 
 
@@ -290,7 +290,7 @@ def import_export(ctx: Context, lines: Lines, *, run_id: str) -> ImportReport:
                 rest.append(LinkChange(None, link_from(data["link"])))
             elif "conflict" in data:
                 rest.append(ConflictChange(None, conflict_from(data["conflict"])))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InvalidInput(
                 f"is no line of an export: {error}", where=f"line {number}", todo="Export again"
             ) from error

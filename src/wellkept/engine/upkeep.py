@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -60,32 +59,25 @@ def require_embedder(ctx: Context) -> None:
 def stats(ctx: Context) -> Stats:
     """Counts of the namespace."""
     now = ctx.clock()
-    statuses: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    unchecked = without = 0
+    header = ctx.storage.header()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        for memory in tx.find(Filter(statuses=ALL_STATUSES)):
-            statuses[memory.status] += 1
-            if memory.status == "active":
-                kinds[memory.kind] += 1
-                unchecked += not memory.checked
-                without += not memory.embedding
-        outcomes = Counter(entry.outcome for entry in tx.journal())
-        header = ctx.storage.header()
-        return Stats(
-            namespace=ctx.namespace,
-            memories=dict(statuses),
-            kinds=dict(sorted(kinds.items())),
-            outcomes=dict(outcomes),
-            links=len(tx.links()),
-            open_conflicts=sum(flags.is_open(item, now) for item in tx.conflicts()),
-            unchecked=unchecked,
-            without_vector=without,
-            journal=tx.seq,
-            embedder=header.embedder,
-            policy=ctx.policy.hash,
-            schema=header.schema,
-        )
+        census = tx.census()
+        conflicts = sum(flags.is_open(item, now) for item in tx.conflicts())
+        journal = tx.seq
+    return Stats(
+        namespace=ctx.namespace,
+        memories=census.statuses,
+        kinds=dict(sorted(census.kinds.items())),
+        outcomes=census.outcomes,
+        links=census.links,
+        open_conflicts=conflicts,
+        unchecked=census.unchecked,
+        without_vector=census.unembedded,
+        journal=journal,
+        embedder=header.embedder,
+        policy=ctx.policy.hash,
+        schema=header.schema,
+    )
 
 
 def verify(ctx: Context) -> tuple[Problem, ...]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from wellkept.core.admit import judge, settle
 from wellkept.core.codec import dumps, to_plain
 from wellkept.core.effects import touched
-from wellkept.core.evidence import Evidence, Moment
+from wellkept.core.evidence import Moment
 from wellkept.core.explain import dropped_line, message
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
-from wellkept.engine.gather import with_vectors, without_vectors
+from wellkept.engine.gather import FirstLook, with_vectors, without_vectors
 from wellkept.engine.nearby import Nearby
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
@@ -80,6 +80,7 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
     """What `remember` would do now; nothing is written."""
     vectors = Embeddings(ctx.embedder)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        seen = tx.seq
         evidence = without_vectors(ctx, tx, new)
         decision = settle(new, evidence, _moment(ctx))
     if decision is None:
@@ -88,22 +89,24 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
             near = Nearby(1, lambda _: _query(new, vectors))
             near.enter(tx)
-            evidence = without_vectors(ctx, tx, new)
+            if tx.seq != seen:
+                evidence = without_vectors(ctx, tx, new)
             evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
             decision = judge(new, evidence, _moment(ctx))
-    return _result(decision, entry=0)
+    return _result(decision, entry=0, asked_only=True)
 
 
 def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
     vectors = Embeddings(ctx.embedder)
-    vectors.fetch(_open_texts(ctx, items))
+    texts, look = _first_look(ctx, items)
+    vectors.fetch(texts)
     near = Nearby(len(items), lambda place: _query(items[place], vectors))
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         needed: tuple[str, ...] = ()
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
             near.enter(tx)
-            gate = _Gate(ctx, tx, items, vectors=vectors, near=near, cause=cause)
+            gate = _Gate(ctx, tx, items, vectors=vectors, near=near, look=look, cause=cause)
             while len(results) < len(items):
                 try:
                     results.append(gate.pass_through(len(results)))
@@ -118,34 +121,47 @@ def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteRe
     return results
 
 
-def _open_texts(ctx: Context, items: Sequence[NewMemory]) -> list[str]:
-    """Texts that the hash stages leave open; only these are embedded (F-15)."""
+def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], FirstLook]:
+    """Texts that the hash stages leave open (only these are embedded, F-15), and what was seen of them."""
+    texts = []
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        return [
-            text_of(new)
-            for new in items
-            if not (new.idempotency_key and tx.journal(key=new.idempotency_key))
-            and settle(new, without_vectors(ctx, tx, new), _moment(ctx)) is None
-        ]
+        look = FirstLook(tx.seq)
+        for index, new in enumerate(items):
+            if new.idempotency_key and tx.journal(key=new.idempotency_key):
+                continue
+            evidence = without_vectors(ctx, tx, new)
+            if settle(new, evidence, _moment(ctx)) is None:
+                texts.append(text_of(new))
+                look.leave_open(index, evidence)
+    return texts, look
 
 
 class _Gate:
     """The gate inside one writing transaction."""
 
     def __init__(
-        self, ctx: Context, tx: Tx, items: Sequence[NewMemory], *, vectors: Embeddings, near: Nearby, cause: Cause
+        self,
+        ctx: Context,
+        tx: Tx,
+        items: Sequence[NewMemory],
+        *,
+        vectors: Embeddings,
+        near: Nearby,
+        look: FirstLook,
+        cause: Cause,
     ) -> None:
         self._ctx = ctx
         self._tx = tx
         self._items = items
         self._vectors = vectors
+        self._look = look
         self._cause = cause
         self._near = near
 
     def pass_through(self, index: int) -> WriteResult:
         """Decide and apply one item."""
         new = self._items[index]
-        replayed = self._replayed(new)
+        replayed = None if self._look.is_unused(index, new, self._tx) else self._replayed(new)
         if replayed is not None:
             return replayed
         decision = self._decide(new, index)
@@ -158,6 +174,7 @@ class _Gate:
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)
+        self._look.wrote(seq, new.idempotency_key, decision.effects)
         self._near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
@@ -177,10 +194,12 @@ class _Gate:
 
     def _decide(self, new: NewMemory, index: int) -> Decision:
         moment = _moment(self._ctx)
-        evidence: Evidence = without_vectors(self._ctx, self._tx, new)
-        decision = settle(new, evidence, moment)
-        if decision is not None:
-            return decision
+        evidence = self._look.evidence(index, new, self._tx, self._ctx.policy.for_kind(new.kind))
+        if evidence is None:
+            evidence = without_vectors(self._ctx, self._tx, new)
+            decision = settle(new, evidence, moment)
+            if decision is not None:
+                return decision
         evidence = with_vectors(
             self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
         )
@@ -235,18 +254,19 @@ class _Gate:
     def _embedded(self, decision: Decision) -> tuple[Decision, dict[str, Vector]]:
         """The decision with vectors for every changed text; an evolved text needs a new one (B-8)."""
         made: dict[str, Vector] = {}
-        effects = []
+        effects = list(decision.effects)
         memory = decision.memory
-        for effect in decision.effects:
+        for place, effect in enumerate(effects):
             if isinstance(effect, MemoryChange) and effect.after is not None and _revectored(effect):
                 after = self._with_vector(effect.after)
-                memory = after if memory is not None and memory.id == after.id else memory
                 vector = self._vectors.vector(after)
                 if vector is not None:
                     made[after.embedding] = vector
-                effect = MemoryChange(effect.before, after)
-            effects.append(effect)
-        return replace(decision, effects=tuple(effects), memory=memory), made
+                if after is not effect.after:
+                    memory = after if memory is not None and memory.id == after.id else memory
+                    effects[place] = MemoryChange(effect.before, after)
+                    decision = replace(decision, effects=tuple(effects), memory=memory)
+        return decision, made
 
     def _with_vector(self, memory: Memory) -> Memory:
         if memory.embedding or not memory.updates:
@@ -284,8 +304,9 @@ class _Gate:
 
 def payload_of(new: NewMemory) -> str:
     """Hash of everything a write says, without its key."""
-    plain = dumps(to_plain(replace(new, idempotency_key="")))
-    return hashlib.sha256(plain.encode()).hexdigest()[:32]
+    plain = to_plain(new)
+    plain.pop("idempotency_key", None)
+    return hashlib.sha256(dumps(plain).encode()).hexdigest()[:32]
 
 
 def _ids(decision: Decision, told: tuple[Match, ...]) -> tuple[str, ...]:
@@ -321,7 +342,7 @@ def _raise_if_asked(ctx: Context, new: NewMemory, vectors: Embeddings) -> None:
         raise vectors.failure
 
 
-def _result(decision: Decision, *, entry: int) -> WriteResult:
+def _result(decision: Decision, *, entry: int, asked_only: bool = False) -> WriteResult:
     return WriteResult(
         outcome=decision.outcome,
         memory=decision.memory,
@@ -330,7 +351,7 @@ def _result(decision: Decision, *, entry: int) -> WriteResult:
         matches=decision.matches,
         reasons=decision.reasons,
         degraded=decision.degraded,
-        message=message(decision),
+        message=message(decision, asked_only=asked_only),
         entry=entry,
         dropped=decision.dropped.id if decision.dropped is not None else "",
     )

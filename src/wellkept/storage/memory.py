@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,6 +26,7 @@ from wellkept.storage.journal import concerned_ids, is_common, is_done, same_lin
 from wellkept.storage.port import Stale
 from wellkept.types import (
     AliasChange,
+    Census,
     Conflict,
     ConflictChange,
     Effect,
@@ -99,6 +100,8 @@ class _ReadTx:
         return fitting if limit is None else fitting[: max(0, limit)]
 
     def _tests(self, where: Filter) -> Iterator[Callable[[Memory], bool]]:
+        if where.id_end:
+            yield lambda row: row.id.endswith(where.id_end)
         if where.id_prefix:
             yield lambda row: row.id.startswith(where.id_prefix)
         if where.hashes:
@@ -176,6 +179,19 @@ class _ReadTx:
         fitting = [one for one in scores if not kinds or self._space.memories[one].kind in kinds]
         fitting.sort(key=lambda one: (-scores[one], -self._space.stored[one]))
         return fitting[: max(0, limit)]
+
+    def census(self) -> Census:
+        """See `Tx.census`."""
+        rows = list(self._space.memories.values())
+        active = [row for row in rows if row.status == "active"]
+        return Census(
+            statuses=dict(Counter(row.status for row in rows)),
+            kinds=dict(Counter(row.kind for row in active)),
+            outcomes=dict(Counter(entry.outcome for entry in self._space.journal)),
+            links=len(self._space.links),
+            unchecked=sum(not row.checked for row in active),
+            unembedded=sum(not row.embedding for row in active),
+        )
 
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
         """See `Tx.links`."""
@@ -391,7 +407,7 @@ class DictStorage:
     def header(self) -> Header:
         """See `Storage.header`."""
         self._check_open()
-        return self._header
+        return replace(self._header, namespaces=tuple(sorted(self._spaces)))
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
         """See `Storage.configure`."""
@@ -421,11 +437,6 @@ class DictStorage:
         finally:
             self._writing_thread = None
             self._lock.release()
-
-    def namespaces(self) -> tuple[str, ...]:
-        """See `Storage.namespaces`."""
-        self._check_open()
-        return tuple(sorted(self._spaces))
 
     def verify(self) -> list[str]:
         """Dicts do not rot; nothing is ever found."""

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from wellkept.types import Conflict, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
+from wellkept.types import Census, Conflict, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,10 @@ class Tx(Protocol):
         """
         ...
 
+    def census(self) -> Census:
+        """Counts of this namespace."""
+        ...
+
     def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
         """Set access count, last access and stability by memory id; no version, no journal entry."""
         ...
@@ -122,10 +126,6 @@ class Storage(Protocol):
 
         Leaving the block commits; an exception rolls everything back.
         """
-        ...
-
-    def namespaces(self) -> tuple[str, ...]:
-        """Names of all namespaces that hold anything, sorted."""
         ...
 
     def verify(self) -> list[str]:

@@ -25,6 +25,7 @@ class FrozenClock:
         self._now = start.astimezone(UTC)
 
     def __call__(self) -> datetime:
+        """The time it stands at."""
         return self._now
 
     def advance(
@@ -51,6 +52,7 @@ class CountingIds:
         self._milliseconds = int(start.timestamp() * 1000)
 
     def __call__(self) -> str:
+        """The next id."""
         number = self._next
         self._next += 1
         # One millisecond an id keeps the time part rising; the number fills the random part.

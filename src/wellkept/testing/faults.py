@@ -9,7 +9,19 @@ from typing import Any
 from wellkept.storage.port import Storage, Tx
 from wellkept.types import Header
 
-_TX_CALLS = ("find", "nearest", "match", "links", "conflicts", "journal", "vectors", "apply", "touch", "erase")
+_TX_CALLS = (
+    "find",
+    "nearest",
+    "match",
+    "links",
+    "conflicts",
+    "journal",
+    "vectors",
+    "census",
+    "apply",
+    "touch",
+    "erase",
+)
 
 
 class FaultyStorage:
@@ -30,7 +42,7 @@ class FaultyStorage:
         >>> from wellkept.errors import Full
         >>> from wellkept.storage.memory import DictStorage
         >>> broken = FaultyStorage(DictStorage(), at=1, error=Full("no space is left"), only=("apply",))
-        >>> broken.namespaces()
+        >>> broken.header().namespaces
         ()
     """
 
@@ -71,11 +83,6 @@ class FaultyStorage:
             yield _watched(tx, self._count)
             if write:
                 self._count("commit")
-
-    def namespaces(self) -> tuple[str, ...]:
-        """See `Storage.namespaces`."""
-        self._count("namespaces")
-        return self._inner.namespaces()
 
     def verify(self) -> list[str]:
         """See `Storage.verify`."""

@@ -45,6 +45,7 @@ from wellkept.types.reading import (
 )
 from wellkept.types.results import (
     BatchResult,
+    Census,
     Header,
     ImportReport,
     ItemError,
@@ -77,6 +78,7 @@ __all__ = [
     "AliasChange",
     "BatchResult",
     "Candidate",
+    "Census",
     "Comparison",
     "Conflict",
     "ConflictChange",

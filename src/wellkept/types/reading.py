@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wellkept.types.judging import Conflict
 from wellkept.types.memories import Memory
-from wellkept.types.words import Status
+from wellkept.types.words import Degradation, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +23,7 @@ class Filter:
     Attributes:
         ids: Exact ids.
         id_prefix: The beginning of an id.
+        id_end: The end of an id, as tables show it.
         hashes: Aliases: rows that any of these hashes points at.
         subject / attribute: The slot, compared by `core.text.slot_key`; None for any.
         ongoing: True for rows without `ended_at`.
@@ -34,6 +35,7 @@ class Filter:
 
     ids: tuple[str, ...] | None = None
     id_prefix: str = ""
+    id_end: str = ""
     hashes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = ("active",)
@@ -64,9 +66,11 @@ class Hit:
         score: The rank score, higher is better.
         parts: The parts of the score by name.
         conflicts: Open conflicts this memory takes part in.
+        degraded: What could not run: after an outage the words alone decided (I7).
     """
 
     memory: Memory
     score: float
     parts: Mapping[str, float]
     conflicts: tuple[Conflict, ...] = ()
+    degraded: tuple[Degradation, ...] = ()

@@ -111,8 +111,26 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Census:
+    """What a backend can count in one namespace without reading texts.
+
+    Attributes:
+        statuses: Memories by status.
+        kinds: Active memories by kind.
+        outcomes: Journal entries by outcome.
+    """
+
+    statuses: Mapping[str, int]
+    kinds: Mapping[str, int]
+    outcomes: Mapping[str, int]
+    links: int
+    unchecked: int
+    unembedded: int
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
-    """What a store says of itself."""
+    """What a store says of itself; `namespaces` names all that hold anything, sorted."""
 
     store_id: str
     schema: int
@@ -120,3 +138,4 @@ class Header:
     dim: int
     policy: str
     created_at: datetime
+    namespaces: tuple[str, ...] = ()

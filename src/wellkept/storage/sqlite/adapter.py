@@ -156,7 +156,8 @@ class SqliteStorage:
         """See `Storage.header`."""
         with self._reader() as session:
             store_id, embedder, dim, policy, created_at = session.row("header.read")
-        return Header(store_id, SCHEMA_VERSION, embedder, dim, policy, time_from(created_at))
+            names = tuple(name for (name,) in session.rows("namespace.names"))
+        return Header(store_id, SCHEMA_VERSION, embedder, dim, policy, time_from(created_at), names)
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
         """See `Storage.configure`.
@@ -206,11 +207,6 @@ class SqliteStorage:
             self._wipe = bool(self._writer.pragma("wal_checkpoint(TRUNCATE)"))
             self._writer.pragma(f"busy_timeout = {_POLL_MS}")
 
-    def namespaces(self) -> tuple[str, ...]:
-        """See `Storage.namespaces`."""
-        with self._reader() as session:
-            return tuple(name for (name,) in session.rows("namespace.names"))
-
     def verify(self) -> list[str]:
         """See `Storage.verify`."""
         with self._reader() as session:
@@ -243,5 +239,3 @@ class SqliteStorage:
                 memory = memory_of(record, 0, None, None)
                 session.run("words.insert", {"place": place, "terms": words_of(memory, ns)})
             session.run("header.set_words", {"words": words})
-
-

@@ -30,9 +30,7 @@ def _of_code(error: sqlite3.Error, where: str) -> StorageError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy("another writer holds the store", where=where, todo="Repeat the call as it is")
         case sqlite3.SQLITE_READONLY:
-            return ReadOnly(
-                "the store cannot be written", where=where, todo="Make the file and its directory writable"
-            )
+            return ReadOnly("the store cannot be written", where=where, todo="Make the file and its directory writable")
         case sqlite3.SQLITE_FULL:
             return Full("no space is left; nothing was half written", where=where, todo="Make room and repeat the call")
         case sqlite3.SQLITE_CORRUPT:

@@ -120,9 +120,7 @@ def _use_wal(session: Session, file: Path) -> None:
             continue
         if mode == "wal":
             return
-        raise StorePathError(
-            "the disk does not support write-ahead logging", where=str(file), todo="Use a local disk"
-        )
+        raise StorePathError("the disk does not support write-ahead logging", where=str(file), todo="Use a local disk")
     raise Busy("another process keeps the store for itself", where=str(file), todo="Repeat the call as it is")
 
 

@@ -49,6 +49,8 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM memo
  AND m.id = :id
 -- name: find.id_prefix
  AND m.id >= :id_prefix AND m.id < :id_prefix_end
+-- name: find.id_end
+ AND substr(m.id, -length(:id_end)) = :id_end
 -- name: find.hashes
  AND m.id IN (SELECT a.id FROM alias AS a WHERE a.ns = :ns AND a.hash IN (SELECT value FROM json_each(:hashes)))
 -- name: find.kinds
@@ -198,6 +200,13 @@ SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns AND j.seq > :after
  AND j.key = :key
 -- name: journal.newest_first
  ORDER BY j.seq DESC LIMIT :limit
+-- name: census.memories
+SELECT m.status, m.kind, count(*), sum(m.checked = 0), sum(m.embedding = '') FROM memory AS m
+WHERE m.ns = :ns GROUP BY m.status, m.kind
+-- name: census.outcomes
+SELECT json_extract(record, '$.outcome'), count(*) FROM journal WHERE ns = :ns GROUP BY 1
+-- name: census.links
+SELECT count(*) FROM link WHERE ns = :ns
 -- name: journal.packed
 SELECT seq, record FROM journal WHERE ns = :ns AND seq IN (SELECT value FROM json_each(:seqs))
 -- name: journal.changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,13 @@ from wellkept.storage.journal import changed_ids, first_before, is_common, unpac
 from wellkept.storage.sqlite.rows import link_of, memory_of, micros
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import queries
-from wellkept.types import ALL_STATUSES, Conflict, Filter, JournalEntry, Json, Link, Memory, Neighbours, Status
+from wellkept.types import ALL_STATUSES, Census, Conflict, Filter, JournalEntry, Json, Link, Memory, Neighbours, Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellkept.types import Vector
+
 
 class ReadTx:
     """One snapshot; the methods are those of `storage.port.Tx`.
@@ -180,6 +181,23 @@ class ReadTx:
 
     # ---- links and conflicts ----
 
+    def census(self) -> Census:
+        """See `Tx.census`."""
+        ns = {"ns": self._ns}
+        rows = self._session.rows("census.memories", ns)
+        active = [row for row in rows if row[0] == "active"]
+        statuses: Counter[str] = Counter()
+        for status, _, count, _, _ in rows:
+            statuses[status] += count
+        return Census(
+            statuses=dict(statuses),
+            kinds={kind: count for _, kind, count, _, _ in active},
+            outcomes=dict(self._session.rows("census.outcomes", ns)),
+            links=self._session.row("census.links", ns)[0],
+            unchecked=sum(row[3] for row in active),
+            unembedded=sum(row[4] for row in active),
+        )
+
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
         """See `Tx.links`."""
         if ids is None:
@@ -259,9 +277,7 @@ class ReadTx:
         present = {memory.id: memory for memory in self.find(Filter(ids=tuple(last), statuses=ALL_STATUSES))}
         left: defaultdict[int, dict[str, Memory | None]] = defaultdict(dict)
         for seq, memory_id, later in wanted:
-            left[seq][memory_id] = (
-                present.get(memory_id) if later is None else first_before(others[later], memory_id)
-            )
+            left[seq][memory_id] = present.get(memory_id) if later is None else first_before(others[later], memory_id)
         return [unpacked(plain, seq, left[seq]) for seq, plain in plains.items()]
 
     def _packed(self, seqs: Iterable[int]) -> list[tuple[int, str]]:
@@ -318,6 +334,8 @@ def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "find.id", {"id": where.ids[0]}
     elif where.ids:
         yield "find.ids", {"ids": _json(where.ids)}
+    if where.id_end:
+        yield "find.id_end", {"id_end": where.id_end}
     if where.id_prefix:
         yield "find.id_prefix", {"id_prefix": where.id_prefix, "id_prefix_end": where.id_prefix + "\U0010ffff"}
     for name, several in (("hashes", where.hashes), ("kinds", where.kinds), ("tags", where.tags)):

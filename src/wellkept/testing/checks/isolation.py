@@ -53,7 +53,7 @@ def no_method_sees_another_namespace(world: World) -> None:
             tx.erase(["m1"], entry(verb="erase", memory_id="m1", memory_ids=("m1",)))
     equal(_seen(world, NS), before, "what the namespace shows")
     equal(_seen(world, "acme/bob"), ([], [], [], [], [], [], [], {}), "an unknown namespace is empty")
-    equal(world.store.namespaces(), tuple(sorted((NS, *_OTHERS))), "all namespaces by name")
+    equal(world.store.header().namespaces, tuple(sorted((NS, *_OTHERS))), "all namespaces by name")
 
 
 def _seen(world: World, namespace: str) -> tuple[object, ...]:
@@ -163,9 +163,11 @@ def a_reopened_store_has_kept_everything(world: World) -> None:
     world.apply(LinkChange(None, Link("m1", "m2")), ConflictChange(None, conflict("k", "m1", "m2")))
     with world.store.begin(NS, write=True) as tx:
         tx.touch({"m1": (3, at(3), 0.5)})
-    before = (_seen(world, NS), world.journal(), world.store.header(), world.store.namespaces())
+    before = (_seen(world, NS), world.journal(), world.store.header(), world.store.header().namespaces)
     world.reopen()
-    equal((_seen(world, NS), world.journal(), world.store.header(), world.store.namespaces()), before, "everything")
+    equal(
+        (_seen(world, NS), world.journal(), world.store.header(), world.store.header().namespaces), before, "everything"
+    )
     equal(world.apply(MemoryChange(None, memory("m5"))), 3, "and goes on")
     equal(world.store.verify(), [], "sound")
 

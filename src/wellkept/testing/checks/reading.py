@@ -47,7 +47,20 @@ def a_fresh_store_has_no_embedder_and_no_namespaces(world: World) -> None:
     header = world.store.header()
     equal((header.embedder, header.dim, header.policy), ("kit/one", DIM, "p1"), "configured header")
     equal(header.store_id, world.fresh.store_id, "the id stays")
-    equal(world.store.namespaces(), (), "no namespaces")
+    equal(world.store.header().namespaces, (), "no namespaces")
+
+
+def a_census_counts_without_reading(world: World) -> None:
+    """Statuses, kinds of what is active, outcomes, links, and what is unchecked or has no vector."""
+    world.add(memory("m1", kind="fact", checked=False))
+    world.add(memory("m2", status="superseded", superseded_by="m1"))
+    world.apply(LinkChange(None, Link("m1", "m2", "supersedes", at(0))), outcome="linked")
+    with world.store.begin(NS, write=False) as tx:
+        census = tx.census()
+    equal(dict(census.statuses), {"active": 1, "superseded": 1}, "statuses")
+    equal(dict(census.kinds), {"fact": 1}, "kinds of the active")
+    equal((census.links, census.unchecked, census.outcomes["linked"]), (1, 1, 1), "links, unchecked, outcomes")
+    equal(census.unembedded, 1 if not memory("m1").embedding else 0, "without a vector")
 
 
 def each_filter_finds_what_it_says_and_nothing_else(world: World) -> None:
@@ -82,6 +95,8 @@ def each_filter_finds_what_it_says_and_nothing_else(world: World) -> None:
         (Filter(created_from=at(5)), ["m5", "m6"]),
         (Filter(id_prefix="m"), ["m1", "m2", "m3", "m4", "m5", "m6"]),
         (Filter(id_prefix="m3"), ["m3"]),
+        (Filter(id_end="3"), ["m3"]),
+        (Filter(id_end="%"), []),
         (Filter(id_prefix="M3"), []),
         (Filter(id_prefix="%"), []),
         (Filter(ids=("m4", "m1", "none", "m4")), ["m4", "m1"]),
@@ -314,6 +329,7 @@ def journal_entries_come_back_whole(world: World) -> None:
 
 CHECKS = (
     a_fresh_store_has_no_embedder_and_no_namespaces,
+    a_census_counts_without_reading,
     each_filter_finds_what_it_says_and_nothing_else,
     rows_come_by_creation_time_then_id_and_page_by_page,
     a_hash_finds_every_row_it_points_at,

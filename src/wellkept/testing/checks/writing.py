@@ -61,7 +61,7 @@ def entries_are_numbered_from_one_without_gaps(world: World) -> None:
     with world.store.begin(NS, write=False) as tx:
         equal(tx.seq, 2, "and after the commit")
     equal(world.apply(), 3, "an entry without effects is numbered too")
-    equal(world.store.namespaces(), (NS,), "the namespace exists now")
+    equal(world.store.header().namespaces, (NS,), "the namespace exists now")
 
 
 def every_field_comes_back_as_it_was(world: World) -> None:
@@ -226,7 +226,7 @@ def wrong_values_are_refused(world: World) -> None:
             tx.apply(entry(MemoryChange(None, row)))
 
     refuses(ReadOnly, write_while_reading, "a reading transaction writes")
-    equal((world.ids(Filter()), world.store.namespaces()), ([], ()), "nothing was written")
+    equal((world.ids(Filter()), world.store.header().namespaces), ([], ()), "nothing was written")
 
 
 def a_new_embedder_replaces_the_vectors_of_the_old_one(world: World) -> None:
