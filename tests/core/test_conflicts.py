@@ -42,7 +42,13 @@ def test_a_conflict_tells_the_pair_the_reason_the_similarity_and_both_texts():
         memory("old", "threshold 0.85"), memory("new", "threshold 0.95"), comparison, kind="contradiction",
         moment=(NOW, 14.0),
     )  # fmt: skip
-    assert (made.a, made.b, made.kind, made.reason, made.similarity) == ("old", "new", "contradiction", "value_diff", 0.99)
+    assert (made.a, made.b, made.kind, made.reason, made.similarity) == (
+        "old",
+        "new",
+        "contradiction",
+        "value_diff",
+        0.99,
+    )
     assert (made.excerpt_a, made.excerpt_b, made.differences) == ("threshold 0.85", "threshold 0.95", (difference,))
     assert (made.created_at, made.expires_at, made.resolution) == (NOW, NOW + timedelta(days=14), None)
     assert opened(made).before is None and opened(made).after == made

@@ -138,7 +138,9 @@ def test_an_open_conflict_is_told_with_the_words_that_decided(flag, text):
 
 def test_a_refused_conflict_names_the_stored_one():
     """S2-28: a clear error."""
-    text = message(Decision(outcome="rejected", memory=None, conflicts=(conflict(),), reasons=(Reason("conflict_raise", "m1"),)))
+    text = message(
+        Decision(outcome="rejected", memory=None, conflicts=(conflict(),), reasons=(Reason("conflict_raise", "m1"),))
+    )
     assert "Use ruff" in text and "m1" in text and '"ruff" -> "flake8"' in text
 
 

@@ -92,9 +92,7 @@ def test_an_unused_memory_is_weak_and_dormant_after_the_hosts_days(kind, days, s
     assert lifecycle(memory(kind=kind), decay_of(kind), NOW + timedelta(days=days)) == stage
 
 
-@pytest.mark.parametrize(
-    ("bound", "days"), [("weak_below", 82.5), ("dormant_below", 269.6)]
-)
+@pytest.mark.parametrize(("bound", "days"), [("weak_below", 82.5), ("dormant_below", 269.6)])
 def test_the_hosts_days_follow_from_the_formula(bound, days):
     decay = decay_of("lesson")
     assert round(-decay.stability_days * math.log(getattr(decay, bound)), 1) == days
@@ -277,7 +275,9 @@ def test_restoring_takes_back_the_column_and_the_link():
 def test_a_conflict_settled_against_a_restored_memory_is_open_again(resolution, restored, reopened):
     conflict = Conflict(resolution=resolution, **SETTLED)
     row = memory(restored, status="superseded", superseded_by="other")
-    opened = [effect for effect in restore(row, at=NOW, links=(), conflicts=(conflict,)) if type(effect) is ConflictChange]
+    opened = [
+        effect for effect in restore(row, at=NOW, links=(), conflicts=(conflict,)) if type(effect) is ConflictChange
+    ]
     assert bool(opened) is reopened
     for effect in opened:
         assert (effect.after.resolution, effect.after.resolved_at) == (None, None)

@@ -321,7 +321,7 @@ def test_a_known_kind_may_take_another_preset_and_keeps_how_it_fades():
         ("[kinds.fact]\ndecay = 3\n", ["kinds.fact.decay", "line 2", "table"]),
         ("[kinds.fact.decay]\nhalf_life = 3\n", ["kinds.fact.decay.half_life", "line 2", "stability_days"]),
         ("[kinds.fact.decay]\nstability_days = 0\n", ["kinds.fact.decay.stability_days", "line 2", "0.01"]),
-        ("max_content_chars = 0\n", ["max_content_chars", "line 1", "1 to 1e+07"]),
+        ("max_content_chars = 0\n", ["max_content_chars", "line 1", "1 to 10,000,000"]),
         ("conflict_days = inf\n", ["conflict_days", "line 1", "inf"]),
     ],
 )

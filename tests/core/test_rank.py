@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.rank import LEXICAL_SHARE, SEMANTIC_SHARE, bm25, blend
+from wellkept.core.rank import LEXICAL_SHARE, SEMANTIC_SHARE, blend, bm25
 
 
 @pytest.mark.parametrize(

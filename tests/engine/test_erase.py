@@ -77,7 +77,14 @@ def test_a_tombstone_remains(table):
     table.store.erase(row.id)
     left = table.store.get(row.id)
     assert (left.id, left.kind, left.status, left.created_at) == (row.id, "lesson", "erased", row.created_at)
-    assert (left.content, left.title, left.subject, left.tags, left.metadata, left.embedding) == ("", "", "", (), {}, "")
+    assert (left.content, left.title, left.subject, left.tags, left.metadata, left.embedding) == (
+        "",
+        "",
+        "",
+        (),
+        {},
+        "",
+    )
     assert left.updated_at == table.clock() and left.version == row.version + 1
     assert table.store.list() == ()
     assert [item.memory for item in table.store.history(row.id)][-1].status == "erased"

@@ -62,7 +62,14 @@ def test_the_hash_stages_come_first_and_ask_no_model(make, text, stage, similari
 
 @pytest.mark.parametrize(
     ("a", "b"),
-    [("1.5 GB", "15 GB"), ("C++", "C"), ("使用数据库", "使用缓存"), ("-5", "5"), ("v1.2", "v12"), ("!important", "important")],
+    [
+        ("1.5 GB", "15 GB"),
+        ("C++", "C"),
+        ("使用数据库", "使用缓存"),
+        ("-5", "5"),
+        ("v1.2", "v12"),
+        ("!important", "important"),
+    ],
 )
 def test_the_canonical_form_does_not_lose_what_carries_meaning(make, a, b):
     """S4-2, I10, B-13."""

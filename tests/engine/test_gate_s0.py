@@ -232,7 +232,9 @@ def test_matches_come_most_similar_first_and_are_cut_to_the_limit(make, limit, c
     for text, cosine in zip(texts, cosines, strict=True):
         for other, near in zip(texts, cosines, strict=True):
             if text < other:
-                table.near(NewMemory(content=text, kind="lesson"), NewMemory(content=other, kind="lesson"), cosine * near)
+                table.near(
+                    NewMemory(content=text, kind="lesson"), NewMemory(content=other, kind="lesson"), cosine * near
+                )
         table.near(NewMemory(content=text, kind="lesson"), NewMemory(content=PARAPHRASE, kind="lesson"), cosine)
     for text in texts:
         table.store.remember(text, kind="lesson", on_conflict="ignore")
@@ -269,9 +271,7 @@ def test_a_faded_row_still_stops_a_repeat_and_says_how_faded_it_is(make, days, s
 # Messages
 
 
-@pytest.mark.parametrize(
-    ("days", "aside"), [(0, ""), (300, " [DORMANT]. Use update_memory to reactivate if needed")]
-)
+@pytest.mark.parametrize(("days", "aside"), [(0, ""), (300, " [DORMANT]. Use update_memory to reactivate if needed")])
 def test_the_message_of_a_repeat_is_the_one_of_the_source(make, days, aside):
     """S0-32."""
     table = make()
@@ -337,7 +337,10 @@ def test_several_near_rows_are_all_told_and_the_highest_is_named(make):
     one, two = (table.store.remember(text, kind="lesson", on_conflict="ignore").memory for text in (a, b))
     result = table.store.remember(PARAPHRASE, kind="lesson")
     assert (result.outcome, result.memory.id) == ("duplicate", two.id)
-    assert [(match.memory_id, match.action) for match in result.matches] == [(two.id, "duplicate"), (one.id, "duplicate")]
+    assert [(match.memory_id, match.action) for match in result.matches] == [
+        (two.id, "duplicate"),
+        (one.id, "duplicate"),
+    ]
     assert result.message.count("Duplicate") == 1 and two.id in result.message
     assert result.links == ()
 

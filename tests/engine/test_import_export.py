@@ -18,7 +18,9 @@ def write(tmp_path):
 
     def lines(*items, name="in.jsonl"):
         path = tmp_path / name
-        path.write_bytes(b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in items))
+        path.write_bytes(
+            b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in items)
+        )
         return path
 
     return lines
@@ -345,7 +347,18 @@ def test_an_export_of_another_history_of_the_same_id_is_refused_whole(make, tmp_
 
 @pytest.mark.parametrize(
     "damage",
-    [b"{not json", b'{"memory": {"id": 5}}', b'{"memory": []}', b'"text"', b"[]", b'{"link": {}}', b"\xff\xfe", b"7", b"{}", b"[" * 100_000],
+    [
+        b"{not json",
+        b'{"memory": {"id": 5}}',
+        b'{"memory": []}',
+        b'"text"',
+        b"[]",
+        b'{"link": {}}',
+        b"\xff\xfe",
+        b"7",
+        b"{}",
+        b"[" * 100_000,
+    ],
 )
 def test_a_damaged_line_of_an_export_stops_it_before_anything_is_written(make, tmp_path, damage):
     table = make()

@@ -284,8 +284,9 @@ def test_a_file_or_directory_without_permission_is_refused(
     folder = tmp_path / "kept"
     folder.mkdir()
     path = made(folder / "store.db", rows=1)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(parent.stat().st_mode | 0o011)
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_mode & 0o011 != 0o011:
+            parent.chmod(parent.stat().st_mode | 0o011)
     path.chmod(file_mode)
     folder.chmod(folder_mode)
     with an_ordinary_user(), pytest.raises(error) as caught:

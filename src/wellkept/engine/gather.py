@@ -56,6 +56,7 @@ class FirstLook:
     def __init__(self, seq: int) -> None:
         self._seq = seq
         self._open: dict[int, Evidence] = {}
+        self._wrote = False
         self._keys: set[str] = set()
         self._aliases: set[str] = set()
 
@@ -66,6 +67,7 @@ class FirstLook:
     def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
         """This run has appended entry `seq`."""
         self._seq = seq
+        self._wrote = True
         self._keys.add(key)
         self._aliases.update(effect.hash for effect in effects if isinstance(effect, AliasChange))
 
@@ -78,7 +80,7 @@ class FirstLook:
         found = self._open.get(index)
         if found is None or tx.seq != self._seq:
             return None
-        if not self._keys:
+        if not self._wrote:
             return found
         known = found.verbatim or found.slot or found.ongoing
         if known or "window" in policy.stages or ("subject" in policy.stages and new.subject):

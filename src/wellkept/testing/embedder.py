@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -70,6 +71,7 @@ class FakeEmbedder:
         self._cosines: dict[frozenset[str], float] = {}
         self._declared: dict[str, None] = {}
         self._space = _Space(dim)
+        self._lock = threading.Lock()
         for pair, value in (cosines or {}).items():
             self._declare(pair, value)
         # A test with impossible figures should fail where it states them.
@@ -91,8 +93,9 @@ class FakeEmbedder:
         self.texts_seen.extend(texts)
         if self.fail_with is not None:
             raise self.fail_with
-        self._space.place_all(self._declared, self._cosines)
-        return [self._embedded(text) for text in texts]
+        with self._lock:  # places depend on those given before, so threads take turns
+            self._space.place_all(self._declared, self._cosines)
+            return [self._embedded(text) for text in texts]
 
     def _embedded(self, text: str) -> Embedded:
         if text in self.unreadable:
