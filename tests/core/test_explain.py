@@ -58,14 +58,17 @@ def match(similarity=0.9712, **values):
             {"title": "", "memory_id": "", "similarity": None},
             'Duplicate: already stored as "Untitled" (?). Not created. (0% similar)',
         ),
-        ({"similarity": 0.9599}, 'Duplicate: already stored as "Avoid weekend trading" (n_xyz789). Not created. (95% similar)'),
-        ({"similarity": 0.29}, 'Duplicate: already stored as "Avoid weekend trading" (n_xyz789). Not created. (29% similar)'),
-        ({"similarity": 1.0}, 'Duplicate: already stored as "Avoid weekend trading" (n_xyz789). Not created. (100% similar)'),
     ],
 )  # fmt: skip
 def test_the_message_of_a_repeat_has_the_form_of_the_source(given, text):
     """S0-32: code form, defaults, floored percentage; S0-33 asks for its parts."""
     assert duplicate_message(match(**given)) == text
+
+
+@pytest.mark.parametrize(("similarity", "percent"), [(0.9599, 95), (0.29, 29), (0.57, 57), (0.99, 99), (1.0, 100)])
+def test_the_percentage_is_floored_and_no_float_error_takes_one_away(similarity, percent):
+    """S0-32: int(similarity * 100), where 0.29 * 100 is 28.999999999999996 in binary."""
+    assert duplicate_message(match(similarity)).endswith(f"Not created. ({percent}% similar)")
 
 
 def test_the_log_line_of_a_repeat_has_the_form_of_the_source():
