@@ -399,6 +399,23 @@ def test_two_ways_to_say_it_are_a_duplicate_or_connected(make, cosine):
     assert result.outcome == "duplicate" or [link.rel for link in result.links] == ["related"]
 
 
+@pytest.mark.parametrize("cosine", [0.90, 0.94, 0.97])
+def test_the_quick_check_of_the_source_finds_the_stored_lesson(make, cosine):
+    """S0-53: `duplicate_found` or `similar_found`, given the cosine of the source's own embedder."""
+    table = make()
+    stored = NewMemory(
+        content="Low volume weekends increase slippage risk", title="Never trade weekends", kind="lesson"
+    )
+    asked = NewMemory(
+        content="Weekend trading is risky due to low volume and slippage", title="Avoid weekend trading", kind="lesson"
+    )
+    table.near(stored, asked, cosine)
+    row = table.store.remember(stored).memory
+    answer = check_similar(table.store.check(asked))
+    assert answer["recommendation"] in ("duplicate_found", "similar_found")
+    assert [match["node_id"] for match in answer["matches"]] == [row.id]
+
+
 def test_a_reactivated_memory_survives_a_read_and_time(make):
     """S0-35, F-5: the lifecycle is computed, so no decay pass undoes it."""
     table = make()

@@ -202,9 +202,12 @@ def test_a_damaged_gz_file_is_an_error_that_names_it(table, tmp_path):
 def test_the_same_source_again_changes_nothing(table, write):
     """I5."""
     path = write(
-        {"content": "Use ruff"}, {"content": "Use ruff"}, {"content": "use ruff!"}, {"content": "Use uv", "kind": "signal"},
+        {"content": "Use ruff"},
+        {"content": "Use ruff"},
+        {"content": "use ruff!"},
         {"content": "Use uv", "kind": "signal"},
-    )  # fmt: skip
+        {"content": "Use uv", "kind": "signal"},
+    )
     first = table.store.import_(path)
     assert dict(first.counts) == {"created": 3, "duplicate": 2}
     before = table.snapshot()
@@ -230,6 +233,13 @@ def test_the_same_words_in_another_source_are_said_again(table, write):
     assert table.rows("active") == ["is open"]
     confirmed = table.store.import_(third, ImportSpec(source="yet another"))
     assert dict(confirmed.counts) == {"duplicate": 1}
+
+
+def test_the_name_of_the_source_counts_even_where_lines_name_one_of_their_own(table, write):
+    """I5, F-21."""
+    path = write({"content": "Use ruff", "source": "given"})
+    outcomes = [dict(table.store.import_(path, ImportSpec(source=name)).counts) for name in ("a", "b", "a")]
+    assert outcomes == [{"created": 1}, {"duplicate": 1}, {"replayed": 1}]
 
 
 def test_the_run_is_named_in_every_entry(table, write):
