@@ -9,7 +9,7 @@ import pytest
 
 from wellkept.core.compare import compare
 from wellkept.core.merge import evolve
-from wellkept.types import Comparison, Memory, Polarity, Statement
+from wellkept.types import Comparison, Memory, NewMemory, Polarity, Statement, Update
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -179,3 +179,15 @@ def test_a_comparison_depends_on_nothing_but_its_arguments() -> None:
     assert compare(new, memory, cosine=0.9, similarity=0.9) == compare(
         replace(new), replace(memory), cosine=0.9, similarity=0.9
     )
+
+
+def test_an_older_segment_with_another_number_forbids_to_evolve_too() -> None:
+    """I2, B-7: the newest segment adds a detail, but the first one on the same topic says another number."""
+    first = "The search service handles 30,000 queries daily with 99.8% uptime."
+    second = "The search service handles a large volume of queries."
+    old = Memory(
+        id="k1", namespace="n", content=f"{first}\n\n[2026-03-04] {second}", kind="knowledge", created_at=NOW,
+        updated_at=NOW, updates=(Update(NOW, second, 0.8),), evolution_count=1,
+    )  # fmt: skip
+    new = NewMemory(content="The search service handles 35,000 queries daily with 99.85% uptime.", kind="knowledge")
+    assert {item.kind for item in compare(new, old, cosine=0.73, similarity=0.73).differences} >= {"number"}

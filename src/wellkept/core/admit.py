@@ -104,7 +104,12 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
     """
     if policy.on_conflict == "ignore":
         return None
-    for candidate in sorted(evidence.verbatim, key=lambda hit: hit.memory.status != "active"):
+    # A row that says the words itself comes before one that only absorbed them.
+    own = canonical(new.content)
+    rows = sorted(
+        evidence.verbatim, key=lambda hit: (hit.memory.status != "active", canonical(hit.memory.content) != own)
+    )
+    for candidate in rows:
         memory = candidate.memory
         if is_expired(memory, moment.now) or not says_the_same(new, memory):
             continue

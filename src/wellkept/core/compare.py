@@ -96,6 +96,9 @@ def _of_texts(new: Statement, old: Memory) -> tuple[Difference, ...]:
     return tuple(unique.values())
 
 
+_ADDITIONS = frozenset({"detail", "condition"})
+
+
 def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
     if len(texts) == 1:
         return differences(texts[0], new)
@@ -110,7 +113,10 @@ def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
             # An older segment says it, but a newer one about the same thing has moved on: no repeat.
             return spoken[0] if spoken else ()
         spoken.append(found)
-    return spoken[0] if spoken else differences("\n".join(texts), new)
+    if not spoken:
+        return differences("\n".join(texts), new)
+    # What an older segment on the same topic says otherwise still forbids to add to it (I2).
+    return (*spoken[0], *(item for found in spoken[1:] for item in found if item.kind not in _ADDITIONS))
 
 
 def _same_topic(a: str, b: str) -> bool:

@@ -230,13 +230,23 @@ def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
 
 
 def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
-    """Remove the links between two memories, all or of one relation; says how many there were."""
+    """Remove the links between two memories, all or of one relation; says how many there were.
+
+    The `supersedes` link of a superseded memory stays: it says what its status says (S2-59).
+    """
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         wanted = {None: None, "relates_to": "related"}.get(rel, rel)
+        target = next(iter(tx.find(Filter(ids=(dst,), statuses=("superseded",)))), None)
+        held = target is not None and target.superseded_by == src
+        if held and wanted == "supersedes":
+            raise IllegalTransition(
+                f"{dst} is superseded by {src}, and this link says so", where="unlink", todo=f"Restore {dst} instead"
+            )
         gone = [
             LinkChange(item, None)
             for item in tx.links((src,))
             if item.src == src and item.dst == dst and wanted in (None, item.rel)
+            if not (held and item.rel == "supersedes")
         ]
         if gone:
             apply(ctx, tx, gone, verb="unlink", outcome="unlinked", memory_id=src)

@@ -104,7 +104,7 @@ def _entry(tx: Tx, seq: int) -> JournalEntry:
     for found in tx.journal(seqs=(seq,)):
         if found.seq == seq:
             entry = found
-        elif found.undoes == seq and not _is_undone(tx, found.seq):
+        elif found.undoes == seq and not is_undone(tx, found.seq):
             undone_by = found.seq
     if entry is None:
         raise NotFound(f"no journal entry {seq}", where=tx.namespace, todo="Show the journal to see the numbers")
@@ -115,8 +115,9 @@ def _entry(tx: Tx, seq: int) -> JournalEntry:
     return entry
 
 
-def _is_undone(tx: Tx, seq: int) -> bool:
-    return any(found.undoes == seq and not _is_undone(tx, found.seq) for found in tx.journal(seqs=(seq,)))
+def is_undone(tx: Tx, seq: int) -> bool:
+    """Whether an entry stands taken back, counting undos of undos."""
+    return any(found.undoes == seq and not is_undone(tx, found.seq) for found in tx.journal(seqs=(seq,)))
 
 
 def _refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
