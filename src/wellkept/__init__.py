@@ -106,7 +106,8 @@ def open(
         'created'
     """
     from wellkept.engine.context import Context, Uuid7, utc_now
-    from wellkept.engine.store import MemoryStore, check_namespace
+    from wellkept.engine.inputs import check_namespace
+    from wellkept.engine.store import MemoryStore
     from wellkept.engine.upkeep import require_embedder
     from wellkept.models.registry import load_embedder
 

@@ -307,25 +307,30 @@ def search_terms(text: str) -> list[str]:
         if run:
             terms += [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
         else:
-            terms += _chunk_terms(found.group("chunk"))
+            chunk = found.group("chunk")
+            terms += _known_terms(chunk) if len(chunk) <= MAX_TERM_LENGTH else _chunk_terms(chunk)
         if len(terms) >= MAX_TERMS:
             break
     return [term[:MAX_TERM_LENGTH] for term in terms[:MAX_TERMS]]
 
 
-def _chunk_terms(chunk: str) -> list[str]:
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
     bare = chunk.rstrip(".,;:!?)]}\"'").casefold()
     if bare in _SPECIAL_NAMES:
-        return [_SPECIAL_NAMES[bare], bare[:1]]
+        return (_SPECIAL_NAMES[bare], bare[:1])
     parts = [part for piece in _SPLIT.split(chunk) if (part := _fold_term(piece.strip("_")))]
     if not parts:
-        return []
+        return ()
     camel = [_fold_term(part) for piece in _SPLIT.split(chunk) for part in _CAMEL.split(piece) if part]
     finer = [part for part in camel if part and part not in parts] if len(camel) > len(parts) else []
     snake = [part for piece in parts if "_" in piece for part in piece.split("_") if part]
     is_list = len(chunk) > MAX_TERM_LENGTH or "," in chunk.rstrip(",")
     whole = ["_".join(parts)] if len(parts) > 1 and not is_list else []
-    return whole + parts + snake + finer
+    return (*whole, *parts, *snake, *finer)
+
+
+# Most words of a text are words of many texts.
+_known_terms = lru_cache(maxsize=16_384)(_chunk_terms)
 
 
 def _fold_term(part: str) -> str:

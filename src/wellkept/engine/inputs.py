@@ -16,6 +16,7 @@ MAX_LABEL = 500
 MAX_SUMMARY = 20_000
 MAX_LIST = 1_000
 MAX_JSON = 64_000
+MAX_NAMESPACE = 200
 _LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
 _TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
 _LISTS = ("tags", "provenance", "links")
@@ -78,6 +79,21 @@ def share(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # no NaN passes this
         raise InvalidField(f"{value!r} is not a number from 0 to 1", where=name, todo="Use 0.0 to 1.0; 0.5 is neutral")
     return float(value)
+
+
+def check_namespace(name: object) -> str:
+    """A namespace's name as it is kept: a path of 1 to 200 characters without blanks around its parts.
+
+    Raises:
+        InvalidField: It cannot be one.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidField("is empty", where="namespace", todo="Use a path such as acme/alice/coder")
+    check_text(name, limit=MAX_NAMESPACE)
+    parts = [part.strip() for part in name.split("/")]
+    if not all(parts) or not name.isprintable():
+        raise InvalidField(f"{name[:60]!r} is no path", where="namespace", todo="Use a path such as acme/alice/coder")
+    return "/".join(parts)
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self, Unpack, cast, get_args
+from typing import Any, Self, Unpack, get_args
 
-from wellkept.core.text import check_text
-from wellkept.engine import acts, journal, read, transfer, upkeep, write
+from wellkept.engine import acts, batch, files, journal, read, transfer, upkeep, write
 from wellkept.engine.context import Context
-from wellkept.engine.inputs import new_memory
-from wellkept.errors import InvalidField, InvalidInput, StorePathError, WellkeptError
+from wellkept.engine.inputs import check_namespace, new_memory
+from wellkept.errors import InvalidField, InvalidInput
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -27,7 +21,6 @@ from wellkept.types import (
     Graph,
     Hit,
     ImportReport,
-    ItemError,
     JournalEntry,
     Link,
     Memory,
@@ -41,8 +34,6 @@ from wellkept.types import (
     Version,
     WriteResult,
 )
-
-MAX_NAMESPACE = 200
 
 
 class MemoryStore:
@@ -62,8 +53,6 @@ class MemoryStore:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-
-    # -- writing ----------------------------------------------------------------------------
 
     def remember(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
@@ -117,27 +106,7 @@ class MemoryStore:
             >>> dict(batch.counts), batch.errors[0].error
             ({'created': 1, 'duplicate': 1}, 'EmptyContent')
         """
-        taken: list[NewMemory] = []
-        places: list[int] = []
-        results: dict[int, WriteResult] = {}
-        errors: list[ItemError] = []
-        given = list(items)
-        for place, item in enumerate(given):
-            try:
-                taken.append(self._item(item))
-                places.append(place)
-            except WellkeptError as error:
-                errors.append(_item_error(place, item, error))
-        keyed = _keyed(taken)
-        ctx = self._with_all({new.kind for new in taken}, on_conflict)
-        for place, result in zip(places, write.remember_all(ctx, keyed, write.Cause("remember_many")), strict=True):
-            if isinstance(result, WriteResult):
-                results[place] = result
-            else:
-                errors.append(_item_error(place, given[place], result))
-        counts: Counter[str] = Counter(result.outcome for result in results.values())
-        ordered = tuple(results.get(place) for place in range(len(given)))
-        return BatchResult(ordered, tuple(sorted(errors, key=lambda error: error.index)), dict(counts))
+        return batch.remember_many(lambda kinds: self._with_all(kinds, on_conflict), items, self._item)
 
     def check(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
@@ -185,6 +154,15 @@ class MemoryStore:
 
         Raises:
             CycleError, SelfReference, IllegalTransition, NotFound: It cannot be; nothing changed.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     old = store.remember("Lunch is at noon.").memory
+            ...     new = store.remember("We eat at one now.").memory
+            ...     _ = store.supersede(old.id, new.id)
+            ...     store.get(old.id).status
+            'superseded'
         """
         return acts.supersede(self._ctx, self._id(old_id), self._id(new_id))
 
@@ -193,11 +171,28 @@ class MemoryStore:
 
         Returns:
             Whether anything had to change (S2-27).
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Lunch is at noon.").memory
+            ...     _ = store.forget(memory.id)
+            ...     store.restore(memory.id), store.get(memory.id).status
+            (True, 'active')
         """
         return bool(acts.restore(self._ctx, self._id(memory_id)))
 
     def forget(self, memory_id: str) -> int:
-        """Archive a memory: hidden from recall, kept, restorable. Returns the journal entry."""
+        """Archive a memory: hidden from recall, kept, restorable. Returns the journal entry.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Lunch is at noon.").memory
+            ...     _ = store.forget(memory.id)
+            ...     store.get(memory.id).status
+            'archived'
+        """
         return acts.forget(self._ctx, self._id(memory_id))
 
     def erase(self, memory_id: str) -> int:
@@ -205,6 +200,14 @@ class MemoryStore:
 
         Returns:
             The journal entry; 0 when it was erased before.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("My PIN is 4711.").memory
+            ...     _ = store.erase(memory.id)
+            ...     store.get(memory.id).status, store.get(memory.id).content
+            ('erased', '')
         """
         return acts.erase(self._ctx, self._id(memory_id))
 
@@ -227,8 +230,6 @@ class MemoryStore:
         """
         return journal.undo(self._ctx, entry)
 
-    # -- links and conflicts ----------------------------------------------------------------
-
     def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
         """Link two memories; the same link twice is one (S2-44).
 
@@ -237,11 +238,29 @@ class MemoryStore:
             dst: Id it leads to. A missing one is kept and reported as dangling (S2-42).
             rel: The relation; `relates_to` is an alias of `related`.
             strict: Refuse ids that do not exist.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     rule = store.remember("Test before you merge.").memory
+            ...     case = store.remember("The March outage came from an untested merge.").memory
+            ...     store.link(case.id, rule.id, "example_of").rel
+            'example_of'
         """
         return acts.link(self._ctx, self._id(src), self._id(dst), rel=rel, strict=strict)
 
     def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
-        """Remove the links from `src` to `dst`, all or of one relation. Returns how many there were."""
+        """Remove the links from `src` to `dst`, all or of one relation. Returns how many there were.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     a = store.remember("Tea is upstairs.").memory
+            ...     b = store.remember("Cups are downstairs.").memory
+            ...     _ = store.link(a.id, b.id)
+            ...     store.unlink(a.id, b.id)
+            1
+        """
         return acts.unlink(self._ctx, self._id(src), self._id(dst), rel=rel)
 
     def neighbors(
@@ -254,16 +273,45 @@ class MemoryStore:
             rel: Follow only this relation.
             direction: Follow links out, in or both.
             depth: 1 to 20 steps.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     a = store.remember("Tea is upstairs.").memory
+            ...     b = store.remember("Cups are downstairs.").memory
+            ...     _ = store.link(a.id, b.id)
+            ...     [(item.memory.content, item.direction) for item in store.neighbors(a.id)]
+            [('Cups are downstairs.', 'out')]
         """
         found, _ = read.neighbors(self._ctx, self._id(memory_id), rel=rel, direction=direction, depth=depth)
         return found
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
-        """The memories within `depth` links of these, the links among them, and ids that lead nowhere."""
+        """The memories within `depth` links of these, the links among them, and ids that lead nowhere.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     a = store.remember("Tea is upstairs.").memory
+            ...     b = store.remember("Cups are downstairs.").memory
+            ...     _ = store.link(a.id, b.id)
+            ...     graph = store.subgraph([a.id])
+            ...     len(graph.nodes), graph.edges[0][2], graph.dangling
+            (2, 'related', ())
+        """
         return read.subgraph(self._ctx, [self._id(item) for item in ids], depth=depth)
 
     def conflicts(self, memory_id: str | None = None, *, settled: bool = False) -> tuple[Conflict, ...]:
-        """Open conflicts to look at, oldest first; with `settled` also those that are decided or expired."""
+        """Open conflicts to look at, oldest first; with `settled` also those that are decided or expired.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The limit is 0.85.", kind="lesson")
+            ...     _ = store.remember("The limit is 0.95.", kind="lesson")
+            ...     [(item.kind, item.reason) for item in store.conflicts()]
+            [('contradiction', 'value_diff')]
+        """
         wanted = None if memory_id is None else self._id(memory_id)
         return read.conflicts(self._ctx, memory_id=wanted, settled=settled)
 
@@ -274,13 +322,20 @@ class MemoryStore:
             key: Its key.
             resolution: `keep_new` or `keep_old` (the other is superseded), `keep_both` (linked
                 `contradicts`), `merge` (the older takes the newer text as an update), `dismissed`.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The limit is 0.85.", kind="lesson")
+            ...     found = store.remember("The limit is 0.95.", kind="lesson").conflicts[0]
+            ...     _ = store.resolve(found.key, "keep_new")
+            ...     [memory.content for memory in store.list()]
+            ['The limit is 0.95.']
         """
         if resolution not in get_args(Resolution):
             allowed = ", ".join(get_args(Resolution))
             raise InvalidField(f"{resolution!r} is not allowed", where="resolution", todo=f"Use one of: {allowed}")
         return acts.resolve(self._ctx, key, resolution)
-
-    # -- reading ----------------------------------------------------------------------------
 
     def recall(
         self, query: str, *, limit: int = 5, where: Filter | None = None, include_superseded: bool = False,
@@ -313,22 +368,52 @@ class MemoryStore:
         Raises:
             NotFound: There is none.
             AmbiguousId: The beginning fits several.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Tea is upstairs.").memory
+            ...     store.get(memory.id).content
+            'Tea is upstairs.'
         """
         return read.get(self._ctx, self._id(memory_id), touch=touch)
 
     def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
-        """Memories that fit a filter, oldest first; the active ones by default."""
+        """Memories that fit a filter, oldest first; the active ones by default.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember_many(["Tea is upstairs.", "Cups are downstairs."])
+            ...     [memory.content for memory in store.list(wellkept.Filter(kinds=("semantic",)), limit=1)]
+            ['Tea is upstairs.']
+        """
         return read.listing(self._ctx, where if where is not None else Filter(), limit=limit)
 
     def history(self, memory_id: str) -> tuple[Version, ...]:
-        """Every state a memory has had, oldest first, with the decision that made it."""
+        """Every state a memory has had, oldest first, with the decision that made it.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Tea is upstairs.").memory
+            ...     _ = store.revise(memory.id, content="Tea is downstairs.")
+            ...     [(step.outcome, step.memory.content) for step in store.history(memory.id)]
+            [('created', 'Tea is upstairs.'), ('revised', 'Tea is downstairs.')]
+        """
         return journal.history(self._ctx, self._id(memory_id))
 
     def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
-        """The journal, oldest first: every decision with its reasons and how to take it back."""
-        return journal.log(self._ctx, newest=newest, after=after)
+        """The journal, oldest first: every decision with its reasons and how to take it back.
 
-    # -- operating --------------------------------------------------------------------------
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     [(entry.seq, entry.verb, entry.outcome) for entry in store.journal()]
+            [(1, 'remember', 'created')]
+        """
+        return journal.log(self._ctx, newest=newest, after=after)
 
     def import_(
         self, path: str | Path, spec: transfer.ImportSpec | None = None, *, namespace_from: str = "",
@@ -342,19 +427,27 @@ class MemoryStore:
             namespace_from: Key of each line that names its namespace, below this store's.
             rejects: Where bad lines are written; beside the file by default, only if there are any.
             progress: Called with the bytes read so far.
+
+        Example:
+            >>> import pathlib, tempfile, wellkept
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.jsonl"
+            >>> _ = path.write_text('{"text": "Tea is upstairs."}\\n', encoding="utf-8")
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     store.import_(path).counts, store.import_(path).counts
+            ({'created': 1}, {'replayed': 1})
         """
         source = Path(path)
         spec = spec if spec is not None else transfer.ImportSpec(source=source.name)
         run_id = f"import-{self._ctx.new_id()}"
         target = Path(rejects) if rejects is not None else source.with_name(source.name + ".rejects.jsonl")
         with ExitStack() as stack:
-            lines = _counted(stack.enter_context(_opened(source)), source, progress)
+            lines = files.counted(stack.enter_context(files.opened(source)), source, progress)
             first = next(lines, b"")
             if transfer.is_export(first):
                 return transfer.import_export(self._ctx, lines, run_id=run_id)
-            sink = _Rejects(target, stack)
+            sink = files.Rejects(target, stack)
             importer = transfer.Importer(self._ctx, run_id, reject=sink)
-            for row in transfer.rows(_chained(first, lines), spec, self._ctx.policy):
+            for row in transfer.rows(files.chained(first, lines), spec, self._ctx.policy):
                 try:
                     namespace = self._namespace_of(row, namespace_from)
                 except InvalidInput as error:  # the line is bad, not the import (S4-14)
@@ -363,8 +456,16 @@ class MemoryStore:
             return importer.report(str(target))
 
     def export(self, path: str | Path) -> int:
-        """Write the namespace to a file of JSON lines; `import_` brings it back. Returns the number of lines."""
-        with _writing(Path(path)) as out:
+        """Write the namespace to a file of JSON lines; `import_` brings it back. Returns the number of lines.
+
+        Example:
+            >>> import pathlib, tempfile, wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     store.export(pathlib.Path(tempfile.mkdtemp()) / "all.jsonl")
+            2
+        """
+        with files.writing(Path(path)) as out:
             count = 0
             for line in transfer.export_lines(self._ctx):
                 out.write(line + "\n")
@@ -372,19 +473,50 @@ class MemoryStore:
         return count
 
     def stats(self) -> Stats:
-        """Counts of the namespace."""
+        """Counts of the namespace.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     store.stats().memories
+            {'active': 1}
+        """
         return upkeep.stats(self._ctx)
 
     def verify(self) -> tuple[Problem, ...]:
-        """What is not as it should be, each with what mends it; empty when all is well."""
+        """What is not as it should be, each with what mends it; empty when all is well.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     store.verify()
+            ()
+        """
         return upkeep.verify(self._ctx)
 
     def reembed(self, progress: upkeep.Progress | None = None) -> dict[str, int]:
-        """Make missing or foreign vectors anew and check what was stored unchecked. Returns counts."""
+        """Make missing or foreign vectors anew and check what was stored unchecked. Returns counts.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     store.reembed()["embedded"]
+            0
+        """
         return upkeep.reembed(self._ctx, progress)
 
     def namespaces(self) -> tuple[str, ...]:
-        """All namespaces of the store."""
+        """All namespaces of the store.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.in_namespace("acme/alice").remember("Tea is upstairs.")
+            ...     store.namespaces()
+            ('acme/alice',)
+        """
         return self._ctx.storage.header().namespaces
 
     @property
@@ -393,11 +525,25 @@ class MemoryStore:
         return self._ctx.namespace
 
     def in_namespace(self, name: str) -> MemoryStore:
-        """The same store, bound to another namespace."""
+        """The same store, bound to another namespace.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     len(store.in_namespace("somebody/else").list())
+            0
+        """
         return MemoryStore(replace(self._ctx, namespace=check_namespace(name)))
 
     def close(self) -> None:
-        """Release the store; safe to call twice."""
+        """Release the store; safe to call twice.
+
+        Example:
+            >>> import wellkept
+            >>> store = wellkept.open("memory:", embedder="hashing")
+            >>> store.close()
+        """
         self._ctx.storage.close()
 
     def __enter__(self) -> Self:
@@ -407,8 +553,6 @@ class MemoryStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    # -- parts ------------------------------------------------------------------------------
 
     def _new(self, content: str | NewMemory, fields: Mapping[str, Any]) -> NewMemory:
         if isinstance(content, NewMemory):
@@ -445,83 +589,3 @@ class MemoryStore:
         if isinstance(name, bool) or not isinstance(name, str | int):
             raise InvalidField("names no namespace", where=key, todo="Give each line a text there")
         return check_namespace(f"{self._ctx.namespace}/{name}")
-
-
-def check_namespace(name: object) -> str:
-    """A namespace's name as it is kept: a path of 1 to 200 characters without blanks around its parts.
-
-    Raises:
-        InvalidField: It cannot be one.
-    """
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidField("is empty", where="namespace", todo="Use a path such as acme/alice/coder")
-    check_text(name, limit=MAX_NAMESPACE)
-    parts = [part.strip() for part in name.split("/")]
-    if not all(parts) or not name.isprintable():
-        raise InvalidField(f"{name[:60]!r} is no path", where="namespace", todo="Use a path such as acme/alice/coder")
-    return "/".join(parts)
-
-
-def _keyed(items: Sequence[NewMemory]) -> list[NewMemory]:
-    """The items with keys from the whole batch, where the caller gave none (I5)."""
-    whole = hashlib.sha256("".join(write.payload_of(new) for new in items).encode()).hexdigest()[:24]
-    return [
-        new if new.idempotency_key else replace(new, idempotency_key=f"batch:{whole}:{place}")
-        for place, new in enumerate(items)
-    ]
-
-
-def _item_error(place: int, item: object, error: WellkeptError) -> ItemError:
-    content = item.get("content", "") if isinstance(item, Mapping) else getattr(item, "content", item)
-    return ItemError(place, transfer.shown(str(content)), type(error).__name__, str(error))
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return cast("IO[bytes]", gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb"))
-    except OSError as error:
-        raise StorePathError(f"cannot be read: {error.strerror}", where=str(path), todo="Check the path") from error
-
-
-def _writing(path: Path) -> IO[str]:
-    try:
-        # Half a character becomes its escape, which JSON reads back as it was.
-        return path.open("w", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise StorePathError(f"cannot be written: {error.strerror}", where=str(path), todo="Check the path") from error
-
-
-def _counted(lines: IO[bytes], path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:
-    done = 0
-    while True:
-        try:
-            line = lines.readline()
-        except (OSError, EOFError, zlib.error) as error:  # a packed file that is damaged or cut off
-            todo = "Mend the file and import it again; what was taken is not taken twice"
-            raise StorePathError(f"cannot be read to its end: {error}", where=str(path), todo=todo) from error
-        if not line:
-            return
-        done += len(line)
-        if progress is not None:
-            progress(done)
-        yield line
-
-
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest
-
-
-class _Rejects:
-    """Writes rejected lines to a file that is made only when there is one."""
-
-    def __init__(self, path: Path, stack: ExitStack) -> None:
-        self._path = path
-        self._stack = stack
-        self._out: IO[str] | None = None
-
-    def __call__(self, row: Mapping[str, Any]) -> None:
-        if self._out is None:
-            self._out = self._stack.enter_context(_writing(self._path))
-        self._out.write(json.dumps(row, ensure_ascii=False) + "\n")
