@@ -12,8 +12,9 @@ MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 80
 MAX_PARAMETERS = 8
 
-SWALLOWS_ALLOWED: frozenset[str] = frozenset()
-"""Files that may catch everything and go on. Empty: degradation is a value, not an `except`."""
+SWALLOWS_ALLOWED = frozenset({"testing/conformance.py", "testing/checks/isolation.py"})
+"""Files that may catch everything and go on: the test kit reports whatever a foreign backend raises. Nothing that
+serves users is here: degradation is a value, not an `except`."""
 
 _CLOCKS = {
     ("datetime", "now"),
@@ -134,6 +135,8 @@ def no_error_is_swallowed(source: Source) -> Iterator[str]:
 
 def sql_lives_in_sql_files(source: Source) -> Iterator[str]:
     """No statement is built in Python; names of statements and PRAGMAs are fine."""
+    if source.path.startswith("testing/"):
+        return  # hostile texts quote SQL
     docstrings = {id(node) for node in _docstrings(source.tree)}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:

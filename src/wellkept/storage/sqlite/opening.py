@@ -88,7 +88,7 @@ def prepare(session: Session, file: Path) -> None:
 
 
 def _is_empty(session: Session) -> bool:
-    tables = session.select("SELECT count(*) FROM sqlite_schema")[0][0]
+    tables = session.row("opening.tables")[0]
     marks = (tables, session.pragma("application_id"), session.pragma("user_version"))
     return marks == (0, 0, 0)
 

@@ -1,5 +1,7 @@
 -- Every statement the SQLite backend runs, by name. Values are always bound, never written in.
 
+-- name: opening.tables
+SELECT count(*) FROM sqlite_schema
 -- name: begin.read
 BEGIN
 -- name: begin.write
