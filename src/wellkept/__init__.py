@@ -106,19 +106,21 @@ def open(
         'created'
     """
     from wellkept.engine.context import Context, Uuid7, utc_now
-    from wellkept.engine.inputs import check_namespace
+    from wellkept.engine.inputs import check_namespace, label
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.upkeep import require_embedder
     from wellkept.models.registry import load_embedder
 
+    named = check_namespace(namespace)
+    by = label("actor", actor)
     model = load_embedder(embedder) if embedder is None or isinstance(embedder, str) else embedder
     storage = _storage(url) if isinstance(url, str) else url
     ctx = Context(
         storage=storage,
         embedder=model,
         policy=policy if policy is not None else Policy(),
-        namespace=check_namespace(namespace),
-        actor=actor,
+        namespace=named,
+        actor=by,
         clock=clock if clock is not None else utc_now,
         new_id=new_id if new_id is not None else Uuid7(),
         contradiction_fn=contradiction_fn,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stores import EVERYTHING, Desk
-from wellkept.errors import IllegalTransition, ModelUnavailable, NotFound, UndoBlocked
+from wellkept.errors import IdempotencyMismatch, IllegalTransition, ModelUnavailable, NotFound, UndoBlocked
 from wellkept.types import Memory, WriteResult
 
 Make = Callable[..., Desk]
@@ -320,3 +320,25 @@ def test_a_row_whose_successor_was_erased_is_no_damage(table: Desk) -> None:
     assert table.store.verify() == ()
     assert table.store.restore(old.id)
     assert [row.content for row in table.store.list()] == ["status PLANNED"]
+
+
+def test_a_key_whose_entry_was_taken_back_is_free_again(make):
+    """I5: the same batch after an undo stores the text again, and once more changes nothing."""
+    table = make()
+    first = table.store.remember_many(["Tea is upstairs."]).results[0]
+    table.store.undo(first.entry)
+    again = table.store.remember_many(["Tea is upstairs."]).results[0]
+    assert (again.outcome, table.rows("active")) == ("created", ["Tea is upstairs."])
+    assert table.store.remember_many(["Tea is upstairs."]).results[0].reasons[0].rule == "replay"
+    assert table.store.check("Tea is upstairs.", idempotency_key="k").outcome == "duplicate"
+
+
+def test_a_check_answers_for_keys_and_links_as_the_write_would(make):
+    """§4: `check` is the write without the writing."""
+    table = make()
+    table.store.remember("Tea is upstairs.", idempotency_key="k1")
+    assert table.store.check("Tea is upstairs.", idempotency_key="k1").reasons[0].rule == "replay"
+    with pytest.raises(IdempotencyMismatch):
+        table.store.check("Cups are downstairs.", idempotency_key="k1")
+    with pytest.raises(NotFound):
+        table.store.check("Cups are downstairs.", links=["nobody"])

@@ -132,6 +132,8 @@ def _moved_negation(item: Frame) -> list[Difference]:
     a, b = item.a, item.b
     if sorted(a.keys) != sorted(b.keys) or len(a.negations) != len(b.negations):
         return []
+    if not any(at for at, _ in (*a.negations, *b.negations)):
+        return []  # both deny the whole clause: "never trade weekends" and "avoid weekend trading"
     heads_a = {a.keys[at] for at, _ in a.negations if at < len(a.keys)}
     heads_b = {b.keys[at] for at, _ in b.negations if at < len(b.keys)}
     if not heads_a or not heads_b or heads_a & heads_b or a.keys == b.keys:

@@ -25,7 +25,7 @@ from wellkept.types import (
 if TYPE_CHECKING:
     from wellkept.core.calibration import Calibration
 
-_SHARED_WORDS = 0.5
+_SHARED_WORDS = 0.6
 
 ContradictionFn = Callable[[Memory, Statement], bool]
 
@@ -122,7 +122,7 @@ def _is_far(new: NewMemory, memory: Memory, similarity: float | None, policy: Ki
     if similarity >= policy.act_at or new.polarity * memory.polarity == -1:
         return False
     ours, theirs = _terms(new.content), _terms(memory.content)
-    return len(ours & theirs) < _SHARED_WORDS * min(len(ours), len(theirs))
+    return len(ours & theirs) < _SHARED_WORDS * max(len(ours), len(theirs))
 
 
 def _with_hook(

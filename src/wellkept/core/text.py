@@ -343,9 +343,12 @@ def _fold_term(part: str) -> str:
 # Texts made of a memory
 
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
 def excerpt(text: str, limit: int) -> str:
     """The beginning of a text on one line, without control characters, at most `limit` long."""
-    line = " ".join("".join(" " if unicodedata.category(c) == "Cc" else c for c in text[: limit * 4 + 64]).split())
+    line = " ".join(_CONTROL.sub(" ", text[: limit * 4 + 64]).split())
     if len(line) <= limit and len(text) <= limit * 4 + 64:
         return line
     return line[: max(0, limit - 1)].rstrip() + "…"

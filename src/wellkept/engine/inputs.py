@@ -102,7 +102,7 @@ def _checked(name: str, value: Any) -> Any:
     if name in _LISTS:
         return _texts(name, value)
     if name in _LABELS:
-        return _label(name, value, MAX_LABEL)
+        return label(name, value, MAX_LABEL)
     if name in _FLAGS:
         if not isinstance(value, bool):
             raise InvalidField(f"{value!r} is not true or false", where=name, todo="Pass a bool")
@@ -117,12 +117,17 @@ def _checked(name: str, value: Any) -> Any:
         case "metadata" | "signals":
             return _mapping(name, value)
         case "kind":
-            return _label(name, value, MAX_LABEL)
+            return label(name, value, MAX_LABEL)
         case _:
-            return _label(name, value, MAX_SUMMARY)
+            return label(name, value, MAX_SUMMARY)
 
 
-def _label(name: str, value: object, most: int) -> str:
+def label(name: str, value: object, most: int = MAX_LABEL) -> str:
+    """A short text, trimmed.
+
+    Raises:
+        InvalidInput: It is no text, too long, or holds what a text must not.
+    """
     if not isinstance(value, str):
         raise InvalidField(f"must be text, not {type(value).__name__}", where=name, todo="Pass a str")
     if value.strip():
@@ -140,7 +145,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
         raise InvalidField(f"must be a list of texts, not {type(value).__name__}", where=name, todo='Write ["a", "b"]')
     if len(value) > MAX_LIST:
         raise InvalidField(f"has {len(value)} items", where=name, todo=f"Use at most {MAX_LIST}")
-    texts = [_label(name, item, MAX_LABEL) for item in value]
+    texts = [label(name, item, MAX_LABEL) for item in value]
     if isinstance(value, set | frozenset):
         texts.sort()  # a set has no order that two processes share (I4)
     return tuple(dict.fromkeys(text for text in texts if text))

@@ -19,6 +19,7 @@ from wellkept.core.explain import dropped_line, message
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.gather import FirstLook, with_vectors, without_vectors
+from wellkept.engine.journal import is_undone
 from wellkept.engine.nearby import Nearby
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
@@ -80,6 +81,10 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
     """What `remember` would do now; nothing is written."""
     vectors = Embeddings(ctx.embedder)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        new, before = replayed(tx, new)
+        if before is not None:
+            return before
+        _check_links(tx, new)
         seen = tx.seq
         evidence = without_vectors(ctx, tx, new)
         decision = settle(new, evidence, _moment(ctx))
@@ -128,6 +133,8 @@ def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], Fi
         look = FirstLook(tx.seq)
         for index, new in enumerate(items):
             if new.idempotency_key and tx.journal(key=new.idempotency_key):
+                if _is_free_again(tx, new):
+                    texts.append(text_of(new))
                 continue
             evidence = without_vectors(ctx, tx, new)
             if settle(new, evidence, _moment(ctx)) is None:
@@ -161,9 +168,10 @@ class _Gate:
     def pass_through(self, index: int) -> WriteResult:
         """Decide and apply one item."""
         new = self._items[index]
-        replayed = None if self._look.is_unused(index, new, self._tx) else self._replayed(new)
-        if replayed is not None:
-            return replayed
+        if not self._look.is_unused(index, new, self._tx):
+            new, before = replayed(self._tx, new)
+            if before is not None:
+                return before
         decision = self._decide(new, index)
         if decision.reasons and decision.reasons[0].rule == "conflict_raise":
             raise ConflictError(
@@ -206,42 +214,12 @@ class _Gate:
         _raise_if_asked(self._ctx, new, self._vectors)
         return judge(new, evidence, moment)
 
-    def _replayed(self, new: NewMemory) -> WriteResult | None:
-        """The same key again is a no-op that answers with what was done then (I5)."""
-        if not new.idempotency_key:
-            return None
-        earlier = self._tx.journal(key=new.idempotency_key)
-        if not earlier:
-            return None
-        entry = earlier[-1]
-        if entry.payload != payload_of(new):
-            raise IdempotencyMismatch(
-                "this idempotency key came before with another payload",
-                where=new.idempotency_key,
-                todo="Use a new key for a new text",
-            )
-        rows = self._tx.find(Filter(ids=(entry.memory_id,), statuses=ALL_STATUSES)) if entry.memory_id else []
-        memory = rows[0] if rows else None
-        reason = Reason("replay", f"entry {entry.seq}: {entry.outcome}")
-        return WriteResult(
-            outcome="duplicate" if memory is not None else "rejected",
-            memory=memory,
-            reasons=(reason,),
-            message=f"Already done in entry {entry.seq} ({entry.outcome}). Nothing changed.",
-            dropped=entry.dropped.id if entry.dropped else "",
-        )
-
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The caller's own links, each to a memory that exists (S0-42)."""
         memory = decision.memory
         if not new.links or memory is None or decision.outcome not in ("created", "superseded"):
             return decision
-        there = {row.id for row in self._tx.find(Filter(ids=new.links, statuses=ALL_STATUSES))}
-        missing = [link for link in new.links if link not in there]
-        if missing:
-            raise NotFound(
-                f"no memory {missing[0]!r} to link to", where="links", todo="Pass the id of a memory of this namespace"
-            )
+        _check_links(self._tx, new)
         made = {(link.src, link.dst, link.rel) for link in decision.links}
         now = memory.updated_at
         extra = [Link(memory.id, dst, "related", now) for dst in new.links if (memory.id, dst, "related") not in made]
@@ -300,6 +278,63 @@ class _Gate:
             payload=payload_of(new) if new.idempotency_key else "",
             run_id=self._cause.run_id,
         )
+
+
+def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
+    """The same key again is a no-op that answers with what was done then (I5).
+
+    A key whose entry stands undone is free again: the write goes on under the next form of it.
+
+    Raises:
+        IdempotencyMismatch: The key came before with another payload.
+    """
+    payload = payload_of(new) if new.idempotency_key else ""
+    turn = 0
+    key = new.idempotency_key
+    while key and (earlier := tx.journal(key=key)):
+        entry = earlier[-1]
+        if entry.payload != payload:
+            raise IdempotencyMismatch(
+                "this idempotency key came before with another payload",
+                where=new.idempotency_key,
+                todo="Use a new key for a new text",
+            )
+        if not is_undone(tx, entry.seq):
+            return new, _as_before(tx, entry)
+        turn += 1
+        key = f"{new.idempotency_key}~{turn}"
+    return (new if turn == 0 else replace(new, idempotency_key=key)), None
+
+
+def _is_free_again(tx: Tx, new: NewMemory) -> bool:
+    try:
+        return replayed(tx, new)[1] is None
+    except IdempotencyMismatch:
+        return False  # told when the item's turn comes
+
+
+def _check_links(tx: Tx, new: NewMemory) -> None:
+    """A link of a new memory leads to one that exists; a dangling one can be made by `link` (B-24)."""
+    if not new.links:
+        return
+    there = {row.id for row in tx.find(Filter(ids=new.links, statuses=ALL_STATUSES))}
+    missing = [link for link in new.links if link not in there]
+    if missing:
+        raise NotFound(
+            f"no memory {missing[0]!r} to link to", where="links", todo="Pass the id of a memory of this namespace"
+        )
+
+
+def _as_before(tx: Tx, entry: JournalEntry) -> WriteResult:
+    rows = tx.find(Filter(ids=(entry.memory_id,), statuses=ALL_STATUSES)) if entry.memory_id else []
+    memory = rows[0] if rows else None
+    return WriteResult(
+        outcome="duplicate" if memory is not None else "rejected",
+        memory=memory,
+        reasons=(Reason("replay", f"entry {entry.seq}: {entry.outcome}"),),
+        message=f"Already done in entry {entry.seq} ({entry.outcome}). Nothing changed.",
+        dropped=entry.dropped.id if entry.dropped else "",
+    )
 
 
 def payload_of(new: NewMemory) -> str:
