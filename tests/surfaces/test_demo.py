@@ -240,5 +240,5 @@ def test_what_the_demo_says_to_try_next_works(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "wellkept.surfaces.cli", *words]
         done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", env=here)
         answers[words[0]] = done.stdout
-    assert "Checkout belongs to Jonas now." in answers["recall"].splitlines()[2]
+    assert "Checkout belongs to Jonas" in answers["recall"].splitlines()[2]
     assert "Never use default exports" in answers["conflicts"]
