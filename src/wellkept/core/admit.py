@@ -115,10 +115,25 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             continue
         if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
             continue
+        if memory.status == "active" and (_moved_on(new, memory) or _slot_is_shared(new, policy, evidence)):
+            continue
         similarity = 1.0 if candidate.stage == "content_hash" else 0.95  # S4-1, S4-2
         found = Judged(candidate, Comparison("same", similarity, None))
         return duplicate(new, [found], [], evidence, moment)
     return None
+
+
+def _moved_on(new: NewMemory, memory: Memory) -> bool:
+    """Whether an evolved memory says something else by now than the words it once absorbed (B-9)."""
+    if not memory.updates:
+        return False
+    return compare(new, memory, cosine=None, similarity=None).relation == "conflict"
+
+
+def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence) -> bool:
+    """Whether another value stands in the same slot, so that the repeat must settle which one holds (B-4)."""
+    replaces = policy.on_same_subject != "none" and "subject" in policy.stages
+    return replaces and any(canonical(row.content) != canonical(new.content) for row in evidence.slot)
 
 
 def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment: Moment) -> bool:
@@ -232,7 +247,8 @@ def _is_sure(found: Judged) -> bool:
 
 def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
     """Rows whose slot the new statement fills again (S3-5 to S3-10, B-4)."""
-    if policy.on_same_subject == "none" or "subject" not in policy.stages or not slot_key(new.subject):
+    asked = policy.on_same_subject != "none" and policy.on_conflict != "ignore"
+    if not asked or "subject" not in policy.stages or not slot_key(new.subject):
         return []
     near = {candidate.memory.id: candidate.cosine for candidate in evidence.neighbours}
     rows = []

@@ -81,15 +81,16 @@ def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
 
 
 def _of_texts(new: Statement, old: Memory) -> tuple[Difference, ...]:
-    """Differences of content, segment by segment, and of titles.
+    """Differences of content, segment by segment, and of title, summary and trigger.
 
     An evolved memory says its newest word last: a segment that already holds what the new text says
     settles the matter, and an older segment's overtaken value is no conflict with it.
     """
     found = _of_segments(new.content, segments(old))
-    if new.title.strip() and old.title.strip():
-        titles = differences(old.title, new.title)
-        found += tuple(replace(item, decisive=False, sure=False) for item in titles if item.kind != "detail")
+    for ours, theirs in ((new.title, old.title), (new.summary, old.summary), (new.trigger, old.trigger)):
+        if ours.strip() and theirs.strip():
+            beside = differences(theirs, ours)
+            found += tuple(replace(item, decisive=False, sure=False) for item in beside if item.kind != "detail")
     unique: dict[tuple[str, str, str], Difference] = {}
     for item in found:
         unique.setdefault((item.kind, item.old, item.new), item)

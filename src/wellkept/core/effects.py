@@ -117,6 +117,7 @@ def scrubbed(entry: JournalEntry, ids: Collection[str]) -> JournalEntry:
         dropped=tombstone(dropped) if dropped is not None and concerned else dropped,
         reasons=tuple(Reason(reason.rule, "") for reason in entry.reasons),
         matches=tuple(_scrubbed_match(match, ids, whole=concerned) for match in entry.matches),
+        payload="" if concerned else entry.payload,  # a short secret could be guessed from its hash
     )
 
 

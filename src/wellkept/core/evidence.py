@@ -157,6 +157,8 @@ def says_the_same(new: Statement, old: Memory) -> bool:
         (slot_key(new.subject), slot_key(old.subject)),
         (slot_key(new.attribute), slot_key(old.attribute)),
         (canonical(new.title), canonical(old.title)),
+        (canonical(new.summary), canonical(old.summary)),
+        (canonical(new.trigger), canonical(old.trigger)),
         (new.event_time, old.event_time),
         (new.event_end, old.event_end),
     )

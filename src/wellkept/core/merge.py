@@ -108,6 +108,28 @@ def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: b
     )
 
 
+def gathered(memory: Memory, new: Statement) -> Memory:
+    """The memory with what an added text brings beside its words: ids, tags and what was missing.
+
+    What cannot be united (another importance, another stance) stays in the journal with the text.
+    """
+    return replace(
+        memory,
+        title=memory.title or new.title,
+        summary=memory.summary or new.summary,
+        subject=memory.subject or new.subject,
+        attribute=memory.attribute or (new.attribute if not memory.subject else ""),
+        tags=united(memory.tags, new.tags),
+        importance=max(memory.importance, new.importance),
+        event_time=memory.event_time or new.event_time,
+        event_end=memory.event_end or (new.event_end if memory.event_time is None else None),
+        source=memory.source or new.source,
+        provenance=united(memory.provenance, new.provenance)[:MAX_PROVENANCE],
+        metadata={**new.metadata, **memory.metadata},
+        pinned=memory.pinned or new.pinned,
+    )
+
+
 def united(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Both in order, each once."""
     return tuple(dict.fromkeys((*first, *second)))

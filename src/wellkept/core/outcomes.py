@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from wellkept.core import conflicts as flags
 from wellkept.core.evidence import Evidence, Judged, Moment
 from wellkept.core.lifecycle import born_superseded, effective_time, inherit, lifecycle, supersede
-from wellkept.core.merge import absorbed, confirm, evolve, short
+from wellkept.core.merge import absorbed, confirm, evolve, gathered, short
 from wellkept.types import (
     Conflict,
     Decision,
@@ -90,12 +90,13 @@ def duplicate(
 def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
     """The stored memory takes the text as a dated update; the caller embeds the new whole (B-8)."""
     memory = found.memory
-    after = evolve(memory, new.content, at=moment.now, similarity=found.similarity)
+    after = gathered(evolve(memory, new.content, at=moment.now, similarity=found.similarity), new)
     held = evidence.held.get(memory.id, frozenset())
     return Decision(
         outcome="evolved",
         memory=after,
         effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
+        dropped=born(new, evidence, moment),
         matches=tuple(match_of(item, "evolve" if item is found else "none", moment) for item in judged),
         reasons=(Reason("similarity_evolve", f"{found.similarity:.4f} to {memory.id}"),),
         degraded=evidence.degraded,

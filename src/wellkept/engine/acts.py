@@ -15,6 +15,7 @@ from wellkept.core import lifecycle
 from wellkept.core.compare import compare
 from wellkept.core.effects import touched
 from wellkept.core.merge import absorb, absorbed, aliases, segments
+from wellkept.engine import late
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.inputs import new_memory
@@ -150,6 +151,8 @@ def _revise(ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any],
         effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
         effects += absorbed(memory_id, (after.content,), held)
         effects += _reconsidered(tx, after, now)
+        if after.status == "active" and after.embedding in made:
+            effects += late.conflicts_of(ctx, tx, after, made[after.embedding])
     apply(
         ctx, tx, [MemoryChange(memory, after), *effects], verb="revise", outcome="revised", memory_id=memory_id,
         vectors=made,

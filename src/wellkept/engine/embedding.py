@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from wellkept.core.text import content_hash, embed_text
+from wellkept.engine import failopen
 from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Embedded, Embedder
 from wellkept.types import Degradation, Memory, NewMemory, Statement, Vector
@@ -79,7 +80,7 @@ class Embeddings:
         if not missing or self.failure is not None:
             return
         try:
-            made = _usable(self._embedder.embed(missing), len(missing), self._embedder)
+            made = _usable(failopen.embed(self._embedder, missing), len(missing), self._embedder)
         except ModelError as error:
             self.failure = error
             log.warning("%s: %s", self._on_failure, error)

@@ -15,7 +15,7 @@ from wellkept.core.text import check_text, search_terms, slot_key
 from wellkept.core.vectors import cosines, rounded
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings
-from wellkept.errors import AmbiguousId, Busy, InvalidField, NotFound, ReadOnly
+from wellkept.errors import AmbiguousId, Busy, EmptyContent, InvalidField, NotFound, ReadOnly
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -107,7 +107,10 @@ def recall(
     """What holds now about the query, best first: vectors and full text as a union (design §8)."""
     if not isinstance(query, str):
         raise InvalidField(f"must be text, not {type(query).__name__}", where="query", todo="Pass a str")
-    check_text(query, limit=MAX_QUERY_CHARS)
+    try:
+        check_text(query, limit=MAX_QUERY_CHARS)
+    except EmptyContent as error:
+        raise EmptyContent("The query is empty", where="query", todo="Ask something") from error
     vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
     vectors.fetch([query])
     embedded = vectors.get(query)

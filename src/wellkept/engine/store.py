@@ -428,6 +428,9 @@ class MemoryStore:
             rejects: Where bad lines are written; beside the file by default, only if there are any.
             progress: Called with the bytes read so far.
 
+        Raises:
+            StorePathError: The file cannot be read, or the rejects would overwrite something else.
+
         Example:
             >>> import pathlib, tempfile, wellkept
             >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.jsonl"
@@ -439,13 +442,12 @@ class MemoryStore:
         source = Path(path)
         spec = spec if spec is not None else transfer.ImportSpec(source=source.name)
         run_id = f"import-{self._ctx.new_id()}"
-        target = Path(rejects) if rejects is not None else source.with_name(source.name + ".rejects.jsonl")
         with ExitStack() as stack:
             lines = files.counted(stack.enter_context(files.opened(source)), source, progress)
+            sink = files.Rejects(source, rejects, stack)
             first = next(lines, b"")
             if transfer.is_export(first):
                 return transfer.import_export(self._ctx, lines, run_id=run_id)
-            sink = files.Rejects(target, stack)
             importer = transfer.Importer(self._ctx, run_id, reject=sink)
             for row in transfer.rows(files.chained(first, lines), spec, self._ctx.policy):
                 try:
@@ -453,10 +455,15 @@ class MemoryStore:
                 except InvalidInput as error:  # the line is bad, not the import (S4-14)
                     row, namespace = replace(row, new=None, error=row.error or error), self._ctx.namespace
                 importer.take(row, namespace)
-            return importer.report(str(target))
+            return importer.report(str(sink.path))
 
     def export(self, path: str | Path) -> int:
         """Write the namespace to a file of JSON lines; `import_` brings it back. Returns the number of lines.
+
+        A file of that name is replaced when the export is whole, never before.
+
+        Raises:
+            StorePathError: It cannot be written there, or it is a store.
 
         Example:
             >>> import pathlib, tempfile, wellkept
@@ -465,7 +472,7 @@ class MemoryStore:
             ...     store.export(pathlib.Path(tempfile.mkdtemp()) / "all.jsonl")
             2
         """
-        with files.writing(Path(path)) as out:
+        with files.replacing(Path(path)) as out:
             count = 0
             for line in transfer.export_lines(self._ctx):
                 out.write(line + "\n")

@@ -8,6 +8,7 @@ same source changes nothing (I5), while the same words in another source are a n
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,6 +45,7 @@ Lines = Iterable[bytes]
 Progress = Callable[[int], None]
 Reject = Callable[[Mapping[str, Any]], None]
 _CONTENT_NAMES = ("content", "text", "memory")
+_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:$|[\[{\"\]])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +88,11 @@ def rows(lines: Lines, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
         if spec.limit is not None and number > spec.limit:
             return
         try:
+            if number == 1:
+                check_form(raw, plain=spec.plain)
             text = decode(raw).strip("\r\n")
-        except InvalidText as error:
-            yield Row(number, repr(raw[:200]), None, error)
+        except InvalidInput as error:
+            yield Row(number, repr(raw[:200]) if isinstance(error, InvalidText) else decode(raw), None, error)
             continue
         if not text.strip():
             continue
@@ -99,6 +103,20 @@ def rows(lines: Lines, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
             continue
         for item, outer in objects:
             yield _row(number, item, outer, spec=spec, policy=policy, seen=seen)
+
+
+def check_form(first: bytes, *, plain: bool) -> None:
+    """Look at the first line for what is wrong with all of them.
+
+    Raises:
+        InvalidText: The file is UTF-16.
+        InvalidInput: The file is one JSON array, not an object a line.
+    """
+    # Without its mark, UTF-16 shows in one NUL beside the ASCII that a line of JSON begins with.
+    if first[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(first) > 1 and (first[0] == 0) != (first[1] == 0)):
+        raise InvalidText("looks like UTF-16", todo="Convert it to UTF-8")
+    if not plain and _ARRAY.match(first):
+        raise InvalidInput("this is a JSON array", todo="Write one object a line, without brackets and commas")
 
 
 def _objects(text: str, spec: ImportSpec) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wellkept.core import conflicts as flags
-from wellkept.core.admit import judge
-from wellkept.core.evidence import Moment
 from wellkept.core.lifecycle import supersede
 from wellkept.core.merge import absorbed, segments
+from wellkept.engine import late
 from wellkept.engine.acts import apply, with_vector
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
-from wellkept.engine.gather import with_vectors, without_vectors
-from wellkept.engine.nearby import Nearby
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -26,10 +23,8 @@ from wellkept.types import (
     LinkChange,
     Memory,
     MemoryChange,
-    NewMemory,
     Problem,
     Reason,
-    Statement,
     Stats,
 )
 
@@ -184,22 +179,7 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
 
 
 def _late_effects(ctx: Context, tx: Tx, memory: Memory, *, checked: Memory, counts: dict[str, int]) -> list[Effect]:
-    statement = {name: getattr(memory, name) for name in Statement.__dataclass_fields__}
-    new = NewMemory(**statement, recorded_at=memory.created_at)
-    vectors = Embeddings(ctx.embedder)
-    vectors.adopt(text_of(memory), tx.vectors((memory.embedding,))[memory.embedding], memory.chunks)
-    near = Nearby(1, lambda _: (memory.kind, tx.vectors((memory.embedding,))[memory.embedding]))
-    near.enter(tx)
-    near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
-    evidence = without_vectors(ctx, tx, new)
-    evidence = replace(
-        evidence,
-        verbatim=tuple(hit for hit in evidence.verbatim if hit.memory.id != memory.id),
-        slot=tuple(row for row in evidence.slot if row.id != memory.id),
-        known_conflicts=frozenset(conflict.key for conflict in tx.conflicts(ids=(memory.id,))),
-    )
-    evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-    decision = judge(new, evidence, Moment(ctx.clock(), memory.id, ctx.namespace, ctx.policy))
+    decision = late.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding])
     if decision.outcome == "duplicate" and decision.memory is not None:
         counts["superseded"] += 1
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]

@@ -11,13 +11,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellkept.core.admit import judge, settle
+from wellkept.core.admit import settle
 from wellkept.core.codec import dumps, to_plain
 from wellkept.core.effects import touched
 from wellkept.core.evidence import Moment
 from wellkept.core.explain import dropped_line, message
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.failopen import judged
 from wellkept.engine.gather import FirstLook, with_vectors, without_vectors
 from wellkept.engine.journal import is_undone
 from wellkept.engine.nearby import Nearby
@@ -97,7 +98,7 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
             if tx.seq != seen:
                 evidence = without_vectors(ctx, tx, new)
             evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-            decision = judge(new, evidence, _moment(ctx))
+            decision = judged(new, evidence, _moment(ctx))
     return _result(decision, entry=0, asked_only=True)
 
 
@@ -172,6 +173,7 @@ class _Gate:
             new, before = replayed(self._tx, new)
             if before is not None:
                 return before
+        _check_links(self._tx, new)
         decision = self._decide(new, index)
         if decision.reasons and decision.reasons[0].rule == "conflict_raise":
             raise ConflictError(
@@ -212,17 +214,22 @@ class _Gate:
             self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
         )
         _raise_if_asked(self._ctx, new, self._vectors)
-        return judge(new, evidence, moment)
+        return judged(new, evidence, moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The caller's own links, each to a memory that exists (S0-42)."""
         memory = decision.memory
-        if not new.links or memory is None or decision.outcome not in ("created", "superseded"):
+        if not new.links or memory is None:
             return decision
-        _check_links(self._tx, new)
-        made = {(link.src, link.dst, link.rel) for link in decision.links}
+        stored = decision.outcome in ("created", "superseded")
+        there = () if stored else self._tx.links((memory.id,))  # a repeat's links go to the memory it repeats
+        made = {(link.src, link.dst, link.rel) for link in (*decision.links, *there)}
         now = memory.updated_at
-        extra = [Link(memory.id, dst, "related", now) for dst in new.links if (memory.id, dst, "related") not in made]
+        extra = [
+            Link(memory.id, dst, "related", now)
+            for dst in new.links
+            if dst != memory.id and (memory.id, dst, "related") not in made
+        ]
         return replace(
             decision,
             links=(*extra, *decision.links),
@@ -293,7 +300,7 @@ def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
     key = new.idempotency_key
     while key and (earlier := tx.journal(key=key)):
         entry = earlier[-1]
-        if entry.payload != payload:
+        if entry.payload and entry.payload != payload:  # an erased entry no longer says
             raise IdempotencyMismatch(
                 "this idempotency key came before with another payload",
                 where=new.idempotency_key,

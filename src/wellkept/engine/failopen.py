@@ -1,0 +1,76 @@
+"""The one place where anything that foreign code raises is caught: a broken model must not lose a memory (I7).
+
+Embedders and judges are plugged in by others. Whatever they raise becomes a value here: an outage
+that the result names, and that `reembed` mends later. Our own code is never run under these guards.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wellkept.core.admit import judge
+from wellkept.core.evidence import ContradictionFn, Evidence, Moment
+from wellkept.errors import ModelError, ModelUnavailable
+from wellkept.models.port import Embedded, Embedder
+from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Statement
+
+log = logging.getLogger("wellkept")
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
+    """The embedder's answer.
+
+    Raises:
+        ModelError: It failed, in whatever way.
+    """
+    try:
+        return embedder.embed(texts)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(
+            f"the embedder failed: {type(error).__name__}",
+            where=embedder.id,
+            todo="Mend it, then run `wellkept reembed`",
+        ) from error
+
+
+class GuardedJudge:
+    """A judge that may fail: then it has found nothing, and `failed` says so.
+
+    Args:
+        judge: The caller's own contradiction function (S2-24).
+    """
+
+    def __init__(self, judge: ContradictionFn) -> None:
+        self._judge = judge
+        self.failed = False
+
+    def __call__(self, old: Memory, new: Statement) -> bool:
+        """The judge's answer; False when it failed."""
+        try:
+            return bool(self._judge(old, new))
+        except Exception as error:  # noqa: BLE001 - foreign code; the result says `degraded`
+            self.failed = True
+            log.warning("Judge failed, stored without it: %s", type(error).__name__)
+            return False
+
+
+def judged(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+    """The core's decision; a judge that failed leaves the new memory unchecked, never unwritten (I7)."""
+    if evidence.contradiction_fn is None:
+        return judge(new, evidence, moment)
+    guarded = GuardedJudge(evidence.contradiction_fn)
+    decision = judge(new, replace(evidence, contradiction_fn=guarded), moment)
+    if not guarded.failed:
+        return decision
+    memory = decision.memory
+    effects = []
+    for effect in decision.effects:
+        if isinstance(effect, MemoryChange) and effect.before is None and effect.after is not None:
+            memory = replace(effect.after, checked=False)
+            effect = MemoryChange(None, memory)
+        effects.append(effect)
+    return replace(decision, memory=memory, effects=tuple(effects), degraded=(*decision.degraded, "judge"))

@@ -1,0 +1,51 @@
+"""Decisions about a memory that is stored already: swept after an outage, or rewritten by `revise`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wellkept.core import conflicts as flags
+from wellkept.core.admit import settle
+from wellkept.core.evidence import Moment
+from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings, text_of
+from wellkept.engine.failopen import judged
+from wellkept.engine.gather import with_vectors, without_vectors
+from wellkept.engine.nearby import Nearby
+from wellkept.storage.port import Tx
+from wellkept.types import Comparison, ConflictChange, Decision, Memory, NewMemory, Statement, Vector
+
+
+def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector) -> Decision:
+    """What the gate would decide if this memory were written now, with itself left out."""
+    statement = {name: getattr(memory, name) for name in Statement.__dataclass_fields__}
+    new = NewMemory(**statement, recorded_at=memory.created_at)
+    vectors = Embeddings(ctx.embedder)
+    vectors.adopt(text_of(memory), vector, memory.chunks)
+    near = Nearby(1, lambda _: (memory.kind, vector))
+    near.enter(tx)
+    near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
+    evidence = without_vectors(ctx, tx, new)
+    evidence = replace(
+        evidence,
+        verbatim=tuple(hit for hit in evidence.verbatim if hit.memory.id != memory.id),
+        slot=tuple(row for row in evidence.slot if row.id != memory.id),
+        ongoing=tuple(row for row in evidence.ongoing if row.id != memory.id),
+        known_conflicts=frozenset(conflict.key for conflict in tx.conflicts(ids=(memory.id,))),
+    )
+    moment = Moment(ctx.clock(), memory.id, ctx.namespace, ctx.policy)
+    evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
+    return settle(new, evidence, moment) or judged(new, evidence, moment)
+
+
+def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector) -> list[ConflictChange]:
+    """Conflicts and repeats that a rewritten memory has with others; only flagged (E-0)."""
+    careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
+    decision = decide(careful, tx, memory, vector)
+    found = [effect for effect in decision.effects if isinstance(effect, ConflictChange)]
+    if decision.outcome == "duplicate" and decision.memory is not None:
+        comparison = Comparison("same", decision.matches[0].similarity, decision.matches[0].cosine)
+        moment = (ctx.clock(), ctx.policy.conflict_days)
+        found.append(flags.opened(flags.between(decision.memory, memory, comparison, kind="duplicate", moment=moment)))
+    known = {conflict.key for conflict in tx.conflicts(ids=(memory.id,))}
+    return [change for change in found if change.after is not None and change.after.key not in known]
