@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 
 import pytest
 
+import wellkept
 from wellkept import ImportSpec
-from wellkept.errors import IdempotencyMismatch, InvalidField, InvalidInput, StorePathError
+from wellkept.engine import transfer
+from wellkept.errors import Corrupt, IdempotencyMismatch, InvalidField, InvalidInput, StorePathError
 from wellkept.types import ALL_STATUSES, Filter
 
 
@@ -193,6 +196,97 @@ def test_a_damaged_gz_file_is_an_error_that_names_it(table, tmp_path):
     with pytest.raises((StorePathError, InvalidInput)) as caught:
         table.store.import_(path)
     assert "in.jsonl.gz" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", [".", "..", "/", "missing.jsonl"])
+def test_what_is_no_file_is_refused_by_name_wherever_one_stands(table, tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorePathError, match="cannot be read"):
+        table.store.import_(path)
+
+
+OURS = {"line": 1, "error": "InvalidInput", "message": "not JSON", "raw": "{"}
+
+
+@pytest.mark.parametrize(
+    ("there", "taken"),
+    [
+        (json.dumps(OURS) + "\n", True),
+        (json.dumps({**OURS, "raw": "x" * 100_000}) + "\nand more", True),
+        ("", True),
+        (json.dumps({"line": 1, "error": "x"}) + "\n", False),
+        ("{not json\n", False),
+        (json.dumps([OURS]), False),
+        ("[" * 100_000, False),
+        ("{" + '"a":[' * 100_000, False),
+        ("my notes\n", False),
+        ("\n" + json.dumps(OURS), False),
+        ("SQLite format 3\0", False),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_rejects_replace_nothing_but_rejects(table, write, tmp_path, there, taken, named):
+    """Refused before anything is imported, and what was there is as it was."""
+    source = write({"content": "Use ruff"}, b"{not json")
+    target = tmp_path / ("mine.txt" if named else "in.jsonl.rejects.jsonl")
+    target.write_text(there, encoding="utf-8")
+    if taken:
+        table.store.import_(source, rejects=target if named else None)
+        assert [json.loads(line)["line"] for line in target.read_text("utf-8").splitlines()] == [2]
+        return
+    with pytest.raises(StorePathError) as caught:
+        table.store.import_(source, rejects=target if named else None)
+    assert str(target) in str(caught.value) and "--rejects OTHER" in str(caught.value) or "store" in str(caught.value)
+    assert (target.read_text("utf-8"), table.rows()) == (there, [])
+
+
+@pytest.mark.parametrize("how", ["itself", "symlink", "hard link", "detour", "folder"])
+def test_rejects_never_overwrite_the_source(table, write, tmp_path, how):
+    source = write({"content": "Use ruff"}, b"{not json")
+    before = source.read_bytes()
+    target = tmp_path / "other"
+    match how:
+        case "itself":
+            target = source
+        case "symlink":
+            target.symlink_to(source)
+        case "hard link":
+            target.hardlink_to(source)
+        case "detour":
+            target.mkdir()
+            target = target / ".." / source.name
+        case "folder":
+            target.mkdir()
+    with pytest.raises(StorePathError):
+        table.store.import_(source, rejects=target)
+    assert (source.read_bytes(), table.rows()) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "plain", "error", "hint"),
+    [
+        ('{"content": "Use ruff"}\n{"content": "Use uv"}\n'.encode("utf-16"), False, "InvalidText", "UTF-16"),
+        ('{"content": "Use ruff"}\n'.encode("utf-16-le"), False, "InvalidText", "UTF-16"),
+        ('{"content": "Use ruff"}\n'.encode("utf-16-be"), False, "InvalidText", "UTF-16"),
+        ("Use ruff\n".encode("utf-16-le"), True, "InvalidText", "UTF-16"),
+        (b'[{"content": "Use ruff"}]', False, "InvalidInput", "JSON array"),
+        (b'[\n{"content": "Use ruff"},\n{"content": "Use uv",}\n]\n', False, "InvalidInput", "JSON array"),
+        (b'\xef\xbb\xbf [{"content": "Use ruff"},\n', False, "InvalidInput", "JSON array"),
+        (b"[12:30] Tea is served\n", False, "InvalidInput", "not JSON"),
+        (b"{\n", False, "InvalidInput", "not JSON"),
+    ],
+)
+def test_a_file_of_another_form_is_told_by_its_first_line(table, tmp_path, data, plain, error, hint):
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(data)
+    report = table.store.import_(path, ImportSpec(source="x", plain=plain))
+    assert (report.errors[0].index, report.errors[0].error) == (1, error)
+    assert hint in report.errors[0].message
+
+
+def test_plain_lines_may_look_like_an_array(table, write):
+    table.store.import_(write(b'["Use ruff"]'), ImportSpec(source="x", plain=True))
+    assert table.rows() == ['["Use ruff"]']
 
 
 # --------------------------------------------------------------------------------------------
@@ -388,3 +482,67 @@ def test_a_damaged_line_of_an_export_stops_it_before_anything_is_written(make, t
 def test_an_export_that_cannot_be_written_is_an_error_that_names_the_file(table, tmp_path):
     with pytest.raises(StorePathError, match="missing"):
         table.store.export(tmp_path / "missing" / "a.jsonl")
+
+
+# --------------------------------------------------------------------------------------------
+# An export destroys nothing
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_export_never_overwrites_a_store(tmp_path, end, linked):
+    """Neither its own nor another's, nor what SQLite keeps beside it."""
+    db = tmp_path / "a.db"
+    with wellkept.open(str(db), embedder="hashing") as store:
+        store.remember("Use ruff for linting")
+        target = tmp_path / f"a.db{end}"
+        if linked:
+            target = tmp_path / "link"
+            target.symlink_to(tmp_path / f"a.db{end}")
+        with pytest.raises(StorePathError, match="store"):
+            store.export(target)
+        with wellkept.open("memory:", embedder="hashing") as other, pytest.raises(StorePathError, match="store"):
+            other.export(target)
+    with wellkept.open(str(db), embedder="hashing") as store:
+        assert (store.verify(), [row.content for row in store.list()]) == ((), ["Use ruff for linting"])
+
+
+def test_an_export_that_fails_leaves_what_was_there(table, tmp_path, monkeypatch):
+    """Nothing is half written, and nothing is left lying about."""
+    table.store.remember("Use ruff for linting")
+    target = tmp_path / "all.jsonl"
+    target.write_text("the export before", encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+
+    def broken(ctx):
+        yield "{}"
+        raise Corrupt("the page is damaged")
+
+    monkeypatch.setattr(transfer, "export_lines", broken)
+    with pytest.raises(Corrupt):
+        table.store.export(target)
+    assert (target.read_text("utf-8"), sorted(tmp_path.iterdir())) == ("the export before", before)
+
+
+def test_an_export_goes_where_a_link_leads_and_keeps_the_rights_of_the_file(table, tmp_path):
+    target, link = tmp_path / "all.jsonl", tmp_path / "link"
+    target.write_text("the export before", encoding="utf-8")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    assert table.store.export(link) == 1
+    assert link.is_symlink() and target.read_text("utf-8").startswith('{"wellkept"')
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["", "missing/all.jsonl", "file/all.jsonl"])
+def test_an_export_to_where_nothing_can_be_written_is_an_error_that_names_it(table, tmp_path, name):
+    (tmp_path / "file").write_text("a file", encoding="utf-8")
+    with pytest.raises(StorePathError) as caught:
+        table.store.export(tmp_path / name)
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_an_export_to_a_device_is_written_to_it(table):
+    before = os.stat(os.devnull).st_mode
+    assert table.store.export(os.devnull) == 1
+    assert os.stat(os.devnull).st_mode == before

@@ -20,7 +20,12 @@ def test_an_evolved_memory_takes_more_than_the_text(make):
     )
     memory = result.memory
     assert result.outcome == "evolved"
-    assert (memory.tags, memory.provenance, memory.metadata, memory.source) == (("a", "b"), ("p1", "p2"), {"k": 1}, "wiki")
+    assert (memory.tags, memory.provenance, memory.metadata, memory.source) == (
+        ("a", "b"),
+        ("p1", "p2"),
+        {"k": 1},
+        "wiki",
+    )
     assert table.store.journal()[-1].dropped.confidence == 0.4
 
 
@@ -116,3 +121,14 @@ def test_an_erased_entry_keeps_no_hash_of_its_payload(make):
     result = table.store.remember_many(["My PIN is 4711."]).results[0]
     table.store.erase(result.memory.id)
     assert all(entry.payload == "" for entry in table.store.journal())
+
+
+def test_two_files_of_one_name_are_two_sources(make, tmp_path):
+    """F-21, I5: the same file again changes nothing, another file of that name is another assertion."""
+    table = make()
+    for day in ("monday", "tuesday"):
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "events.jsonl").write_text('{"content": "Deploy done.", "kind": "signal"}\n')
+    counts = [table.store.import_(tmp_path / day / "events.jsonl").counts for day in ("monday", "tuesday", "tuesday")]
+    assert counts == [{"created": 1}, {"created": 1}, {"replayed": 1}]
+    assert {row.source for row in table.store.list()} == {"events.jsonl"}

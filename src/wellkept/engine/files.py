@@ -13,12 +13,11 @@ import secrets
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from wellkept.errors import StorePathError
-
 
 _SQLITE = b"SQLite format 3"
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -51,26 +50,27 @@ def replacing(path: Path) -> Iterator[IO[str]]:
         StorePathError: It cannot be written, or it is a store; what was there is as it was.
     """
     refuse_store(path)
-    if path.exists() and not path.is_file():  # a device or a pipe is written to, not replaced
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe is written to, not replaced
         with writing(path) as out:
             yield out
         return
     target = Path(os.path.realpath(path))  # a link keeps leading to the file
     whole = target.with_name(f".wellkept-{secrets.token_hex(8)}.tmp")
     try:
-        if target.exists() and not os.access(target, os.W_OK):
+        if os.path.exists(target) and not os.access(target, os.W_OK):
             raise PermissionError(0, "the file is read-only")
         with whole.open("x", encoding="utf-8", errors="backslashreplace") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        if target.exists():
+        if os.path.exists(target):
             shutil.copymode(target, whole)
         os.replace(whole, target)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        whole.unlink(missing_ok=True)
+        with suppress(OSError):  # it was never made, or has taken its place
+            whole.unlink()
 
 
 def refuse_store(path: Path, store: Path | None = None) -> None:
@@ -100,7 +100,7 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def _is_sqlite(path: Path) -> bool:
-    if not path.is_file():
+    if not os.path.isfile(path):
         return False
     with opened(path, packed=False) as data:
         return data.read(len(_SQLITE)) == _SQLITE
@@ -166,8 +166,8 @@ class Rejects:
 
 def _may_be_replaced(path: Path) -> bool:
     """Whether nothing is lost when rejects are written here."""
-    if not path.is_file():  # a device keeps nothing, and a folder cannot be written over
-        return not path.is_dir()
+    if not os.path.isfile(path):  # a device keeps nothing, and a folder cannot be written over
+        return not os.path.isdir(path)
     with opened(path, packed=False) as lines:
         start = lines.read(1)
         if start != b"{":  # the first line of any other file may be as long as the file

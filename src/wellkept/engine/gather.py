@@ -167,12 +167,13 @@ def _neighbours(
     limit = FIRST_ASK
     while True:
         close, complete = near.of(index, limit=limit, floor=floor)
-        rows = {memory.id: memory for memory in tx.find(Filter(ids=tuple(close)))} if close else {}
-        inside = [
-            Candidate(rows[key], "vector", cosine)
-            for key, cosine in close.items()
-            if key in rows and in_scope(new, rows[key], policy)
-        ]
+        inside: list[Candidate] = []
+        keys = tuple(close)
+        for start in range(0, len(keys), MAX_COMPARED):
+            if len(inside) >= MAX_COMPARED:
+                break
+            found = tx.find(Filter(ids=keys[start : start + MAX_COMPARED]))
+            inside += [Candidate(row, "vector", close[row.id]) for row in found if in_scope(new, row, policy)]
         if complete or len(inside) >= MAX_COMPARED or limit >= LAST_ASK:
             return tuple(inside[:MAX_COMPARED])
         limit *= 8

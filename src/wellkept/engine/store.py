@@ -440,7 +440,7 @@ class MemoryStore:
             ({'created': 1}, {'replayed': 1})
         """
         source = Path(path)
-        spec = spec if spec is not None else transfer.ImportSpec(source=source.name)
+        spec = (spec if spec is not None else transfer.ImportSpec()).of_file(source)
         run_id = f"import-{self._ctx.new_id()}"
         with ExitStack() as stack:
             lines = files.counted(stack.enter_context(files.opened(source)), source, progress)

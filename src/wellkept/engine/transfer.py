@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from wellkept.core.codec import conflict_from, dumps, link_from, memory_from, to_plain
@@ -45,6 +46,7 @@ Lines = Iterable[bytes]
 Progress = Callable[[int], None]
 Reject = Callable[[Mapping[str, Any]], None]
 _CONTENT_NAMES = ("content", "text", "memory")
+_KEPT = 200
 _ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:$|[\[{\"\]])")
 
 
@@ -53,21 +55,31 @@ class ImportSpec:
     """How lines become memories.
 
     Args:
-        source: Name of the source; part of every line's idempotency key.
+        source: Name of the source, kept with each memory. By default the file's name; runs are then told
+            apart by its whole path, so that two files of one name are two sources. With a name of
+            one's own, a file may move and is still the same source.
         mapping: Field of a memory to key of the line; keys reach into objects with dots. Fields
             not mapped are taken from keys of the same name; the text from `content`, `text` or `memory`.
         fixed: Field of a memory to a value for all lines.
         items: Key of a list inside each line, each of whose objects is one memory.
         plain: Lines are texts, not JSON.
         limit: Read at most this many lines.
+        identity: What tells this source from others in idempotency keys; follows from the above.
     """
 
-    source: str
+    source: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     items: str = ""
     plain: bool = False
     limit: int | None = None
+    identity: str = ""
+
+    def of_file(self, path: Path) -> ImportSpec:
+        """The same for this file: named and told apart as described above."""
+        if self.source:
+            return replace(self, identity=self.identity or self.source)
+        return replace(self, source=path.name, identity=self.identity or str(path.resolve()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +99,14 @@ def rows(lines: Lines, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
     for number, raw in enumerate(lines, start=1):
         if spec.limit is not None and number > spec.limit:
             return
+        wrong = misread(raw, plain=spec.plain) if number == 1 else None
+        if wrong is not None:
+            yield Row(number, raw[:_KEPT].decode("utf-8", "backslashreplace").strip("\r\n"), None, wrong)
+            continue
         try:
-            if number == 1:
-                check_form(raw, plain=spec.plain)
             text = decode(raw).strip("\r\n")
-        except InvalidInput as error:
-            yield Row(number, repr(raw[:200]) if isinstance(error, InvalidText) else decode(raw), None, error)
+        except InvalidText as error:
+            yield Row(number, repr(raw[:_KEPT]), None, error)
             continue
         if not text.strip():
             continue
@@ -105,18 +119,14 @@ def rows(lines: Lines, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
             yield _row(number, item, outer, spec=spec, policy=policy, seen=seen)
 
 
-def check_form(first: bytes, *, plain: bool) -> None:
-    """Look at the first line for what is wrong with all of them.
-
-    Raises:
-        InvalidText: The file is UTF-16.
-        InvalidInput: The file is one JSON array, not an object a line.
-    """
+def misread(first: bytes, *, plain: bool) -> InvalidInput | None:
+    """What the first line shows to be wrong with all of them: the file is UTF-16, or one JSON array."""
     # Without its mark, UTF-16 shows in one NUL beside the ASCII that a line of JSON begins with.
     if first[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(first) > 1 and (first[0] == 0) != (first[1] == 0)):
-        raise InvalidText("looks like UTF-16", todo="Convert it to UTF-8")
+        return InvalidText("the file looks like UTF-16", todo="Convert it to UTF-8")
     if not plain and _ARRAY.match(first):
-        raise InvalidInput("this is a JSON array", todo="Write one object a line, without brackets and commas")
+        return InvalidInput("this is a JSON array", todo="Write one object a line, without brackets and commas")
+    return None
 
 
 def _objects(text: str, spec: ImportSpec) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -154,7 +164,7 @@ def _row(
         new = new_memory(content, values, policy)
         name = payload_of(new)
         seen[name] += 1
-        key = content_hash(f"{spec.source}\x1f{name}\x1f{seen[name]}")[:40]
+        key = content_hash(f"{spec.identity or spec.source}\x1f{name}\x1f{seen[name]}")[:40]
         return Row(number, raw, replace(new, idempotency_key=f"import:{key}"), None, outer)
     except WellkeptError as error:
         return Row(number, raw, None, error, outer)

@@ -11,6 +11,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
+from typer.core import TyperCommand
+from typer.exceptions import TyperException
+
+
+class Hinting(TyperCommand):
+    """A command that says how to give a text that begins with a dash, where it is taken for an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; the hint is left out where a long option was merely misspelled."""
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            name = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
+            is_text = bool(name) and (not name.startswith("--") or " " in name)
+            if is_text and any(param.param_type_name == "argument" for param in self.params):
+                error.message += '. Put -- before a text that begins with a dash, as in: -- "-5 degrees"'
+            raise
+
 
 def options_of(group: type) -> list[inspect.Parameter]:
     """The options of a group as parameters."""

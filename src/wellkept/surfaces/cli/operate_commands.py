@@ -83,7 +83,9 @@ def import_file(
     """Take JSON lines through the gate; the same file again changes nothing. Bad lines are kept and told."""
     path = _local(file, run)
     rejected = rejects if rejects is not None or file != "-" else Path(f"{_STDIN}.rejects.jsonl")
-    spec = how.spec(_STDIN if file == "-" else path.name)
+    if rejected is not None:
+        _refuse_own_store(rejected, run)
+    spec = how.spec(_STDIN if file == "-" else "")
     store = run.store()
     with run.progress("Importing", _size(path), of_bytes=True) as done:
         report = store.import_(path, spec, namespace_from=namespace_from, rejects=rejected, progress=done)
@@ -98,6 +100,8 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write the namespace to JSON lines; `import` brings it back to the letter."""
+    if file != "-":
+        _refuse_own_store(Path(file), run)  # before --force is advised
     if file != "-" and Path(file).exists() and not force:
         raise StorePathError("the file exists", where=file, todo="Pass --force to overwrite it")
     store = run.store(writes=False, model=False)
@@ -163,6 +167,13 @@ def _refuse_unknown(option: str, names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise typer.BadParameter(f"{name!r} is no field; use one of {', '.join(known)}", param_hint=option)
+
+
+def _refuse_own_store(target: Path, run: Session) -> None:
+    """The library knows a store by its look; only here its path is known, even before it is made."""
+    from wellkept.engine.files import refuse_store
+
+    refuse_store(target, run.settings.file)
 
 
 def _local(file: str, run: Session) -> Path:

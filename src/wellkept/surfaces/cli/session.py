@@ -23,7 +23,7 @@ import typer
 from wellkept.config import KEYS, Settings, load
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
 from wellkept.surfaces.cli import exits
-from wellkept.surfaces.cli.groups import flattened, options_of, regrouped, taken
+from wellkept.surfaces.cli.groups import Hinting, flattened, options_of, regrouped, taken
 from wellkept.surfaces.cli.safe import one_line, safe_json
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def command(
         parameters = flattened(function, {Session: shared}) + options_of(Shared)
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__name__, run.__doc__ = function.__name__, function.__doc__
-        app.command(name, rich_help_panel=panel or None, hidden=hidden)(run)
+        app.command(name, cls=Hinting, rich_help_panel=panel or None, hidden=hidden)(run)
         return function
 
     return register

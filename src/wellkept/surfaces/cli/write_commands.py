@@ -120,6 +120,7 @@ def _verdict(result: WriteResult) -> int:
 def _items(data: bytes, *, plain: bool) -> tuple[dict[int, str | Mapping[str, Any]], list[ItemError]]:
     """What stands on each line, by its place among the lines that hold something; and the lines that cannot be read."""
     from wellkept.core.text import excerpt
+    from wellkept.engine.transfer import misread
 
     items: dict[int, str | Mapping[str, Any]] = {}
     errors = []
@@ -128,6 +129,9 @@ def _items(data: bytes, *, plain: bool) -> tuple[dict[int, str | Mapping[str, An
         if not raw.strip():
             continue
         try:
+            wrong = misread(raw, plain=plain) if place == 0 else None
+            if wrong is not None:
+                raise wrong
             items[place] = _item(raw, plain=plain)
         except WellkeptError as error:
             shown = excerpt(raw.decode("utf-8", "replace"), _EXCERPT)
