@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellkept.core.differences import differences
+from wellkept.core.lexer import language_is_known
 
 # Both cannot hold. old, new, kind of the decisive difference, and whether the newer value may simply replace the older.
 DECISIVE = [
@@ -41,6 +42,9 @@ DECISIVE = [
     ("The request timeout is 30 s", "The request timeout is 60 s", "number", True),
     ("The request timeout is two minutes", "The request timeout is 5 minutes", "number", True),
     ("The upload limit is 5 MB", "The upload limit is 5 GB", "unit", True),
+    ("The clock is 5 mHz", "The clock is 5 MHz", "unit", True),
+    ("用户许可访问", "用户禁止访问", "negation", False),
+    ("アクセスを許可する", "アクセスを禁止する", "negation", False),
     ("The monthly fee is €500", "The monthly fee is €650", "number", True),
     ("Das Limit beträgt 20 Prozent", "Das Limit beträgt 30 Prozent", "number", True),
     ("上限是 5 次", "上限是 8 次", "number", True),
@@ -122,8 +126,67 @@ VETOES = [
     ("We saw it today", "We saw it yesterday", "date"),
 ]
 
+# Pairs that differ in a small word, a sign or the order only (I2, I10): never the same, no matter how alike.
+SMALL_WORDS = [
+    ("Take 5 mg", "Take 5 Mg"),
+    ("x ≥ 5", "x ≤ 5"),
+    ("a == b", "a != b"),
+    ("A → B", "A ← B"),
+    ("Grade A+", "Grade A-"),
+    ("A depends on B", "B depends on A"),
+    ("deployed by Anna", "deployed for Anna"),
+    ("It was deployed by Anna", "It was deployed for Anna"),
+    ("Der Kunde schuldet der Bank Geld", "Die Bank schuldet dem Kunden Geld"),
+    ("张三批评了李四", "李四批评了张三"),
+    ("Anna loves Ben", "Ben loves Anna"),
+    ("Users may log in", "Users must log in"),
+    ("Users should log in", "Users can log in"),
+    ("Admins can deploy", "Only admins can deploy"),
+    ("Deploy on Fridays", "Deploy only on Fridays"),
+    ("Retry if idempotent", "Retry only if idempotent"),
+    ("All tests pass", "Some tests pass"),
+    ("Most users agree", "Every user agrees"),
+    ("About 5 users", "Exactly 5 users"),
+    ("At least 5 users", "At most 5 users"),
+    ("Up to 5 users", "At least 5 users"),
+    ("It hardly works", "It works"),
+    ("Es funktioniert kaum", "Es funktioniert"),
+    ("It almost works", "It works"),
+    ("Deploy unless tests pass", "Deploy if tests pass"),
+    ("He likes tea", "She likes tea"),
+    ("他喜欢茶", "她喜欢茶"),
+    ("Никто не знает пароль", "Кто-то знает пароль"),
+    ("Run it once", "Run it twice"),
+    ("Run it twice", "Run it three times"),
+    ("Backup every day", "Backup every other day"),
+    ("Meet at quarter to nine", "Meet at quarter past nine"),
+    ("Meet at half past nine", "Meet at nine"),
+    ("Wir treffen uns um halb drei", "Wir treffen uns um drei"),
+    ("Er war 2020 in Rom", "Er war 2021 in Rom"),
+    ("He was in Rome in 2020", "He was in Rome in 2021"),
+    ("Он был в Риме", "Он был в Париже"),
+    ("Deploy is safe?", "Deploy is safe."),
+    ("tar -c files", "tar -C files"),
+    ("Все тесты прошли", "Некоторые тесты прошли"),
+    ("Los usuarios pueden entrar", "Los usuarios deben entrar"),
+    ("It is 5' long", 'It is 5" long'),
+    ("A 犬が猫を追う", "A 猫が犬を追う"),
+    ("Restart before Anna", "Restart after Anna"),
+    ("SELECT * FROM t", "SELECT FROM t"),
+    ("Die Katze jagt die Maus", "Die Maus jagt die Katze"),
+    ("Анна была в Риме", "Анна была в Париже"),
+    ("Anna war in Rom", "Anna war in Paris"),
+]
+
 # Only written differently.
 NONE = [
+    ("Users must use npm", "Use npm"),
+    ("Every user logs in", "All users log in"),
+    ("Deploy when tests pass", "Deploy if tests pass"),
+    ("Ask Alex about payroll", "About payroll, ask Alex"),
+    ("Run tests before commit", "Before commit, run tests"),
+    ("Den Kunden sieht der Mann", "Der Mann sieht den Kunden"),
+    ("On Monday the team deploys", "The team deploys on Monday"),
     ("It starts at 5pm", "It starts at 17:00"),
     ("It starts at 5 p.m.", "It starts at 17:00"),
     ("It starts at noon", "It starts at 12:00"),
@@ -179,6 +242,13 @@ def test_what_does_not_agree_forbids_same_and_proves_no_conflict(old: str, new: 
     assert not any(d.decisive or d.sure for d in found)
 
 
+@pytest.mark.parametrize(("old", "new"), SMALL_WORDS)
+def test_a_small_word_or_another_order_forbids_same_in_both_directions(old: str, new: str) -> None:
+    for found in (differences(old, new), differences(new, old)):
+        assert found
+        assert not any(d.decisive or d.sure for d in found)
+
+
 @pytest.mark.parametrize(("old", "new"), NONE)
 def test_another_way_of_writing_is_no_difference(old: str, new: str) -> None:
     assert differences(old, new) == ()
@@ -205,3 +275,49 @@ def test_one_changed_sentence_among_many_is_found() -> None:
     text = "The cluster has {} nodes. Backups run nightly. Alerts go to the channel."
     (found,) = differences(text.format(3), text.format(5))
     assert (found.kind, found.decisive, found.old, found.new) == ("number", True, "3", "5")
+
+
+UNKNOWN_LANGUAGES = [
+    "Het is niet toegestaan om wachtwoorden op te slaan",
+    "Nie wolno zapisywać haseł w repozytorium",
+    "Şifreleri depoya kaydetmek yasak değil",
+    "لا يسمح بحفظ كلمات المرور في المستودع",
+    "पासवर्ड को रिपॉजिटरी में रखना मना है",
+    "비밀번호를 저장소에 저장하면 안 됩니다",
+    "Non è permesso salvare le password nel repository",
+    "Не можна зберігати паролі у сховищі і все",
+    "รหัสผ่านห้ามเก็บไว้ในคลัง",
+    "Det är inte tillåtet att spara lösenord",
+]
+
+KNOWN_LANGUAGES = [
+    "Use SQLite",
+    "Never deploy on Fridays after lunch",
+    "Paul lives in Gdańsk with Łukasz Wałęsa and is happy",
+    "Das Backup läuft nachts nicht",
+    "Le serveur utilise npm et git",
+    "El servidor usa npm para todo",
+    "O servidor não usa npm agora",
+    "Тесты запускаются в пятницу утром",
+    "数据库在北京",
+    "テストを書いてください",
+    "def f(x): return x.y(z)",
+    "git commit --amend --no-edit && git push origin main",
+    "42",
+    "The tests pass with 3 retries",
+    "Der Kunde schuldet der Bank Geld",
+    "We cache responses in Redis",
+    "Ask Alexandra about payroll tomorrow morning",
+    "We met him at a cafe in Rome",
+]
+
+
+@pytest.mark.parametrize("text", UNKNOWN_LANGUAGES)
+def test_a_language_without_a_word_list_is_told_as_unknown(text: str) -> None:
+    """I2: where the rules know no word, their silence proves nothing."""
+    assert not language_is_known(text)
+
+
+@pytest.mark.parametrize("text", KNOWN_LANGUAGES)
+def test_known_languages_short_texts_and_code_are_known(text: str) -> None:
+    assert language_is_known(text)

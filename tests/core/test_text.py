@@ -37,7 +37,16 @@ SAME_WORDS = [
     ("a\u00adb", "ab"),
     ("\ufeffhello\u200b", "Hello"),
     ("数据库。", "数据库"),
-    ("¿Listo?", "listo"),
+    ("¿Listo?", "listo??"),
+    ("5 Minutes", "5 minutes"),
+    ("5 HZ", "5 Hz"),
+    ("5 KB", "5 kB"),
+    ("5\u2033 long", '5" long'),
+    ('Say "version 5" now', "say version 5 now"),
+    ("Say 'version 5' now", "say version 5 now"),
+    ("a:\n* b\n* c", "a:\n- b\n- c"),
+    ("`from x import *`", "from x import *"),
+    ("Ready ?", "ready?!"),
     ("costs 5 %", "costs 5%"),
     ("STRASSE", "straße"),
     ("3\u20135 days", "3-5 days"),
@@ -72,6 +81,22 @@ OTHER_WORDS = [  # I10, B-13
     ("v1.2.3", "v12.3"),
     ("`.env`", "`env`"),
     ("x²", "x2"),
+    ("5 mΩ", "5 MΩ"),
+    ("5 mHz", "5 MHz"),
+    ("5 mg", "5 Mg"),
+    ("5 mPa", "5 MPa"),
+    ("5m", "5M"),
+    ("It is 5' long", 'It is 5" long'),
+    ("It is 5' long", "It is 5 long"),
+    ("He is 5'10\"", "He is 5'10"),
+    ("SELECT * FROM t", "SELECT FROM t"),
+    ("from x import *", "from x import"),
+    ("count(*)", "count"),
+    ("Deploy is safe?", "Deploy is safe."),
+    ("Use SQLite?", "Use SQLite"),
+    ("tar -c", "tar -C"),
+    ("Grade A", "Grade A-"),
+    ("Grade A+", "Grade A-"),
 ]
 
 
@@ -92,7 +117,7 @@ def test_no_text_with_something_in_it_becomes_empty(text: str) -> None:
 
 
 _MIXED = st.text(
-    st.sampled_from(list("ab1 2.-_/*#@!=:,'%`\"+²½é中ل़-\u2212\u2013\u200d\u200bΩßİＡ🚀$\n()")), max_size=14
+    st.sampled_from(list("ab1 2.-_/*#@!=:,'?MmC%`\"+²½é中ل़-\u2212\u2013\u200d\u200bΩßİＡ🚀$\n()")), max_size=14
 )
 
 
@@ -234,7 +259,7 @@ def test_bytes_that_are_no_utf8_are_refused_with_their_offset() -> None:
     "text",
     ["Done!", "ok", "On it 🚀", "Done! ✅", "thanks!", "好的", "Danke!", "Merci beaucoup", "да", "了解です",
      "OK, thanks", "!!!", "🎉🎉",
-     "aaaaaaaaaaaaaaa", "Gracias", "Obrigado!"],
+     "aaaaaaaaaaaaaaa", "Gracias", "Obrigado!", "\U0001f44d done", "kein Problem"],
 )  # fmt: skip
 def test_acknowledgements_are_junk_in_every_language(text: str) -> None:
     """E-3.2."""
@@ -245,7 +270,7 @@ def test_acknowledgements_are_junk_in_every_language(text: str) -> None:
     "text",
     ["Use X", "42", "done deal with Acme", "Ok is the name of our CI bot", "使用 SQLite",
      "No deploys", "Thanks goes to Ana for the fix",
-     "Test coverage is 80%", "x"],
+     "Test coverage is 80%", "x", "\U0001f44e", "ok \U0001f44e", "No!", "no thanks", "Nein, danke", "Нет, спасибо"],
 )  # fmt: skip
 def test_short_statements_are_not_junk(text: str) -> None:
     assert is_junk(text) is None

@@ -132,3 +132,14 @@ def test_two_files_of_one_name_are_two_sources(make, tmp_path):
     counts = [table.store.import_(tmp_path / day / "events.jsonl").counts for day in ("monday", "tuesday", "tuesday")]
     assert counts == [{"created": 1}, {"created": 1}, {"replayed": 1}]
     assert {row.source for row in table.store.list()} == {"events.jsonl"}
+
+
+def test_in_a_language_the_rules_do_not_read_nothing_is_skipped_on_similarity(make):
+    """I2, I10: a Dutch "niet" is no cue the rules know, so the bands do not act and the result says so."""
+    table = make()
+    allowed = "Het is toegestaan om op zondag naar productie te deployen."
+    denied = "Het is niet toegestaan om op zondag naar productie te deployen."
+    table.near(allowed, denied, 0.98)
+    table.store.remember(allowed, kind="lesson")
+    result = table.store.remember(denied, kind="lesson")
+    assert (result.outcome, result.degraded) == ("created", ("language",))

@@ -51,14 +51,14 @@ def token_pattern() -> re.Pattern[str]:
         rf"(?P<path>{_EDGE}(?:~|\.{{1,2}})?/[\w.-]{{0,64}}\w(?:/[\w.-]{{0,64}}\w){{0,16}}/?|{_EDGE}\.[A-Za-z]\w+|"
         rf"{_EDGE}[A-Za-z0-9_.-]{{0,64}}\w(?:/[\w.-]{{0,64}}\w){{2,16}}|"
         rf"{_EDGE}\w[A-Za-z0-9_-]{{0,64}}/[A-Za-z0-9_-]{{0,64}}\.\w+)",
-        r"(?P<special>\b[A-Za-z]\+\+|\b[CFcf]#(?!\w))",
+        r"(?P<special>\b[A-Za-z]\+\+|(?<![^\W_])[A-Z]{1,2}[+-](?![\w+-])|\b[CFcf]#(?!\w))",
         rf"(?P<dotted>{_EDGE}[A-Za-z_][A-Za-z0-9_-]{{0,64}}(?:\.[A-Za-z0-9_-]{{0,64}}[A-Za-z0-9_]{{2}}){{1,8}}"
         rf"(?![{_LATIN}]))",
         rf"(?P<mixed>{_EDGE}(?:[A-Za-z]{{1,24}}-){{0,4}}[A-Za-z]{{1,24}}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){{0,4}}|"
         rf"{_EDGE}\d{{1,64}}[A-Za-z][A-Za-z0-9_]*|{_EDGE}[A-Za-z0-9]{{0,64}}_[A-Za-z0-9_]+)",
         rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{UNSPACED}])+)",
         rf"(?P<word>{_LETTER}+(?:'{_LETTER}+)*)",
-        r"(?P<end>[.!?;\n。！？；…]+|\s[-–—]{1,2}\s|—)",
+        r"(?P<end>(?:(?!!=)[.!?;\n。！？；…])+|\s[-–—]{1,2}\s|—)",
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
     ]
     return re.compile("|".join(alternatives))
@@ -67,6 +67,7 @@ def token_pattern() -> re.Pattern[str]:
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
 _RUN = re.compile(f"[{UNSPACED}]")
 _KANA = re.compile("[\u3041-\u30ff]")
+_HAN_KANA = re.compile("[\u3005\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
 
@@ -93,6 +94,68 @@ def language_of(text: str) -> Language:
     counts = {code: sum(word in known[code].markers for word in found) for code in SPACED}
     best = max(SPACED, key=lambda code: (counts[code], -SPACED.index(code)))
     return known[best]
+
+
+_STRANGE_LETTERS = re.compile(
+    "[\u0105\u0107\u0119\u0142\u0144\u015b\u017a\u017c\u0111\u010d\u010f\u011b\u0148\u0159\u0161\u0165\u016f\u017e\u0131\u011f\u015f\u0103\u0163\u0219\u021b\u0151\u0171\u01a1\u01b0\u1ea0-\u1ef9\u00f8\u00e5\u00fe\u00f0\u0456\u0457\u0454\u0491\u045e]"
+)
+_KNOWN_SCRIPT = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
+_CODE = re.compile(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
+_SHORT = 3
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> tuple[dict[str, frozenset[str]], frozenset[str]]:
+    """Small words of each known language, and those of languages without a word list."""
+    known = lexicon()
+    own = {
+        code: known.languages[code].markers
+        | known.languages[code].soft
+        | known.languages[code].copula
+        | known.languages[code].auxiliary
+        | known.languages[code].choose
+        | known.languages[code].additive
+        for code in SPACED
+    }
+    return own, known.strangers
+
+
+@lru_cache(maxsize=8192)
+def language_is_known(text: str) -> bool:
+    """Whether the word lists cover the language of a text, so that "no difference found" means something.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        False for more than three words of a script or language without a word list (Arabic, Dutch,
+        Polish …); True for the known languages, and for texts too short or too much like code to tell.
+
+    Example:
+        >>> language_is_known("Het is niet toegestaan om wachtwoorden op te slaan")
+        False
+        >>> language_is_known("npm run build")
+        True
+    """
+    head = fold(text[:2000])
+    letters = sum(map(str.isalpha, head))
+    unspaced = len(_RUN.findall(head))
+    if letters and unspaced * 4 >= letters:
+        return len(_HAN_KANA.findall(head)) * 2 >= unspaced
+    found = _PLAIN_WORD.findall(head.lower())
+    covered = len(_KNOWN_SCRIPT.findall(head)) + unspaced
+    if letters > 2 * _SHORT and covered * 2 < letters:
+        return False
+    if len(found) <= _SHORT:
+        return True
+    own, strangers = _vocabulary()
+    codes = ("ru",) if len(_CYRILLIC.findall(head)) * 2 >= letters else SPACED
+    best = max(sum(word in own[code] for word in found) for code in codes)
+    strange = sum(word in strangers for word in found)
+    lettered = sum(_STRANGE_LETTERS.search(word) is not None for word in found)
+    if strange > best or (lettered >= 2 and lettered + strange >= best):
+        return False
+    return best > 0 or len(_CODE.findall(head)) * 3 >= len(found)
 
 
 def prepared(text: str) -> str:

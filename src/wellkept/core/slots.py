@@ -52,6 +52,8 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         and _anchored(item, language, group=bool(group))
         and _exclusive(item, slot, link, language, names=names, group=bool(group))
     )
+    if link == "copula" and language.code != "en" and _was(item, language):
+        decisive = False  # somebody was here and was there, at two times
     return Difference(kind, "", "", decisive=decisive, sure=decisive)
 
 
@@ -113,6 +115,10 @@ def _value_slot(item: Frame, slot: Slot, values: tuple[Value, Value], language: 
     a, b = values
     kind = _value_kind(a, b)
     sure = clear and _anchored(item, language, group=False) and not _past_event(item, language)
+    if _year(a) and _year(b):
+        # Two points in time: what was true in one year may be true in another (S1-27 speaks of amounts).
+        decisive = sure and not _comes_first(item, slot) and not _was(item, language)
+        return Difference("date" if a.kind == b.kind == "date" else "number", "", "", decisive=decisive)
     match kind:
         case "sign":
             return Difference("sign", "", "", decisive=sure)
@@ -147,6 +153,20 @@ def _value_kind(a: Value, b: Value) -> DifferenceKind:
         only = next(iter(kinds))
         return "identifier" if only == "identifier" else "date" if only == "date" else "time"
     return "value"
+
+
+_YEARS = range(1900, 2100)
+
+
+def _year(value: Value) -> bool:
+    """A year and nothing else, bare or behind a preposition."""
+    if value.kind == "date":
+        return bool(value.parts) and value.parts[0] is not None and not any(value.parts[1:])
+    return value.kind == "number" and not value.dimension and value.written == value.amount and value.written in _YEARS
+
+
+def _was(item: Frame, language: Language) -> bool:
+    return any(token.lower in language.was for clause in (item.a, item.b) for token in clause.tokens)
 
 
 def _relative(a: Value, b: Value) -> bool:

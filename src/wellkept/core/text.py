@@ -31,10 +31,21 @@ _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe0e\ufe0f\ufeff\ufff9-\ufffb]"
 )
 _STRAY_JOINER = re.compile(r"(?:(?<=\s)|^)[\u200c\u200d]+|[\u200c\u200d]+(?=\s|$)")
-_DATA_UNIT = re.compile(r"(?<=\d)(\s?)([kKMGTPE]i?)?(B|b|bit|W)(?=(?:/s|ps|h)?(?![^\W_]))")
+_UNIT = re.compile(
+    r"(?<=\d)(\s?)(?:([yYzZafpPnu\u03bcmcdhkKMgGtTeE]i?)?"
+    r"((?i:hz|pa|wh|ah|ev|bq|gy|sv|mol|bar|bit|ohm|cal|lm|lx)|[\u03a9\u03c9bBsSgmMlLtTwWvVaAjJnNfFhHcCkK])"
+    r"|([mMgGtTpPkK]))(?=(?:/s|ps|h)?(?![^\W_]))"
+)
+_FLAG = re.compile(r"(?<![^\W_])(?<!-)-[A-Za-z](?![\w-])")
+_CASED = re.compile(f"(?P<flag>{_FLAG.pattern})|(?P<unit>{_UNIT.pattern})")
+_CASED_PREFIXES = frozenset("mMpPyYzZ")
+_CASED_UNITS = frozenset("bBsS")
+_BULLET = re.compile(r"^[ \t]*\*[ \t]+", re.MULTILINE)
+_QUOTE = re.compile('["\u201c\u201d]')
+_QUESTION = re.compile(r"(?<=\S)\s*!*[?\u061f][!?\u061f]*(?=\s|$)")
 _MARKUP = re.compile(
     r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}]"
-    r"|(?<![^\W_])\*{1,3}(?=[^\s*])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])"
+    r"|(?<![^\W_])\*{1,3}(?=[^\s*`);,])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])"
 )
 _PERCENT_GAP = re.compile(r"(?<=\d)\s+(?=[%\u2030])")
 _NOT_WORD = re.compile(r"[^\w\s]|_")
@@ -46,6 +57,10 @@ _NON_CHARACTERS = re.compile(
 _REPEATED = re.compile(r"(.)\1{10,}", re.DOTALL)
 _ALWAYS_KEPT = frozenset("%\u2030\u2031&\u00a7\u2033\u00b6")
 _JOINERS = frozenset("\u200c\u200d")
+_OPENING_QUOTE = re.compile(r"(?<![\w'])'(?=\w)")
+_DISSENT = frozenset(
+    "\U0001f44e\U0001f621\U0001f620\U0001f92c\U0001f645\U0001f622\U0001f62d\U0001f61e\U0001f624\U0001f494\u274c\u26d4\U0001f6ab"
+)
 _MAX_PASSES = 6
 
 
@@ -83,8 +98,8 @@ def canonical(text: str) -> str:
     """The text without case, ordinary punctuation and spacing (S4-2, B-13).
 
     Two texts with the same canonical form say the same in the same words. Whatever carries meaning
-    stays: letters, marks, digits and symbols of every script, signs, decimal points, paths, flags,
-    and the case of a data unit behind a number (5 MB is not 5 Mb).
+    stays: letters, marks, digits and symbols of every script, signs, decimal points, paths, flags, the
+    mark of a question, and the case that tells flags (-c, -C) and units behind a number apart (mHz, MHz).
 
     Example:
         >>> canonical("Use  SQLite!")
@@ -103,25 +118,49 @@ def canonical(text: str) -> str:
 
 
 def _canonical_once(text: str) -> str:
-    collapsed = " ".join(fold(text).split())
+    collapsed = " ".join(_BULLET.sub(" ", fold(text)).split())
     if not any(map(str.isalnum, collapsed)):
         # Nothing but punctuation or emoji: such texts are equal only when they truly are.
         return collapsed
-    bare = " ".join(_MARKUP.sub(" ", _casefold(collapsed)).split())
-    return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(bare).split()))
+    bare = " ".join(_MARKUP.sub(" ", _inches(_casefold(collapsed))).split())
+    return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(_QUESTION.sub("?", bare)).split()))
+
+
+def _inches(text: str) -> str:
+    """A quotation mark right behind a digit that closes no quotation is the inch: written as two strokes."""
+    opened = False
+    pieces: list[str] = []
+    last = 0
+    for found in _QUOTE.finditer(text):
+        at = found.start()
+        if not opened and at and text[at - 1].isdigit():
+            pieces += (text[last:at], "''")
+            last = at + 1
+        else:
+            opened = not opened
+    return "".join((*pieces, text[last:]))
 
 
 def _casefold(text: str) -> str:
     pieces: list[str] = []
     last = 0
-    for found in _DATA_UNIT.finditer(text):
+    for found in _CASED.finditer(text):
         pieces.append(text[last : found.start()].casefold())
-        prefix = (found.group(2) or "").replace("K", "k")
-        pieces.append(found.group(1) + prefix + found.group(3))
+        pieces.append(found.group() if found.group("flag") else _unit_case(found))
         last = found.end()
     pieces.append(text[last:].casefold())
     # Case folding can leave a decomposed form behind; superscripts are gone by now, NFKC is safe.
     return unicodedata.normalize("NFKC", "".join(pieces))
+
+
+def _unit_case(found: re.Match[str]) -> str:
+    """Only the case that makes another unit is kept: milli and mega, bit and byte; "5 HZ" is "5 Hz"."""
+    gap, prefix, unit, lone = found.group(3), found.group(4) or "", found.group(5) or "", found.group(6) or ""
+    if lone or not prefix:
+        symbol = lone or unit
+        return gap + (symbol if symbol in "mMbBgGtT" else symbol.casefold())
+    prefix = prefix if prefix[0] in _CASED_PREFIXES else prefix.casefold()
+    return gap + prefix + (unit if unit in _CASED_UNITS else unit.casefold())
 
 
 def _drop_any(found: re.Match[str]) -> str:
@@ -177,7 +216,12 @@ def _carries_meaning(char: str, text: str, at: int) -> bool:
             return _divides(char, text, at)
         case "-":
             signed = right.isdigit() and not before
-            return signed or (left in " -=/" and _opens(text, at)) or _between_spaced_digits(text, at)
+            return (
+                signed
+                or (right == " " and _graded(text, at))
+                or (left in " -=/" and _opens(text, at))
+                or _between_spaced_digits(text, at)
+            )
         case "/":
             opens = left in " .~/:*" and _opens(text, at)
             return after or before or opens or _between_spaced_digits(text, at)
@@ -191,10 +235,48 @@ def _carries_meaning(char: str, text: str, at: int) -> bool:
             return _part_of_identifier(text, at)
         case "!":
             return right == "=" or (left == " " and after)
-        case "*":
-            return right == "." or left == "/" or _between_spaced_digits(text, at)
+        case "*" | "?" | "\u061f" | "'":
+            return _says_something(char, text, at)
         case _:
             return False
+
+
+def _says_something(char: str, text: str, at: int) -> bool:
+    """A star that is a word or a pattern, the mark of a question, a stroke for feet or inches."""
+    left = text[at - 1] if at else " "
+    right = text[at + 1] if at + 1 < len(text) else " "
+    match char:
+        case "*":
+            return right == "." or left == "/" or _alone(text, at)
+        case "'":
+            return _measures(text, at)
+        case _:
+            return right == " " and left != " " and _told(left)
+
+
+def _alone(text: str, at: int) -> bool:
+    """Is the star a word of its own (SELECT * FROM, 2 * 3)? Bullets are gone by now."""
+    return at > 0 and text[at - 1] == " " and not _wordy(text, at + 1)
+
+
+def _told(char: str) -> bool:
+    """A character that stays, so that a mark may follow it."""
+    return char in _ALWAYS_KEPT or not _is_punctuation(char)
+
+
+def _graded(text: str, at: int) -> bool:
+    """Does a minus stand behind one or two letters (A-, AB-)?"""
+    return at > 0 and text[at - 1].isalpha() and not (_wordy(text, at - 2) and _wordy(text, at - 3))
+
+
+def _measures(text: str, at: int) -> bool:
+    """Does a stroke behind a number mean feet, or two of them inches, and close no quotation?"""
+    start = at
+    while start and text[start - 1] == "'" and at - start < 2:
+        start -= 1
+    if not text[max(0, start - 1) : start].isdigit():
+        return False
+    return not _OPENING_QUOTE.search(text, max(0, start - 80), start)
 
 
 def _divides(char: str, text: str, at: int) -> bool:
@@ -410,12 +492,16 @@ def decode(data: bytes) -> str:
 def is_junk(text: str) -> str | None:
     """Why a text is worth no memory, or None: only what certainly says nothing is junk.
 
+    A refusal ("no thanks", a thumb down) says something in any language and is kept.
+
     Example:
         >>> is_junk("On it 🚀")
         'only an acknowledgement'
         >>> is_junk("Use X") is None
         True
     """
+    if not _DISSENT.isdisjoint(text):
+        return None  # a thumb down is an answer; it says something
     found = _REPEATED.search(text)
     if found and len(set(text.strip())) == 1:
         return "one character repeated"

@@ -105,7 +105,8 @@ def version_value(text: str) -> Value:
 
 def identifier_value(text: str) -> Value:
     """Something named by exactly these characters, case aside: #441, settings.toml, --force."""
-    return Value("identifier", "i:" + text.lower().rstrip("/"))
+    one_letter_flag = len(text) == 2 and text[0] == "-"  # -c and -C are two flags
+    return Value("identifier", "i:" + (text if one_letter_flag else text.lower().rstrip("/")))
 
 
 def date_value(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from wellkept.core.frames import Pair
+from wellkept.core.particles import particle_vetoes
 from wellkept.core.slots import opposed
 from wellkept.core.text import excerpt
 from wellkept.core.tokens import Clause, Features, Token
@@ -50,6 +51,8 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         found += _negation_veto(pair)
     if not found and not known and len(pair.a.clauses) == len(pair.b.clauses) == 1:
         found += _one_gap(pair.a.clauses[0], pair.b.clauses[0])
+    if not found and not known and (small := particle_vetoes(pair)):
+        found.append(Difference("value", excerpt(small[0], SPAN), excerpt(small[1], SPAN)))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from wellkept.core.evidence import Evidence, in_scope
+from wellkept.core.lexer import language_is_known
 from wellkept.core.lifecycle import head_of
 from wellkept.core.merge import aliases, canonical_alias, content_alias
 from wellkept.core.text import slot_key
@@ -102,10 +103,13 @@ def with_vectors(
     if embedded is None or embedded.vector is None:
         return replace(evidence, degraded=degraded)
     policy = ctx.policy.for_kind(new.kind)
+    # Where the rules cannot read a "not", similarity must not act on its own (I2).
+    known = language_is_known(new.content)
     return replace(
         evidence,
         degraded=degraded,
-        lexical=ctx.embedder.lexical or embedded.spelled,
+        lexical=ctx.embedder.lexical or embedded.spelled or not known,
+        degraded=evidence.degraded if known else (*evidence.degraded, "language"),
         calibration=ctx.embedder.calibration,
         embedding=vector_key(text),
         chunks=embedded.chunks,

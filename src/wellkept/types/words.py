@@ -22,7 +22,7 @@ MatchAction: TypeAlias = Literal["duplicate", "connect", "evolve", "supersede", 
 ConflictKind: TypeAlias = Literal["contradiction", "duplicate"]
 Resolution: TypeAlias = Literal["keep_old", "keep_new", "keep_both", "merge", "dismissed"]
 Direction: TypeAlias = Literal["out", "in", "both"]
-Degradation: TypeAlias = Literal["embedding", "judge", "lexical", "unreadable"]
+Degradation: TypeAlias = Literal["embedding", "judge", "language", "lexical", "unreadable"]
 DifferenceKind: TypeAlias = Literal[
     "negation",
     "polarity",

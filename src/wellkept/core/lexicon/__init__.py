@@ -37,6 +37,7 @@ class Language:
         conditions: Condition phrases by their first word, with their class.
         choose: Verbs whose object excludes any other ("use", "lives in");
             `direct` of them need no preposition before it ("prefers").
+        past: Verbs of a past event; `was` are the past forms of "to be".
         numerals: Number words.
         months: Month names; `unsure_dates` of them are also ordinary words.
         runs: For languages without blanks: every entry, longest first, as one pattern.
@@ -56,6 +57,7 @@ class Language:
     choose: frozenset[str]
     direct: frozenset[str]
     past: frozenset[str]
+    was: frozenset[str]
     schedule: frozenset[str]
     additive: frozenset[str]
     blockers: frozenset[str]
@@ -89,6 +91,7 @@ class Lexicon:
         scale: Multiplying suffixes ("k").
         groups: Word -> the exclusive groups it belongs to.
         fillers: Whole phrases of acknowledgement and greeting in every language.
+        strangers: Small words of languages that have no word list.
     """
 
     languages: Mapping[str, Language]
@@ -96,6 +99,7 @@ class Lexicon:
     scale: Mapping[str, Decimal]
     groups: Mapping[str, frozenset[str]]
     fillers: frozenset[str] = field(default_factory=frozenset)
+    strangers: frozenset[str] = field(default_factory=frozenset)
 
 
 @lru_cache(maxsize=1)
@@ -114,6 +118,7 @@ def lexicon() -> Lexicon:
         scale={symbol: Decimal(factor) for symbol, factor in common["scale"].items()},
         groups={member: frozenset(names) for member, names in groups.items()},
         fillers=frozenset(fillers - {""}),
+        strangers=frozenset(word for listed in common["strangers"].values() for word in listed.split()),
     )
 
 
@@ -141,6 +146,7 @@ def _language(code: str, raw: dict[str, Any]) -> Language:
         choose=sets["choose"],
         direct=sets["direct"],
         past=sets["past"],
+        was=sets["was"],
         schedule=sets["schedule"],
         additive=sets["additive"],
         blockers=sets["blockers"],
