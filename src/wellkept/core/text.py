@@ -74,6 +74,8 @@ def fold(text: str) -> str:
     Superscripts are written out before NFKC would glue them to their base (5² is not 52), fractions
     and enclosed numbers get blanks around them (1½ is not 11/2), invisible characters go.
     """
+    if text.isascii():
+        return text.translate(_APOSTROPHES)  # nothing below folds ASCII
     text = text.translate(_APOSTROPHES)
     text = _SUPERSCRIPT.sub(_raise_superscript, text)
     text = _SUBSCRIPT_AFTER_DIGIT.sub("_", text)

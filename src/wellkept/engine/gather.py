@@ -107,9 +107,8 @@ def with_vectors(
     known = language_is_known(new.content)
     return replace(
         evidence,
-        degraded=degraded,
+        degraded=degraded if known else (*degraded, "language"),
         lexical=ctx.embedder.lexical or embedded.spelled or not known,
-        degraded=evidence.degraded if known else (*evidence.degraded, "language"),
         calibration=ctx.embedder.calibration,
         embedding=vector_key(text),
         chunks=embedded.chunks,
