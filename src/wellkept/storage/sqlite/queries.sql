@@ -192,12 +192,17 @@ INSERT INTO journal (ns, seq, undoes, record, key, moved) VALUES (:ns, :seq, :un
 -- name: journal.memory
 INSERT INTO journal_memory (ns, id, seq, changed) VALUES (:ns, :id, :seq, :changed)
 -- name: journal
-SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns AND j.seq > :after
+SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns
+-- name: journal.after
+ AND j.seq > :after
+-- name: journal.after_narrow
+ AND +j.seq > :after
 -- name: journal.memory_ids
  AND j.seq IN (SELECT c.seq FROM journal_memory AS c WHERE c.ns = :ns AND c.id IN (SELECT value FROM json_each(:ids)))
 -- name: journal.seqs
- AND (j.seq IN (SELECT value FROM json_each(:seqs))
-   OR j.seq IN (SELECT u.seq FROM journal AS u WHERE u.ns = :ns AND u.undoes > 0 AND u.undoes IN (SELECT value FROM json_each(:seqs))))
+ AND j.seq IN (
+  SELECT value FROM json_each(:seqs)
+  UNION SELECT u.seq FROM json_each(:seqs) AS s JOIN journal AS u ON u.ns = :ns AND u.undoes = s.value WHERE u.undoes > 0)
 -- name: journal.key
  AND j.key = :key
 -- name: journal.newest_first

@@ -233,7 +233,9 @@ class ReadTx:
         newest: int | None = None,
     ) -> list[JournalEntry]:
         """See `Tx.journal`; conditions are joined by "and"."""
-        parts = ["journal"]
+        # Beside a narrower condition the bound must not tempt SQLite to walk the whole journal.
+        narrow = memory_ids is not None or seqs is not None or bool(key)
+        parts = ["journal", "journal.after_narrow" if narrow else "journal.after"]
         parameters: dict[str, Any] = {"ns": self._ns, "after": after, "limit": -1 if newest is None else max(0, newest)}
         if memory_ids is not None:
             parts.append("journal.memory_ids")
