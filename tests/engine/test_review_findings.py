@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.errors import NotFound
+from wellkept.errors import IllegalTransition, NotFound
 
 SETTINGS = "The deploy script reads its settings from deploy.toml."
 MORE = "The deploy script also reads its settings from the environment."
@@ -143,3 +143,17 @@ def test_in_a_language_the_rules_do_not_read_nothing_is_skipped_on_similarity(ma
     table.store.remember(allowed, kind="lesson")
     result = table.store.remember(denied, kind="lesson")
     assert (result.outcome, result.degraded) == ("created", ("language",))
+
+
+def test_a_merge_that_cannot_be_done_is_refused_and_the_conflict_stays_open(make):
+    """E-0, I7: "merged" is never written down for two texts of which one was out of the way."""
+    table = make()
+    table.near("The limit is 0.85.", "The limit is 0.95.", 0.97)
+    old = table.store.remember("The limit is 0.85.", kind="lesson").memory
+    conflict = table.store.remember("The limit is 0.95.", kind="lesson").conflicts[0]
+    table.store.forget(old.id)
+    before = table.snapshot()
+    with pytest.raises(IllegalTransition):
+        table.store.resolve(conflict.key, "merge")
+    assert table.snapshot() == before
+    assert table.store.resolve(conflict.key, "dismissed").resolution == "dismissed"

@@ -288,9 +288,8 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
             heir = lifecycle.inherit(winner, loser)
             if heir is not winner:
                 effects.append(MemoryChange(winner, replace(heir, updated_at=now, version=winner.version + 1)))
-            if (
-                conflict.kind == "duplicate"
-            ):  # its words lead to the winner: said again they are no reversion (B-8, B-9)
+            if conflict.kind == "duplicate":
+                # Its words lead to the winner: said again they are no reversion (B-8, B-9).
                 effects += absorbed(winner.id, segments(loser), frozenset())
         case "keep_both":
             rel = "contradicts" if conflict.kind == "contradiction" else "related"  # S2-55
@@ -301,6 +300,13 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
             grown, made = with_vector(grown, vectors)
             effects += [MemoryChange(older, grown), *changes[1:]]
             effects += _new_links(tx, lifecycle.supersede(newer, grown, at=now))
+        case "merge":
+            gone = older if older.status != "active" else newer
+            raise IllegalTransition(
+                f"{gone.id} is {gone.status}, so there is nothing to merge",
+                where="resolve",
+                todo="Restore it first, or settle the conflict as dismissed",
+            )
         case _:
             pass  # dismissed, or one of the two is already out of the way
     after = flags.settled(conflict, resolution, at=now)
