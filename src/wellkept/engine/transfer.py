@@ -1,8 +1,9 @@
 """Import and export: any JSON lines in through the gate, the whole namespace out and back to the letter.
 
 An import is a run of ordinary writes. Each line carries an idempotency key made of the source (its
-given name, or the file's path), its content and how often that content stood in the source before, so that a second run of the
-same source changes nothing (I5), while the same words in another source are a new assertion (F-21).
+given name, or the file's path), its content and how often that content stood in the source before.
+A second run of the same source therefore changes nothing (I5), while the same words in another
+source are a new assertion (F-21).
 """
 
 from __future__ import annotations
