@@ -11,6 +11,8 @@ MAKEFLAGS += --no-builtin-rules
 
 RUN := .venv
 DEV := .venv-dev
+TRAIN := .venv-train
+TRAINING ?=
 TOOLS := .uv
 JOBS ?= 2
 TESTS ?=
@@ -34,7 +36,7 @@ export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
-.PHONY: help demo test test-quick test-others lint types format bench lock clean
+.PHONY: help demo test test-quick test-others lint types format bench lock train clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,8 +65,20 @@ format: $(DEV)/.installed  ## sort imports and lay out the code with ruff
 bench: $(DEV)/.installed  ## measure speed; prints a table, changes nothing
 	@$(DEV)/bin/python -m benchmarks
 
+train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and repeat as you like
+	@$(TRAIN)/bin/python -m training.weights build/minilm
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.train --checkpoint build/minilm/model.safetensors \
+		--vocabulary build/minilm/vocab.txt --out build/relation --steps 12000 $(TRAINING)
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/relation --vocabulary build/minilm/vocab.txt
+	@PYTHONPATH=src:packages/relation/src $(TRAIN)/bin/python -m training.evaluate
+
+$(TRAIN)/.installed: training/requirements.txt
+	@"$(PYTHON)" -m venv --clear $(TRAIN)
+	@$(TRAIN)/bin/python -m pip install --quiet -r training/requirements.txt
+	@touch $@
+
 clean:  ## remove environments, caches and build results
-	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TOOLS) build dist
+	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TRAIN) $(TOOLS) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -89,11 +103,11 @@ echo "Installing into $(1) with $${uv:-pip}"; \
 if [ -n "$$uv" ]; then \
 	$(1)/bin/python -c '' 2>/dev/null || "$$uv" venv --quiet --clear --python "$(3)" $(1); \
 	"$$uv" pip install --quiet --python $(1)/bin/python --require-hashes $(addprefix -r ,$(2)); \
-	"$$uv" pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e .; \
+	"$$uv" pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e packages/relation -e .; \
 else \
 	$(1)/bin/python -m pip --version >/dev/null 2>&1 || "$(3)" -m venv --clear $(1); \
 	$(1)/bin/python -m pip install --quiet --require-hashes $(addprefix -r ,$(2)); \
-	$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .; \
+	$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e packages/relation -e .; \
 fi; \
 touch $@
 endef
@@ -139,7 +153,7 @@ test-others: $(DEV)/.installed  ## the quick tests on every other Python >= 3.11
 # --------------------------------------------------------------------------------------------
 # Locks: one answer for every platform and every Python from 3.11 on, hashes, and no address.
 
-COMPILE := pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+COMPILE := pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-package wellkept-relation \
 	--no-emit-index-url --no-emit-find-links --python-version 3.11 --fork-strategy fewest --upgrade
 
 lock:  ## resolve the newest allowed versions into constraints/

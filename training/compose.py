@@ -1,0 +1,235 @@
+"""Labelled pairs of memories out of frames and cases.
+
+Compositions cross wordings, values, aliases and updates, so that neither the overlap of words nor
+a marker of change predicts the label. A pair is drawn in three steps: the relation, the material,
+the sentences. Everything follows from one random generator, so a seed gives the same pairs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from training.material import Case, Frame
+
+LABELS = ("same", "refines", "generalises", "conflict", "distinct")
+MIRRORED = {"refines": "generalises", "generalises": "refines"}
+Labels: TypeAlias = tuple[str, ...]
+
+_RELATIONS = {"same": 0.27, "refines": 0.24, "conflict": 0.26, "distinct": 0.23}
+_CASES_SHARE = 0.62
+"""Cases are worded as people word things; frames teach that the words do not matter."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two memories and how the newer relates to the older.
+
+    Attributes:
+        labels: Usually one; several where the material only says that it is one of them.
+        source: Id of the frame or case.
+    """
+
+    old: str
+    new: str
+    labels: Labels
+    lang: str
+    source: str
+
+    def swapped(self) -> Pair:
+        """The same pair read the other way round."""
+        labels = tuple(MIRRORED.get(label, label) for label in self.labels)
+        return replace(self, old=self.new, new=self.old, labels=labels)
+
+
+class Composer:
+    """Draws pairs without end.
+
+    Args:
+        frames / cases: The material; either may be empty.
+        seed: Where the random generator starts.
+        noisy: Whether casing, prefixes and typing errors are added.
+    """
+
+    def __init__(self, frames: Sequence[Frame], cases: Sequence[Case], *, seed: int, noisy: bool = True) -> None:
+        self._frames = [frame for frame in frames if len(frame.parts["forms"]) > 1]
+        self._cases = cases
+        self._random = random.Random(seed)
+        self._noisy = noisy
+
+    def draw(self) -> Pair:
+        """One more pair."""
+        chance = self._random
+        relation = chance.choices(tuple(_RELATIONS), tuple(_RELATIONS.values()))[0]
+        use_case = bool(self._cases) and (not self._frames or chance.random() < _CASES_SHARE)
+        pair = self._of_case(relation) if use_case else self._of_frame(relation)
+        if self._noisy:
+            pair = replace(pair, old=noise(pair.old, chance), new=noise(pair.new, chance))
+        return pair.swapped() if chance.random() < 0.5 else pair
+
+    # ----------------------------------------------------------------------------------------
+
+    def _of_case(self, relation: str) -> Pair:
+        chance, case = self._random, self._random.choice(self._cases)
+        part = case.parts
+        same, other = chance.sample(part["same"], 2)
+        beside = chance.choice(part["distinct"])
+        roll = chance.random()
+        old, new = same, other
+        match relation:
+            case "refines" if roll < 0.78:
+                new = chance.choice(part["refines"])
+            case "refines" if roll < 0.92 and part["general"]:
+                old, new = chance.choice(part["general"]), chance.choice((other, *part["refines"][:1]))
+            case "refines":
+                new = f"{other} {beside}"
+            case "conflict":
+                new = chance.choice(part["conflict"])
+                if roll < 0.18:
+                    old = chance.choice(part["refines"])
+                elif roll < 0.26:
+                    new = f"{new} {beside}"
+            case "distinct" if roll < 0.6:
+                new = beside
+            case "distinct" if roll < 0.72:
+                old, new = chance.choice(part["refines"]), beside
+            case "distinct" if roll < 0.78:
+                old, new = chance.choice(part["conflict"]), beside
+            case "distinct":
+                stranger = self._stranger(case)
+                old = self._any(case)
+                new = self._any(stranger)
+            case _ if roll < 0.03:
+                new = same
+            case _:
+                pass
+        return Pair(old, new, (relation,), case.lang, case.id)
+
+    def _stranger(self, case: Case) -> Case:
+        """Another case, as a rule of the same language."""
+        for _ in range(8):
+            found = self._random.choice(self._cases)
+            if found.id != case.id and found.lang == case.lang:
+                return found
+        return next(item for item in self._cases if item.id != case.id)
+
+    def _any(self, case: Case) -> str:
+        return self._random.choice(case.parts[self._random.choice(("same", "same", "refines", "conflict"))])
+
+    # ----------------------------------------------------------------------------------------
+
+    def _of_frame(self, relation: str) -> Pair:
+        chance, frame = self._random, self._random.choice(self._frames)
+        values = {name: chance.choice(list(options)) for name, options in frame.slots.items()}
+        moved = self._moved(frame, values, frame.exclusive)
+        part = frame.parts
+        form, other = chance.sample(part["forms"], 2)
+        roll = chance.random()
+        labels: Labels = (relation,)
+        old, new = self._fill(frame, form, values), self._fill(frame, other, values)
+        match relation:
+            case "refines" if roll < 0.7 and part["details"]:
+                new = self._fill(frame, chance.choice(part["details"]), values)
+            case "refines" if roll < 0.85 and part["general"]:
+                old = self._fill(frame, chance.choice(part["general"]), values)
+            case "refines":
+                new = f"{new} {self._fill(frame, chance.choice(part['siblings']), values)}"
+            case "conflict" if roll < 0.4 and part["updates"] and moved:
+                new = self._fill(frame, chance.choice(part["updates"]), moved)
+            case "conflict" if roll < 0.75 and moved:
+                new = self._fill(frame, chance.choice((*part["forms"], *part["details"])), moved)
+            case "conflict" if part["negations"]:
+                new = self._fill(frame, chance.choice(part["negations"]), values)
+            case "conflict" if moved:
+                new = self._fill(frame, other, moved)
+            case "distinct" if roll < 0.3 and part["siblings"]:
+                new = self._fill(frame, chance.choice(part["siblings"]), values)
+            case "distinct" if roll < 0.75 and frame.subject:
+                elsewhere = self._moved(frame, values, frame.subject) or values
+                if chance.random() < 0.5:
+                    elsewhere = self._moved(frame, elsewhere, frame.exclusive) or elsewhere
+                if elsewhere == values:
+                    return self._of_frame(relation)
+                # Nearly the same words half of the time: the subject alone must tell.
+                chosen = form if chance.random() < 0.5 else chance.choice((other, *part["updates"], *part["details"]))
+                new = self._fill(frame, chosen, elsewhere)
+            case "distinct":
+                foreign = chance.choice(self._frames)
+                if foreign.id == frame.id:
+                    return self._of_frame(relation)
+                filling = {name: chance.choice(list(options)) for name, options in foreign.slots.items()}
+                new = self._fill(foreign, chance.choice((*foreign.parts["forms"], *foreign.parts["updates"])), filling)
+            case _ if roll < 0.1 and part["updates"]:
+                # News of a value, then the value: the same fact, though the news says a little more.
+                old, labels = self._fill(frame, chance.choice(part["updates"]), values), ("same", "generalises")
+            case _ if roll < 0.13:
+                new = self._fill(frame, form, values)
+            case _:
+                pass
+        if relation == "conflict" and new == self._fill(frame, other, values):
+            return self._of_frame(relation)  # a frame without anything that could change
+        return Pair(old, new, labels, frame.lang, frame.id)
+
+    def _moved(self, frame: Frame, values: dict[str, str], slots: Sequence[str]) -> dict[str, str] | None:
+        """The same values with one of these slots changed; None when none can change."""
+        able = [name for name in slots if len(frame.slots.get(name, ())) > 1]
+        if not able:
+            return None
+        name = self._random.choice(able)
+        return {**values, name: self._random.choice([value for value in frame.slots[name] if value != values[name]])}
+
+    def _fill(self, frame: Frame, sentence: str, values: dict[str, str]) -> str:
+        for name, value in values.items():
+            spelled = value
+            if value in frame.aliases and self._random.random() < 0.35:
+                spelled = self._random.choice(list(frame.aliases[value]))
+            sentence = sentence.replace("{" + name + "}", spelled)
+        return sentence[:1].upper() + sentence[1:]
+
+
+# --------------------------------------------------------------------------------------------
+
+_REMARKS = (
+    "As discussed.", "Just so you know.", "Writing this down before I forget.", "From today's sync.", "For the record:",
+    "Small thing, but worth keeping.", "Came up in the call this morning.", "Not urgent.", "As far as I know:",
+    "Somebody asked again today.", "Checked it twice.", "Came up while I was going through old mail.", "To be clear:",
+    "Copying this from the chat.", "You asked me to keep this in mind.", "Same topic as the other day.", "Good to know:",
+    "I looked it up.", "The user mentioned this in passing.", "This one matters.",
+)  # fmt: skip
+_PREFIXES = (
+    "Note: ",
+    "Remember: ",
+    "FYI, ",
+    "Update: ",
+    "Reminder: ",
+    "- ",
+    "TIL ",
+    "(2026-03-14) ",
+    "Tuesday: ",
+    "OK so ",
+)
+
+
+def noise(text: str, chance: random.Random) -> str:
+    """What writers add that means nothing: casing, a prefix, a missing full stop, a typing error."""
+    roll = chance.random()
+    if roll < 0.04:
+        text = text.lower()
+    elif roll < 0.05:
+        text = text.upper()
+    elif roll < 0.09:
+        text = chance.choice(_PREFIXES) + text
+    elif roll < 0.16:
+        # Long texts are not of one label only because a writer had something to say besides.
+        remark = chance.choice(_REMARKS)
+        text = f"{text} {remark}" if remark.endswith(".") and chance.random() < 0.5 else f"{remark} {text}"
+    if chance.random() < 0.12:
+        text = text.rstrip(".。")
+    if chance.random() < 0.03:
+        places = [at for at in range(len(text) - 1) if text[at : at + 2].isalpha() and text[at : at + 2].isascii()]
+        if places:
+            at = chance.choice(places)
+            text = text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+    return text

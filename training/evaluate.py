@@ -1,0 +1,59 @@
+"""Figures of a packaged model on the material it never saw: the selection split, by relation and by language.
+
+    python -m training.evaluate
+
+Reads the installed package as the product does, so that what is measured is what runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+
+from wellkept.models.relation import PackagedRelationModel
+from wellkept.types import Opinion
+
+from training.compose import LABELS, Pair
+from training.material import cases, frames
+from training.natural import natural_pairs
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    pairs = natural_pairs(cases("select"), frames("select"))
+    model = PackagedRelationModel()
+    told = model.read([(pair.old, pair.new) for pair in pairs])
+    groups: dict[str, list[tuple[Pair, Opinion]]] = defaultdict(list)
+    for pair, opinion in zip(pairs, told, strict=True):
+        if opinion is None:
+            continue
+        groups["all"].append((pair, opinion))
+        groups["cases" if "-" in pair.source and pair.source.split("-")[0] in _AUTHORS else "frames"].append(
+            (pair, opinion)
+        )
+        groups[pair.lang].append((pair, opinion))
+    figures = {name: _figures(rows) for name, rows in sorted(groups.items())}
+    print(json.dumps({"model": model.id, "unread": told.count(None), "groups": figures}, indent=1))
+
+
+_AUTHORS = {"build", "work", "home", "hard", "west", "east"}
+
+
+def _figures(rows: Sequence[tuple[Pair, Opinion]]) -> dict[str, object]:
+    guesses = [max(LABELS, key=opinion.of) for _, opinion in rows]
+    right = [guess in pair.labels for guess, (pair, _) in zip(guesses, rows, strict=True)]
+    by_label = {}
+    for label in LABELS:
+        given = [ok for ok, (pair, _) in zip(right, rows, strict=True) if pair.labels[0] == label]
+        said = [ok for ok, guess in zip(right, guesses, strict=True) if guess == label]
+        by_label[label] = {"recall": _share(given), "precision": _share(said), "n": len(given)}
+    return {"n": len(rows), "accuracy": _share(right), **by_label}
+
+
+def _share(values: Sequence[bool]) -> float | None:
+    return round(sum(values) / len(values), 3) if values else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""From a trained run to the package: int8 ONNX, calibrated probabilities, thresholds under a bound.
+
+    python -m training.export --run build/relation --vocabulary vocab.txt
+
+Probabilities and thresholds are fitted on the calibration split with the exported int8 model itself,
+so that what is measured is what runs. The thresholds are chosen by fixed-sequence testing with
+Clopper-Pearson bounds (`wellkept.core.bounds`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnxruntime import InferenceSession
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from wellkept.core.bounds import least_threshold, upper_bound
+from wellkept.models.pairs import LONGEST, PairReader
+from wellkept.models.wordpiece import tokenizer_of
+
+from training.compose import LABELS, Pair
+from training.material import HERE, cases, frames
+from training.model import RelationModel
+from training.natural import natural_pairs
+
+PACKAGE = HERE.parent / "packages" / "relation" / "src" / "wellkept_relation"
+RUNTIME = HERE.parent / "src" / "wellkept" / "models" / "relation.py"
+MIRROR = [0, 2, 1, 3, 4]
+CONFIDENCE = 0.95
+RISKS = {
+    # Largest rate of each error among the pairs where the act would be one.
+    "strict": {"skip": 0.005, "merge": 0.01, "link": 0.10, "evolve": 0.01, "flag": 0.06, "supersede": 0.005},
+    "balanced": {"skip": 0.01, "merge": 0.02, "link": 0.20, "evolve": 0.02, "flag": 0.12, "supersede": 0.01},
+}
+"""`skip` bounds updates lost (a conflict or refinement dropped as a repeat), `merge` distinct texts dropped
+as one; the threshold for skipping keeps both."""
+
+
+def main() -> None:
+    """Command line of the export."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="MiniLM's vocab.txt")
+    parser.add_argument("--out", type=Path, default=PACKAGE)
+    parser.add_argument("--layers", type=int, default=6)
+    args = parser.parse_args()
+    extra = [word for word, _ in json.loads((args.run / "added.json").read_text())]
+    path = args.out / "model.onnx"
+    export(args.run / "averaged.pt", extra, path, layers=args.layers)
+    known = args.vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    pieces = {piece: place for place, piece in enumerate([*known, *extra])}
+    pairs = calibration_pairs()
+    logits = logits_of(path, PairReader(tokenizer_of(pieces)), pairs)
+    settings = fit(pairs, logits) | {"pieces": extra}
+    (args.out / "relation.json").write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
+    pin(path, args.out / "relation.json")
+    print(json.dumps({name: value for name, value in settings.items() if name != "pieces"}, indent=1))
+
+
+def export(weights: Path, extra: Sequence[str], path: Path, *, layers: int) -> None:
+    """Write the averaged weights as int8 ONNX."""
+    model = RelationModel(30_522 + len(extra), layers)
+    model.load_state_dict(torch.load(weights))
+    model.eval()
+    full = path.with_suffix(".full.onnx")
+    example = (torch.tensor([[101, 2054, 102, 2054, 102]]), torch.tensor([[0, 1, 0, 4, 4]]))
+    torch.onnx.export(
+        model, example, str(full), input_names=["pieces", "marks"], output_names=["logits"], opset_version=17,
+        dynamic_axes={"pieces": {0: "rows", 1: "length"}, "marks": {0: "rows", 1: "length"}, "logits": {0: "rows"}},
+        dynamo=False,
+    )  # fmt: skip
+    quantize_dynamic(full, path, weight_type=QuantType.QInt8, per_channel=True)
+    full.unlink()
+    loaded = onnx.load(path)
+    loaded.doc_string = ""
+    onnx.save(loaded, path)
+    print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+def calibration_pairs() -> list[Pair]:
+    """Each pair once that the calibration split's cases and frames give, in both orders."""
+    pairs = natural_pairs(cases("calibrate"), frames("calibrate"))
+    return [*pairs, *(pair.swapped() for pair in pairs)]
+
+
+def logits_of(path: Path, reader: PairReader, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    """Logits as the product makes them: both orders averaged, one row to a run."""
+    session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    known: dict[tuple[str, str], NDArray[np.float64]] = {}
+
+    def run(old: str, new: str) -> NDArray[np.float64]:
+        if (old, new) not in known:
+            row = reader.row(reader.read(old), reader.read(new))
+            feed = {"pieces": np.array([row.pieces[:LONGEST]]), "marks": np.array([row.marks[:LONGEST]])}
+            known[old, new] = np.round(session.run(None, feed)[0][0].astype(np.float64), 4)
+        return known[old, new]
+
+    return np.array([(run(pair.old, pair.new) + run(pair.new, pair.old)[MIRROR]) / 2 for pair in pairs])
+
+
+def fit(pairs: Sequence[Pair], logits: NDArray[np.float64]) -> dict[str, object]:
+    """Scale and bias of the logits by maximum likelihood, then the thresholds of each risk."""
+    targets = torch.tensor([[1.0 if label in pair.labels else 0.0 for label in LABELS] for pair in pairs])
+    given = torch.tensor(logits, dtype=torch.float32)
+    scale = torch.ones(1, requires_grad=True)
+    shift = torch.zeros(4, requires_grad=True)
+    optimiser = torch.optim.LBFGS([scale, shift], max_iter=200)
+
+    def adjusted() -> torch.Tensor:
+        # Refines and generalises share a bias: the swapped pair must have the mirrored opinion.
+        return given * scale + shift[[0, 1, 1, 2, 3]]
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        shares = adjusted().log_softmax(1)
+        loss = -(shares + targets.clamp(min=1e-9).log()).logsumexp(1).mean()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    shares = adjusted().softmax(1).detach().numpy().round(4)
+    bounds, told = {}, {}
+    for risk, most in RISKS.items():
+        bounds[risk], told[risk] = thresholds(pairs, shares, most)
+    bias = [round(float(value), 4) for value in shift.detach()[[0, 1, 1, 2, 3]]]
+    return {
+        "scale": round(float(scale), 4),
+        "bias": bias,
+        "bounds": bounds,
+        "calibration": {
+            "pairs": len(pairs),
+            "confidence": CONFIDENCE,
+            "largest_error": RISKS,
+            "measured": told,
+            "accuracy": round(
+                float(np.mean([LABELS[row.argmax()] in pair.labels for pair, row in zip(pairs, shares, strict=True)])),
+                4,
+            ),
+        },
+    }
+
+
+def thresholds(
+    pairs: Sequence[Pair], shares: NDArray[np.float64], most: dict[str, float]
+) -> tuple[dict[str, float], dict[str, object]]:
+    """The least probability of each act, and what acting from there does on the calibration pairs."""
+    repeats = (shares[:, 0] + shares[:, 2]).round(4)
+    nothing_new = [bool({"same", "generalises"} & set(pair.labels)) for pair in pairs]
+    apart = [not new and "distinct" not in pair.labels for pair, new in zip(pairs, nothing_new, strict=True)]
+    strange = ["distinct" in pair.labels for pair in pairs]
+    acts = {
+        # An act on the pairs of the other kind is neither right nor wrong here.
+        "skip": (repeats, [not wrong for wrong in apart]),
+        "merge": (repeats, [not wrong for wrong in strange]),
+        "link": (repeats, nothing_new),
+        "evolve": (shares[:, 1], ["refines" in pair.labels for pair in pairs]),
+        "flag": (shares[:, 3], ["conflict" in pair.labels for pair in pairs]),
+        "supersede": (shares[:, 3], ["conflict" in pair.labels for pair in pairs]),
+    }
+    found: dict[str, float] = {}
+    told: dict[str, object] = {}
+    for act, (scores, right) in acts.items():
+        wrong = [not good for good in right]
+        found[act] = least_threshold(list(scores), wrong, most=most[act], confidence=CONFIDENCE)
+        acted = scores >= found[act]
+        errors = int(np.sum(acted & np.array(wrong)))
+        right = nothing_new if act in ("skip", "merge") else right
+        told[act] = {
+            "errors": errors,
+            "could_be_wrong": sum(wrong),
+            "bound": round(upper_bound(errors, sum(wrong), CONFIDENCE), 4),
+            "share_of_right_ones": round(float(np.sum(acted & np.array(right)) / max(1, sum(right))), 3),
+        }
+    found["skip"] = max(found["skip"], found.pop("merge"))
+    return found, told
+
+
+def pin(model: Path, settings: Path) -> None:
+    """Write the hashes of both files where the product checks them."""
+    source = RUNTIME.read_text(encoding="utf-8")
+    for name, path in (("WEIGHTS_SHA256", model), ("CARD_SHA256", settings)):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        source = re.sub(rf'^{name} = "\w+"', f'{name} = "{digest}"', source, flags=re.M)
+    RUNTIME.write_text(source, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What the relation model learns from: frames and cases, read from `training/frames` and `training/cases`.
+
+A *frame* is one kind of fact with slots, so that the same sentence serves many values; a *case* is
+one concrete fact and what may be said around it, worded as freely as people do. Both are written
+by hand and released CC0. Their keys are described in `training/README.md`.
+
+Material is split by what it is about, never by pair: whoever has seen a frame in one wording has
+seen its answer (issue: split by frame and by author).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+HERE = Path(__file__).parent
+Split: TypeAlias = Literal["train", "select", "calibrate"]
+
+SELECT_PERCENT = 8
+CALIBRATE_PERCENT = 14
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One kind of fact with slots.
+
+    Attributes:
+        slots: Values by slot name.
+        subject: Slots whose change makes another fact.
+        exclusive: Slots whose change makes the same fact different.
+        parts: Sentences by their role: forms, updates, negations, details, general, siblings.
+        aliases: Other spellings of a value.
+    """
+
+    id: str
+    lang: str
+    slots: Mapping[str, Sequence[str]]
+    subject: Sequence[str]
+    exclusive: Sequence[str]
+    parts: Mapping[str, Sequence[str]]
+    aliases: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One concrete fact: ways to say it, and what refines, generalises, contradicts or only resembles it."""
+
+    id: str
+    lang: str
+    parts: Mapping[str, Sequence[str]]
+
+
+FRAME_PARTS = ("forms", "updates", "negations", "details", "general", "siblings")
+CASE_PARTS = ("same", "refines", "general", "conflict", "distinct")
+
+
+def split_of(identity: str) -> Split:
+    """Which part of the material a frame or case belongs to; a hash, so that it never moves."""
+    place = int(hashlib.sha256(identity.encode()).hexdigest()[:8], 16) % 100
+    if place < SELECT_PERCENT:
+        return "select"
+    return "calibrate" if place < SELECT_PERCENT + CALIBRATE_PERCENT else "train"
+
+
+def frames(split: Split, folder: Path = HERE / "frames") -> list[Frame]:
+    """The frames of a split, in a fixed order."""
+    return [_frame(row) for row in _rows(folder) if split_of(row["id"]) == split]
+
+
+def cases(split: Split, folder: Path = HERE / "cases") -> list[Case]:
+    """The cases of a split, in a fixed order."""
+    found = []
+    for row in _rows(folder):
+        if split_of(row["id"]) == split:
+            parts = {name: tuple(row.get(name, ())) for name in CASE_PARTS}
+            found.append(Case(row["id"], row["lang"], parts))
+    return found
+
+
+def texts(items: Sequence[Frame | Case]) -> Iterator[tuple[str, str]]:
+    """Language and sentence of everything in the material, slots as they stand."""
+    for item in items:
+        for sentences in item.parts.values():
+            for sentence in sentences:
+                yield item.lang, sentence
+        if isinstance(item, Frame):
+            for values in (*item.slots.values(), *item.aliases.values()):
+                for value in values:
+                    yield item.lang, value
+
+
+def _frame(row: Mapping[str, object]) -> Frame:
+    parts = {name: tuple(row.get(name, ())) for name in FRAME_PARTS}  # type: ignore[call-overload]
+    return Frame(
+        id=str(row["id"]),
+        lang=str(row["lang"]),
+        slots=row["slots"],  # type: ignore[arg-type]
+        subject=row["subject"],  # type: ignore[arg-type]
+        exclusive=row["exclusive"],  # type: ignore[arg-type]
+        parts=parts,
+        aliases=row.get("value_alias", {}),  # type: ignore[arg-type]
+    )
+
+
+def _rows(folder: Path) -> Iterator[dict[str, object]]:
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.strip():
+                yield json.loads(line)

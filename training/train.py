@@ -1,0 +1,240 @@
+"""Train the relation model; can be stopped and started again at any time.
+
+    python -m training.train --checkpoint model.safetensors --out build/relation --steps 9000
+
+Runs in bfloat16 where the processor can. Pairs are composed as they are needed, each chunk from a
+seed of its own, so that a resumed run sees what an uninterrupted one would have seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from wellkept.models.pairs import PairReader, Row
+from wellkept.models.wordpiece import tokenizer_of
+
+from training.compose import LABELS, Composer, Pair
+from training.material import cases, frames, texts
+from training.model import RelationModel, from_minilm, tensors
+from training.public import public_pairs
+from training.vocabulary import added
+
+BATCH, CHUNK_BATCHES = 32, 24
+LONGEST = 160
+SMOOTHING = 0.05
+AVERAGING = 0.998
+SAVE_EVERY = 250
+SELECT_PAIRS = 1600
+
+
+def main() -> None:
+    """Command line of the trainer."""
+    args = _arguments()
+    torch.manual_seed(args.seed)
+    torch.set_num_threads(args.threads)
+    args.out.mkdir(parents=True, exist_ok=True)
+    run = _Run(args)
+    run.resume()
+    run.go()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, required=True, help="model.safetensors of all-MiniLM-L6-v2")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="its vocab.txt")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--start", type=Path, help="folder of an earlier run to go on from")
+    parser.add_argument("--public", type=Path, help="folder of public inference sets")
+    parser.add_argument("--public-share", type=float, default=0.12)
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--rate", type=float, default=8e-5)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
+
+
+class _Run:
+    """One training run and everything its continuation needs."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.frames, self.cases = frames("train"), cases("train")
+        self.public = public_pairs(args.public) if args.public else []
+        known = args.vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        extra_path = args.out / "added.json"
+        before = args.start / "added.json" if args.start else None
+        pieces = {piece: place for place, piece in enumerate(known)}
+        if extra_path.exists():
+            extra = json.loads(extra_path.read_text())
+        else:
+            extra = json.loads(before.read_text()) if before else []
+            have = {word for word, _ in extra}
+            fresh = added(pieces, texts([*self.frames, *self.cases]))
+            extra += [pair for pair in fresh if pair[0] not in have]
+            extra_path.write_text(json.dumps(extra))
+        self.reader = PairReader(tokenizer_of(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
+        self.model = from_minilm(args.checkpoint, [start for _, start in extra], args.layers)
+        if args.start:
+            _widen(self.model, torch.load(args.start / "averaged.pt"))
+        plain = [item for name, item in self.model.named_parameters() if item.ndim < 2]
+        heavy = [item for name, item in self.model.named_parameters() if item.ndim >= 2]
+        groups = [{"params": heavy, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
+        self.optimiser = torch.optim.AdamW(groups, lr=args.rate)
+        self.averaged = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
+        self.step = 0
+        print(
+            f"{len(self.frames)} frames, {len(self.cases)} cases, {len(self.public)} public, {len(extra)} added pieces",
+            flush=True,
+        )
+
+    def resume(self) -> None:
+        """Go on from the last saved state, if there is one."""
+        path = self.args.out / "state.pt"
+        if path.exists():
+            state = torch.load(path)
+            self.model.load_state_dict(state["model"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.averaged, self.step = state["averaged"], state["step"]
+
+    def save(self) -> None:
+        """Write the state, the new file in place of the old in one move."""
+        out: Path = self.args.out
+        state = {
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "averaged": self.averaged,
+            "step": self.step,
+        }
+        for name, value in (("state.pt", state), ("averaged.pt", self.averaged)):
+            torch.save(value, out / (name + ".new"))
+            (out / (name + ".new")).replace(out / name)
+
+    def go(self) -> None:
+        """Train until the last step."""
+        began, seen = time.monotonic(), 0
+        while self.step < self.args.steps:
+            losses = []
+            for pieces, marks, targets in self._chunk(self.step):
+                losses.append(self._learn(pieces, marks, targets))
+                seen += len(pieces)
+                self.step += 1
+                if self.step % SAVE_EVERY == 0:
+                    self.save()
+                if self.step % 1000 == 0 or self.step == self.args.steps:
+                    print(f"step {self.step}: {self.select()}", flush=True)
+            speed = seen / (time.monotonic() - began)
+            print(f"step {self.step} loss {sum(losses) / len(losses):.4f} {speed:.0f} pairs/s", flush=True)
+        self.save()
+
+    def _learn(self, pieces: Tensor, marks: Tensor, targets: Tensor) -> float:
+        done = self.step / self.args.steps
+        rate = self.args.rate * min(1.0, (self.step + 1) / 200) * max(0.03, 1 - done)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.model.train()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = self.model(pieces, marks)
+        loss = loss_of(logits.float(), targets)
+        self.optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        keep = min(AVERAGING, (self.step + 1) / (self.step + 20))
+        with torch.no_grad():
+            for name, item in self.model.state_dict().items():
+                self.averaged[name].lerp_(item, 1 - keep)
+        return float(loss)
+
+    def _chunk(self, step: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        chance = random.Random(f"{self.args.seed}/{step}")
+        composer = Composer(self.frames, self.cases, seed=chance.randrange(2**60))
+        read: list[tuple[Row, tuple[str, ...]]] = []
+        while len(read) < BATCH * CHUNK_BATCHES:
+            pair = composer.draw()
+            if self.public and chance.random() < self.args.public_share:
+                pair = chance.choice(self.public)
+            row = self.reader.row(self.reader.read(pair.old), self.reader.read(pair.new))
+            if len(row.pieces) <= LONGEST:
+                read.append((row, pair.labels))
+        # Of equal length hardly any piece of a batch is padding.
+        read.sort(key=lambda item: (len(item[0].pieces), item[0].pieces))
+        batches = [read[start : start + BATCH] for start in range(0, len(read), BATCH)]
+        chance.shuffle(batches)
+        for batch in batches:
+            pieces, marks = tensors([row for row, _ in batch])
+            yield pieces, marks, targets_of([labels for _, labels in batch])
+
+    def select(self) -> str:
+        """Accuracy on frames and cases that are never trained on, with the averaged weights."""
+        kept = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
+        self.model.load_state_dict(self.averaged)
+        told = []
+        for name, material in (("frames", (frames("select"), [])), ("cases", ([], cases("select")))):
+            if not any(material):
+                continue
+            composer = Composer(*material, seed=7, noisy=False)
+            pairs = [composer.draw() for _ in range(SELECT_PAIRS)]
+            hits: dict[str, list[bool]] = {label: [] for label in LABELS}
+            for pair, share in zip(pairs, probabilities(self.model, self.reader, pairs), strict=True):
+                hits[pair.labels[0]].append(LABELS[int(share.argmax())] in pair.labels)
+            parts = " ".join(f"{label} {sum(found) / max(1, len(found)):.3f}" for label, found in hits.items())
+            told.append(f"{name} {sum(map(sum, hits.values())) / len(pairs):.3f} ({parts})")
+        self.model.load_state_dict(kept)
+        return "; ".join(told)
+
+
+def probabilities(model: RelationModel, reader: PairReader, pairs: list[Pair]) -> Tensor:
+    """Probabilities of the five relations, both orders averaged."""
+    model.eval()
+    mirrored = torch.tensor([0, 2, 1, 3, 4])
+    total = torch.zeros(len(pairs), len(LABELS))
+    for swap in (False, True):
+        rows = []
+        for pair in pairs:
+            old, new = reader.read(pair.old), reader.read(pair.new)
+            rows.append(reader.row(new, old) if swap else reader.row(old, new))
+        order = sorted(range(len(rows)), key=lambda place: len(rows[place].pieces))
+        for start in range(0, len(order), 64):
+            chosen = order[start : start + 64]
+            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+                pieces, marks = tensors([rows[place] for place in chosen])
+                share = model(pieces[:, :256], marks[:, :256]).float().softmax(dim=1)
+            total[chosen] += share[:, mirrored] if swap else share
+    return total / 2
+
+
+def targets_of(labels: list[tuple[str, ...]]) -> Tensor:
+    """1 for each relation that a pair may have."""
+    targets = torch.zeros(len(labels), len(LABELS))
+    for row, allowed in enumerate(labels):
+        for label in allowed:
+            targets[row, LABELS.index(label)] = 1.0
+    return targets
+
+
+def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy of the set of allowed relations, smoothed."""
+    log_shares = logits.log_softmax(dim=1)
+    allowed = (log_shares + targets.clamp(min=1e-9).log()).logsumexp(dim=1)
+    return -((1 - SMOOTHING) * allowed + SMOOTHING * log_shares.mean(dim=1)).mean()
+
+
+def _widen(model: RelationModel, earlier: dict[str, Tensor]) -> None:
+    """Take over an earlier run's weights; its vocabulary may be shorter."""
+    fresh = model.state_dict()
+    words = earlier.pop("words.weight")
+    fresh["words.weight"][: len(words)] = words
+    fresh.update(earlier)
+    model.load_state_dict(fresh)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The vocabulary: MiniLM's 30,522 pieces and those of our own material that it would have to spell.
+
+Chinese and Japanese characters that it does not know would all be one unknown piece; frequent words
+of other scripts would be read letter by letter. The added pieces are learnt from our material alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from wellkept.models.wordpiece import tokenizer_of
+
+
+LEAST_CHARACTER, LEAST_WORD = 2, 4
+MOST_ADDED = 2600
+
+
+def added(pieces: Mapping[str, int], texts: Iterable[tuple[str, str]]) -> list[tuple[str, list[int]]]:
+    """Words and characters worth a piece of their own, most frequent first, with what they start from."""
+    tokenizer = tokenizer_of(pieces)
+    counts: dict[str, int] = defaultdict(int)
+    starts: dict[str, list[int]] = {}
+    for lang, text in texts:
+        if lang == "en":
+            continue
+        normal = tokenizer.normalizer.normalize_str(text)
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
+            if word in pieces or not word.isalpha():
+                continue
+            counts[word] += 1
+            if word not in starts:
+                starts[word] = tokenizer.encode(word, add_special_tokens=False).ids
+    chosen = [
+        word
+        for word, count in counts.items()
+        if count >= (LEAST_CHARACTER if len(word) == 1 else LEAST_WORD) and (len(word) == 1 or len(starts[word]) > 2)
+    ]
+    chosen.sort(key=lambda word: (-counts[word], word))
+    return [(word, starts[word]) for word in chosen[:MOST_ADDED]]

