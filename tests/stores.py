@@ -11,6 +11,7 @@ from wellkept.engine.embedding import text_of
 from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
+from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter, NewMemory
 
 BACKENDS = ("memory", "sqlite")
@@ -51,6 +52,8 @@ def desk(backend: str | Storage, folder: Path, *, fake: FakeEmbedder | None = No
     fake = fake if fake is not None else FakeEmbedder(dim=64)
     clock = options.pop("clock", None) or FrozenClock()
     options.setdefault("new_id", CountingIds())
+    # Exact cosines are a test's business: the bands then speak for themselves (B-30).
+    options.setdefault("relation_model", FakeRelationModel())
     name = options.pop("name", "memory.db")
     path = folder / name if backend == "sqlite" else None
     where = "memory:" if backend == "memory" else str(path) if path is not None else backend

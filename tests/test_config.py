@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wellkept.config import KEYS, Settings, default_db, load, personal_file, store_file
+from wellkept.config import KEYS, Settings, auto_calibrate, default_db, load, personal_file, store_file
 from wellkept.errors import ConfigError, InvalidPolicy
 
 PROJECT, PYPROJECT, PERSONAL = "wellkept.toml", "pyproject.toml", "personal"
@@ -235,3 +235,34 @@ def test_a_key_is_not_sent_where_a_projects_file_says(folder: Path) -> None:
     assert settings(folder).embedder == endpoint
     own = settings(folder, WELLKEPT_EMBEDDER_KEY="sk-secret", WELLKEPT_EMBEDDER=endpoint)
     assert own.embedder_key == "sk-secret"
+
+
+@pytest.mark.parametrize(
+    ("environ", "files", "wanted", "origin"),
+    [
+        ({}, {}, True, "default"),
+        ({"WELLKEPT_AUTO_CALIBRATE": "no"}, {PROJECT: "auto_calibrate = true"}, False, "environment"),
+        ({"WELLKEPT_AUTO_CALIBRATE": ""}, {PROJECT: "auto_calibrate = false"}, False, PROJECT),
+        ({}, {PROJECT: "auto_calibrate = true", PERSONAL: "auto_calibrate = false"}, True, PROJECT),
+        ({}, {PERSONAL: "auto_calibrate = false"}, False, "config.toml"),
+        ({"WELLKEPT_AUTO_CALIBRATE": "1"}, {PERSONAL: 'auto_calibrate = "off"'}, True, "environment"),
+    ],
+)
+def test_the_switch_for_measuring_embedders_is_heard_by_program_and_library_alike(
+    folder: Path, environ: dict[str, str], files: dict[str, str], wanted: object, origin: str
+) -> None:
+    """B-30."""
+    write(folder, files)
+    found = settings(folder, **environ)
+    assert found.auto_calibrate is wanted
+    assert found.origins["auto_calibrate"].endswith(origin)
+    assert auto_calibrate(environ=environ, folder=folder) is wanted
+
+
+@pytest.mark.parametrize("value", ['"perhaps"', "3", "[]"])
+def test_a_switch_is_true_or_false(folder: Path, value: str) -> None:
+    write(folder, {PROJECT: f"auto_calibrate = {value}"})
+    with pytest.raises(ConfigError, match="auto_calibrate must be true or false"):
+        settings(folder)
+    with pytest.raises(ConfigError, match="auto_calibrate must be true or false"):
+        auto_calibrate(environ={}, folder=folder)

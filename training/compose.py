@@ -121,56 +121,79 @@ class Composer:
     # ----------------------------------------------------------------------------------------
 
     def _of_frame(self, relation: str) -> Pair:
-        chance, frame = self._random, self._random.choice(self._frames)
-        values = {name: chance.choice(list(options)) for name, options in frame.slots.items()}
-        moved = self._moved(frame, values, frame.exclusive)
-        part = frame.parts
-        form, other = chance.sample(part["forms"], 2)
-        roll = chance.random()
-        labels: Labels = (relation,)
-        old, new = self._fill(frame, form, values), self._fill(frame, other, values)
+        frame = self._random.choice(self._frames)
+        values = {name: self._random.choice(list(options)) for name, options in frame.slots.items()}
+        form, other = self._random.sample(frame.parts["forms"], 2)
         match relation:
-            case "refines" if roll < 0.7 and part["details"]:
-                new = self._fill(frame, chance.choice(part["details"]), values)
-            case "refines" if roll < 0.85 and part["general"]:
-                old = self._fill(frame, chance.choice(part["general"]), values)
             case "refines":
-                new = f"{new} {self._fill(frame, chance.choice(part['siblings']), values)}"
-            case "conflict" if roll < 0.4 and part["updates"] and moved:
-                new = self._fill(frame, chance.choice(part["updates"]), moved)
-            case "conflict" if roll < 0.75 and moved:
-                new = self._fill(frame, chance.choice((*part["forms"], *part["details"])), moved)
-            case "conflict" if part["negations"]:
-                new = self._fill(frame, chance.choice(part["negations"]), values)
-            case "conflict" if moved:
-                new = self._fill(frame, other, moved)
-            case "distinct" if roll < 0.3 and part["siblings"]:
-                new = self._fill(frame, chance.choice(part["siblings"]), values)
-            case "distinct" if roll < 0.75 and frame.subject:
-                elsewhere = self._moved(frame, values, frame.subject) or values
-                if chance.random() < 0.5:
-                    elsewhere = self._moved(frame, elsewhere, frame.exclusive) or elsewhere
-                if elsewhere == values:
-                    return self._of_frame(relation)
-                # Nearly the same words half of the time: the subject alone must tell.
-                chosen = form if chance.random() < 0.5 else chance.choice((other, *part["updates"], *part["details"]))
-                new = self._fill(frame, chosen, elsewhere)
+                made = self._refining(frame, (form, other), values)
+            case "conflict":
+                made = self._conflicting(frame, (form, other), values)
             case "distinct":
-                foreign = chance.choice(self._frames)
-                if foreign.id == frame.id:
-                    return self._of_frame(relation)
-                filling = {name: chance.choice(list(options)) for name, options in foreign.slots.items()}
-                new = self._fill(foreign, chance.choice((*foreign.parts["forms"], *foreign.parts["updates"])), filling)
-            case _ if roll < 0.1 and part["updates"]:
-                # News of a value, then the value: the same fact, though the news says a little more.
-                old, labels = self._fill(frame, chance.choice(part["updates"]), values), ("same", "generalises")
-            case _ if roll < 0.13:
-                new = self._fill(frame, form, values)
+                made = self._distinguishing(frame, (form, other), values)
             case _:
-                pass
-        if relation == "conflict" and new == self._fill(frame, other, values):
-            return self._of_frame(relation)  # a frame without anything that could change
-        return Pair(old, new, labels, frame.lang, frame.id)
+                made = self._repeating(frame, (form, other), values)
+        if made is None:
+            return self._of_frame(relation)  # this frame has nothing of the kind
+        return made
+
+    def _repeating(self, frame: Frame, forms: tuple[str, str], values: dict[str, str]) -> Pair:
+        new = self._fill(frame, forms[1], values)
+        roll = self._random.random()
+        if roll < 0.1 and frame.parts["updates"]:
+            # News of a value, then the value: the same fact, though the news says a little more.
+            old = self._fill(frame, self._random.choice(frame.parts["updates"]), values)
+            return Pair(old, new, ("same", "generalises"), frame.lang, frame.id)
+        old = self._fill(frame, forms[1] if roll < 0.13 else forms[0], values)
+        return Pair(old, new, ("same",), frame.lang, frame.id)
+
+    def _refining(self, frame: Frame, forms: tuple[str, str], values: dict[str, str]) -> Pair:
+        old, new = (self._fill(frame, form, values) for form in forms)
+        roll = self._random.random()
+        if roll < 0.7 and frame.parts["details"]:
+            new = self._fill(frame, self._random.choice(frame.parts["details"]), values)
+        elif roll < 0.85 and frame.parts["general"]:
+            old = self._fill(frame, self._random.choice(frame.parts["general"]), values)
+        else:
+            new = f"{new} {self._fill(frame, self._random.choice(frame.parts['siblings']), values)}"
+        return Pair(old, new, ("refines",), frame.lang, frame.id)
+
+    def _conflicting(self, frame: Frame, forms: tuple[str, str], values: dict[str, str]) -> Pair | None:
+        moved = self._moved(frame, values, frame.exclusive)
+        roll = self._random.random()
+        if roll < 0.4 and frame.parts["updates"] and moved:
+            new = self._fill(frame, self._random.choice(frame.parts["updates"]), moved)
+        elif roll < 0.75 and moved:
+            new = self._fill(frame, self._random.choice((*frame.parts["forms"], *frame.parts["details"])), moved)
+        elif frame.parts["negations"]:
+            new = self._fill(frame, self._random.choice(frame.parts["negations"]), values)
+        elif moved:
+            new = self._fill(frame, forms[1], moved)
+        else:
+            return None
+        return Pair(self._fill(frame, forms[0], values), new, ("conflict",), frame.lang, frame.id)
+
+    def _distinguishing(self, frame: Frame, forms: tuple[str, str], values: dict[str, str]) -> Pair | None:
+        chance = self._random
+        roll = chance.random()
+        if roll < 0.3 and frame.parts["siblings"]:
+            new = self._fill(frame, chance.choice(frame.parts["siblings"]), values)
+        elif roll < 0.75:
+            elsewhere = self._moved(frame, values, frame.subject)
+            if elsewhere is None:
+                return None
+            if chance.random() < 0.5:
+                elsewhere = self._moved(frame, elsewhere, frame.exclusive) or elsewhere
+            # Nearly the same words half of the time: the subject alone must tell.
+            others = (forms[1], *frame.parts["updates"], *frame.parts["details"])
+            new = self._fill(frame, forms[0] if chance.random() < 0.5 else chance.choice(others), elsewhere)
+        else:
+            foreign = chance.choice(self._frames)
+            if foreign.id == frame.id:
+                return None
+            filling = {name: chance.choice(list(options)) for name, options in foreign.slots.items()}
+            new = self._fill(foreign, chance.choice((*foreign.parts["forms"], *foreign.parts["updates"])), filling)
+        return Pair(self._fill(frame, forms[0], values), new, ("distinct",), frame.lang, frame.id)
 
     def _moved(self, frame: Frame, values: dict[str, str], slots: Sequence[str]) -> dict[str, str] | None:
         """The same values with one of these slots changed; None when none can change."""
@@ -195,7 +218,8 @@ _REMARKS = (
     "As discussed.", "Just so you know.", "Writing this down before I forget.", "From today's sync.", "For the record:",
     "Small thing, but worth keeping.", "Came up in the call this morning.", "Not urgent.", "As far as I know:",
     "Somebody asked again today.", "Checked it twice.", "Came up while I was going through old mail.", "To be clear:",
-    "Copying this from the chat.", "You asked me to keep this in mind.", "Same topic as the other day.", "Good to know:",
+    "Copying this from the chat.", "You asked me to keep this in mind.", "Same topic as the other day.",
+    "Good to know:",
     "I looked it up.", "The user mentioned this in passing.", "This one matters.",
 )  # fmt: skip
 _PREFIXES = (

@@ -11,12 +11,11 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 
-from wellkept.models.relation import PackagedRelationModel
-from wellkept.types import Opinion
-
 from training.compose import LABELS, Pair
 from training.material import cases, frames
 from training.natural import natural_pairs
+from wellkept.models.relation import PackagedRelationModel
+from wellkept.types import Opinion
 
 
 def main() -> None:

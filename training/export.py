@@ -22,14 +22,14 @@ import torch
 from numpy.typing import NDArray
 from onnxruntime import InferenceSession
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from wellkept.core.bounds import least_threshold, upper_bound
-from wellkept.models.pairs import LONGEST, PairReader
-from wellkept.models.wordpiece import tokenizer_of
 
 from training.compose import LABELS, Pair
 from training.material import HERE, cases, frames
 from training.model import RelationModel
 from training.natural import natural_pairs
+from wellkept.core.bounds import least_threshold, upper_bound
+from wellkept.models.pairs import LONGEST, PairReader
+from wellkept.models.wordpiece import tokenizer_of
 
 PACKAGE = HERE.parent / "packages" / "relation" / "src" / "wellkept_relation"
 RUNTIME = HERE.parent / "src" / "wellkept" / "models" / "relation.py"

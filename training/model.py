@@ -13,9 +13,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from wellkept.models.pairs import MARKS, Row
 
 from training.compose import LABELS
+from wellkept.models.pairs import MARKS, Row
 
 WIDTH, HEADS, INNER, LAYERS, POSITIONS = 384, 12, 1536, 6, 256
 

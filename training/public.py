@@ -24,7 +24,8 @@ SETS = (
     "vitaminc_sample",
 )
 
-# The older text is the premise. An entailed text adds nothing; a neutral one adds something, or is about something else.
+# The older text is the premise. An entailed text adds nothing; a neutral one adds something or is about
+# something else.
 _LABELS: dict[str, Labels] = {
     "entailment": ("same", "generalises"),
     "contradiction": ("conflict",),

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 
 from wellkept.models.wordpiece import tokenizer_of
 
-
 LEAST_CHARACTER, LEAST_WORD = 2, 4
 MOST_ADDED = 2600
 

@@ -30,11 +30,14 @@ from wellkept.types import (
 )
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from wellkept.core.evidence import ContradictionFn
-    from wellkept.engine.context import Clock, NewId
+    from wellkept.engine.context import Seams
+    from wellkept.engine.scale import Scale
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.transfer import ImportSpec
-    from wellkept.models.port import Embedder
+    from wellkept.models.port import Embedder, RelationModel
     from wellkept.storage.port import Storage
 
 __version__ = "0.1.0"
@@ -74,11 +77,11 @@ def open(
     *,
     policy: Policy | None = None,
     embedder: str | Embedder | None = None,
+    relation_model: str | RelationModel | None = None,
     namespace: str = "default",
     actor: str = "",
     contradiction_fn: ContradictionFn | None = None,
-    clock: Clock | None = None,
-    new_id: NewId | None = None,
+    **seams: Unpack[Seams],
 ) -> MemoryStore:
     """Open a store, making it if it does not exist; the one place that chooses backend and embedder.
 
@@ -88,11 +91,13 @@ def open(
         policy: What the gate does with each kind; the default policy otherwise.
         embedder: `minilm`, `hashing`, the URL of an OpenAI-compatible endpoint, or an `Embedder`;
             by default MiniLM, or the hashing fallback (marked `degraded`) where it cannot be loaded.
+        relation_model: Reads the pairs that rules leave open: `auto` (the default: the packaged one, or
+            rules alone, marked `degraded`, where it cannot be loaded), `packaged` (an error where it
+            cannot), `none` for rules alone, or a `RelationModel`.
         namespace: The isolation boundary, a path such as `acme/alice/coder`.
         actor: Who acts, for the journal.
         contradiction_fn: A judge of one's own, asked where the rules find no contradiction (S2-24).
-        clock: The time, for tests; must give aware UTC values.
-        new_id: Makes ids, for tests.
+        **seams: For tests: `clock` gives the time, in aware UTC values; `new_id` makes ids.
 
     Raises:
         StorageError: The store cannot be opened; says what to do. Never another backend instead.
@@ -109,21 +114,29 @@ def open(
     from wellkept.engine.inputs import check_namespace, label
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.upkeep import require_embedder
-    from wellkept.models.registry import load_embedder
+    from wellkept.models.registry import load_embedder, load_relation_model
 
     named = check_namespace(namespace)
     by = label("actor", actor)
     model = load_embedder(embedder) if embedder is None or isinstance(embedder, str) else embedder
+    reader: RelationModel | None
+    if relation_model is None or isinstance(relation_model, str):
+        reader = load_relation_model(relation_model)
+    else:
+        reader = relation_model
+    scale = _scale(model)
     storage = _storage(url) if isinstance(url, str) else url
     ctx = Context(
         storage=storage,
         embedder=model,
+        scale=scale,
         policy=policy if policy is not None else Policy(),
         namespace=named,
         actor=by,
-        clock=clock if clock is not None else utc_now,
-        new_id=new_id if new_id is not None else Uuid7(),
+        clock=seams.get("clock") or utc_now,
+        new_id=seams.get("new_id") or Uuid7(),
         contradiction_fn=contradiction_fn,
+        relation_model=reader,
     )
     try:
         require_embedder(ctx)
@@ -132,6 +145,19 @@ def open(
             storage.close()
         raise
     return MemoryStore(ctx)
+
+
+def _scale(embedder: Embedder) -> Scale:
+    """The embedder's own table, or for one that nobody has measured the table kept on this machine (B-30)."""
+    from wellkept.core.calibration import UNCALIBRATED
+    from wellkept.engine.scale import Scale
+
+    if embedder.calibration is not UNCALIBRATED:
+        return Scale(embedder)
+    from wellkept.config import auto_calibrate, calibration_folder
+    from wellkept.models.tables import KeptTables, Tables
+
+    return Scale(embedder, KeptTables(Tables(calibration_folder())), automatic=auto_calibrate())
 
 
 def _storage(url: str) -> Storage:

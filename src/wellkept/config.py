@@ -28,12 +28,18 @@ APP = "wellkept"
 PREFIX = "WELLKEPT_"
 KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "durability")
 """Settings that may stand anywhere: flag, environment, file."""
-SECRET = "embedder_key"
-"""Stands in the environment only: files get copied, committed and shown."""
+SWITCHES: tuple[str, ...] = ("auto_calibrate",)
+"""Yes or no; they may stand in the environment and in files."""
+UNFLAGGED: tuple[str, ...] = ("judge",)
+"""Texts that may stand in the environment and in files; no command has a flag for them."""
+SECRETS: Mapping[str, str] = {"embedder_key": "embedder", "judge_key": "judge"}
+"""Keys, and the setting whose endpoint each is sent to. They stand in the environment only: files get
+copied, committed and shown."""
 _POLICY_KEYS = ("kinds", "max_content_chars", "conflict_days")
 _PROJECT_FILE = "wellkept.toml"
 _PYPROJECT = "pyproject.toml"
 _FLAGS, _ENVIRONMENT, _DEFAULT = "flag", "environment", "default"
+_ON, _OFF = "true", "false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,10 @@ class Settings:
         policy_file: The file it was read from; empty for the default and for one written inline.
         actor: Who acts, for the journal.
         durability: `full` or `relaxed`, for a SQLite store.
+        auto_calibrate: Whether an embedder without a calibration is measured on first use.
+        judge: `none`, `nli:PATH` or the URL of a chat endpoint.
         embedder_key: Key of the endpoint; from the environment, never shown.
+        judge_key: Key of the judge's endpoint; likewise.
         origins: Setting to where it was said: flag, environment, a file, or default.
         files: Configuration files that were read.
     """
@@ -60,7 +69,10 @@ class Settings:
     policy_file: str = ""
     actor: str = ""
     durability: Durability = "full"
+    auto_calibrate: bool = True
+    judge: str = "none"
     embedder_key: str = field(default="", repr=False)
+    judge_key: str = field(default="", repr=False)
     origins: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
 
@@ -104,7 +116,7 @@ def load(
     """
     said = {key: value for key, value in (flags or {}).items() if value is not None}
     here = folder if folder is not None else Path.cwd()
-    values, secret = _environment(os.environ if environ is None else environ)
+    values, secrets = _environment(os.environ if environ is None else environ)
     layers = [
         _layer(_FLAGS, said, base=Path()),
         _layer(_ENVIRONMENT, values, base=Path()),
@@ -113,33 +125,54 @@ def load(
     ]
     found = {key: layer for layer in reversed(layers) for key in layer.values}
     texts = {key: layer.values[key] for key, layer in found.items()}
-    origins = {key: found[key].origin if key in found else _DEFAULT for key in KEYS}
+    origins = {key: found[key].origin if key in found else _DEFAULT for key in (*KEYS, *UNFLAGGED, *SWITCHES)}
     policy, policy_file = Policy(), ""
     for layer in reversed(layers):
         if layer.policy is not None:
             policy, policy_file, origins["policy"] = layer.policy, layer.policy_file, layer.origin
-    embedder = texts.get("embedder", "auto")
-    if secret and embedder.lower().startswith("http") and found["embedder"].project:
-        # A folder somebody else filled must not decide where a key is sent.
-        raise ConfigError(
-            "an endpoint named by a project's file gets no key",
-            where=f"{origins['embedder']}, embedder",
-            todo=f"Name the endpoint in {PREFIX}EMBEDDER or in your own config.toml",
-        )
-    if secret:
-        origins[SECRET] = _ENVIRONMENT
+    for secret in secrets:
+        _refuse_to_send(secret, found)
+        origins[secret] = _ENVIRONMENT
     return Settings(
         db=texts["db"] if "db" in texts else str(default_db()),
         namespace=texts.get("namespace", "default"),
-        embedder=embedder,
+        embedder=texts.get("embedder", "auto"),
         policy=policy,
         policy_file=policy_file,
         actor=texts.get("actor", ""),
         durability=_durability(texts.get("durability", "full"), origins["durability"]),
-        embedder_key=secret,
+        auto_calibrate=texts.get("auto_calibrate", _ON) == _ON,
+        judge=texts.get("judge", "none"),
+        embedder_key=secrets.get("embedder_key", ""),
+        judge_key=secrets.get("judge_key", ""),
         origins=origins,
         files=tuple(layer.origin for layer in layers if layer.file),
     )
+
+
+def auto_calibrate(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> bool:
+    """Whether an embedder that nobody has measured may be sent the graded pairs.
+
+    The library takes everything else by argument; this one word is about what is sent elsewhere, so
+    that whoever forbade it in a file or the environment is heard in every program.
+
+    Raises:
+        ConfigError: The value, or a configuration file of ours, cannot be used.
+    """
+    said = (os.environ if environ is None else environ).get(PREFIX + "AUTO_CALIBRATE")
+    if said:
+        return _switch("auto_calibrate", said, _ENVIRONMENT) == _ON
+    for layer in (*_project(folder if folder is not None else Path.cwd()), *_personal()):
+        if "auto_calibrate" in layer.values:
+            return layer.values["auto_calibrate"] == _ON
+    return True
+
+
+def calibration_folder() -> Path:
+    """Where tables of embedders that were measured on this machine are kept."""
+    from platformdirs import user_data_path
+
+    return user_data_path(APP, appauthor=False) / "calibrations"
 
 
 def default_db() -> Path:
@@ -173,17 +206,28 @@ def store_file(db: str) -> Path | None:
 # Places
 
 
-def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def _refuse_to_send(secret: str, found: Mapping[str, _Layer]) -> None:
+    """A folder somebody else filled must not decide where a key is sent."""
+    key = SECRETS[secret]
+    if key in found and found[key].project and found[key].values[key].strip().lower().startswith("http"):
+        raise ConfigError(
+            "an endpoint named by a project's file gets no key",
+            where=f"{found[key].origin}, {key}",
+            todo=f"Name the endpoint in {PREFIX}{key.upper()} or in your own config.toml",
+        )
+
+
+def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     values = {}
     for name, value in environ.items():
         if not name.startswith(PREFIX) or not value:
             continue  # an empty variable is how a shell unsets one
         key = name.removeprefix(PREFIX).lower()
-        if key not in (*KEYS, SECRET):
-            allowed = ", ".join(PREFIX + known.upper() for known in (*KEYS, SECRET))
+        if key not in (*KEYS, *UNFLAGGED, *SWITCHES, *SECRETS):
+            allowed = ", ".join(PREFIX + known.upper() for known in (*KEYS, *UNFLAGGED, *SWITCHES, *SECRETS))
             raise ConfigError(f"unknown setting {name}", where=_ENVIRONMENT, todo=f"Use one of: {allowed}")
         values[key] = value
-    return values, values.pop(SECRET, "")
+    return values, {secret: values.pop(secret) for secret in SECRETS if secret in values}
 
 
 def _project(folder: Path) -> list[_Layer]:
@@ -230,22 +274,25 @@ def _toml(text: str, file: Path) -> Mapping[str, Any]:
 
 
 def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool = False) -> _Layer:
-    allowed = ", ".join((*KEYS, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:]))
+    allowed = ", ".join((*KEYS, *UNFLAGGED, *SWITCHES, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:]))
     for key in data:
-        if key in (SECRET, "api_key"):
+        if key in (*SECRETS, "api_key"):
+            instead = key if key in SECRETS else "embedder_key"
             raise ConfigError(
-                f"{key} does not belong into a file", where=shown, todo=f"Set {PREFIX}{SECRET.upper()} instead"
+                f"{key} does not belong into a file", where=shown, todo=f"Set {PREFIX}{instead.upper()} instead"
             )
-        if key not in KEYS and key not in _POLICY_KEYS:
+        if key not in (*KEYS, *UNFLAGGED, *SWITCHES, *_POLICY_KEYS):
             raise ConfigError(f"unknown setting {key!r}", where=shown, todo=f"Use one of: {allowed}")
     inline = _inline_policy(data, shown)
     values = {key: data[key] for key in KEYS if key in data and not (key == "policy" and inline is not None)}
+    values |= {key: data[key] for key in (*UNFLAGGED, *SWITCHES) if key in data}
     layer = _layer(shown, values, base=file.parent)
     return replace(layer, policy=layer.policy if inline is None else inline, file=True, project=project)
 
 
 def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     """Checked values; paths are relative to the place that says them."""
+    values = {key: _switch(key, value, origin) if key in SWITCHES else value for key, value in values.items()}
     for key, value in values.items():
         if not isinstance(value, str):
             found = type(value).__name__
@@ -255,6 +302,8 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     texts = {key: value for key, value in values.items() if key != "policy"}
     if "db" in texts and "://" not in texts["db"] and texts["db"] != "memory:":
         texts["db"] = str(base / Path(texts["db"]).expanduser())
+    if texts.get("judge", "").lower().startswith("nli:"):
+        texts["judge"] = "nli:" + str(base / Path(texts["judge"][len("nli:") :]).expanduser())
     if "durability" in texts:
         _durability(texts["durability"], origin)
     if "policy" not in values:
@@ -264,6 +313,16 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     if text is None:
         raise ConfigError("there is no such policy file", where=str(file), todo=f"Mend `policy` ({origin})")
     return _Layer(origin, texts, Policy.from_toml(text, origin=str(file)), str(file))
+
+
+def _switch(key: str, value: object, origin: str) -> str:
+    """A switch as one of two words; files say true or false, the environment has texts only."""
+    word = str(value).strip().lower() if isinstance(value, str | bool) else ""
+    if word in ("true", "1", "yes", "on"):
+        return _ON
+    if word in ("false", "0", "no", "off"):
+        return _OFF
+    raise ConfigError(f"{key} must be true or false", where=origin, todo=f"Write {key} = false")
 
 
 def _durability(value: str, origin: str) -> Durability:

@@ -22,6 +22,8 @@ GateStage: TypeAlias = Literal["hash", "canonical", "subject", "window", "vector
 OnSameSubject: TypeAlias = Literal["none", "replace", "replace_if_similar"]
 Admission: TypeAlias = Literal["anything", "content", "decision"]
 OnError: TypeAlias = Literal["store", "raise"]
+Risk: TypeAlias = Literal["strict", "balanced"]
+ConflictsWith: TypeAlias = Literal["own_kind", "any_kind"]
 Delivery: TypeAlias = Literal["sync", "queued"]
 
 # S0-9, S4-5, S4-9: the seeds' thresholds, named once.
@@ -87,10 +89,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "admit": get_args(Admission),
     "on_error": get_args(OnError),
     "delivery": get_args(Delivery),
+    "risk": get_args(Risk),
+    "conflicts_with": get_args(ConflictsWith),
     "preset": ("insight", "append_only", "general", "fact", "episode", "decision", "knowledge"),
 }
 _LISTS: Mapping[str, tuple[str, ...]] = {"scope": get_args(ScopeKey), "stages": get_args(GateStage)}
-_SHARES = ("conflict_at", "act_at", "replace_at", "overlap")
+_SHARES = ("conflict_at", "act_at", "replace_at", "same_at", "overlap")
 
 
 def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidPolicy:
@@ -115,6 +119,11 @@ class KindPolicy:
         on_same_subject: What a new value of the same slot does (B-4).
         act_at: Similarity from which a conflict supersedes or is refused; below, it is only reported.
         replace_at: Similarity that `replace_if_similar` asks for.
+        same_at: Similarity from which a text that the relation model calls the same, within its
+            bound, is a repeat even below the bands (B-31); 1 leaves it to the bands.
+        risk: The bound on errors under which the relation model may act.
+        conflicts_with: Whether a contradiction is looked for among memories of its own kind, or of
+            any kind that looks further too; of another kind it is only reported.
         window_minutes / overlap: An ongoing memory younger than this with more than this share of
             common words is reused (S3-13, S3-14).
         admit: Which filter a text must pass: none, the content filter, or the recording filter too.
@@ -132,6 +141,9 @@ class KindPolicy:
     act_at: float = CONFLICT_THRESHOLD
     on_same_subject: OnSameSubject = "none"
     replace_at: float = CONFLICT_THRESHOLD
+    same_at: float = 1.0
+    risk: Risk = "balanced"
+    conflicts_with: ConflictsWith = "own_kind"
     window_minutes: float = EPISODE_WINDOW_MINUTES
     overlap: float = EPISODE_OVERLAP
     admit: Admission = "content"
@@ -206,13 +218,27 @@ _EPISODIC = Decay(14, 2.0, 0.5, 0.1, 180)
 _SIGNALS = Decay(2, 1.5, 0.5, 0.15, 30)
 
 
+TOLD_AGAIN_AT = 0.60
+"""B-31: similarity from which the default kinds take the relation model's *same* for a repeat."""
+
+
 def _of(preset: str, stability_days: float | None = None, decay: Decay | None = None) -> KindPolicy:
+    """A preset as a default kind has it: with the relation model's word beside the seeds' bands (B-31).
+
+    What a kind may drop, it may also drop when it is told again in other words; what may change, is
+    compared with every other kind that may change. Events (append-only, episodes, decisions) are
+    never repeats, but an episode or a decision may tell that a fact no longer holds.
+    """
     policy = PRESETS[preset]
     if decay is None:
         decay = policy.decay
     if stability_days is not None:
         decay = replace(decay, stability_days=stability_days)
-    return replace(policy, decay=decay)
+    policy = replace(policy, decay=decay)
+    if preset == "append_only":
+        return policy
+    same_at = TOLD_AGAIN_AT if "vector" in policy.stages else 1.0
+    return replace(policy, conflicts_with="any_kind", same_at=same_at)
 
 
 DEFAULT_KINDS: Mapping[str, KindPolicy] = {

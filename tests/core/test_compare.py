@@ -85,7 +85,7 @@ def test_another_subject_or_attribute_is_never_a_conflict() -> None:
     ]:
         memory = stored("It uses PostgreSQL 15", statement=old)
         found = compare(new, memory, cosine=0.99, similarity=0.99)
-        assert found.relation == "variant"
+        assert found.relation == "distinct"
         assert "subject" in {d.kind for d in found.differences}
 
 
@@ -112,7 +112,7 @@ def test_the_same_text_at_another_time_is_another_event() -> None:
         Statement(content="Alice visited Rome", event_time=NOW + timedelta(days=1)), memory, cosine=1.0, similarity=0.99
     )
     assert [d.kind for d in found.differences] == ["event_time"]
-    assert found.relation == "variant"
+    assert found.relation == "distinct"
 
 
 def test_values_at_two_points_in_time_do_not_conflict() -> None:
@@ -120,7 +120,7 @@ def test_values_at_two_points_in_time_do_not_conflict() -> None:
     memory = stored("The price is €500", statement=Statement(content="", event_time=NOW))
     new = Statement(content="The price is €600", event_time=NOW + timedelta(days=9))
     found = compare(new, memory, cosine=0.98, similarity=0.98)
-    assert found.relation == "variant"
+    assert found.relation == "distinct"
     assert {"number", "event_time"} <= {d.kind for d in found.differences}
 
 

@@ -16,6 +16,7 @@ from wellkept.policy import Policy
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
+from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import (
     ALL_STATUSES,
     AliasChange,
@@ -83,6 +84,7 @@ def make(
         embedder=fake,
         clock=clock,
         new_id=CountingIds(),
+        relation_model=FakeRelationModel(),  # exact cosines speak for themselves (B-30)
         actor="tester",
     )
     return World(store, fake, clock, folder)

@@ -41,7 +41,7 @@ def ids(cli: Cli) -> tuple[str, str]:
 
 def test_every_command_has_a_json_test() -> None:
     tested = {name for name, *_ in OBJECTS} | {name for name, *_ in LISTS} | {name for name, *_ in PLAIN}
-    elsewhere = {"demo", "export", "namespaces"}
+    elsewhere = {"calibrate", "demo", "eval", "export", "namespaces"}
     assert set(get_command(app).commands) == tested | elsewhere  # type: ignore[attr-defined]
 
 

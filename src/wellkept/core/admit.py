@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from wellkept.core.compare import compare
-from wellkept.core.evidence import Evidence, Judged, Moment, compared, in_scope, says_the_same
+from wellkept.core.evidence import Evidence, Judged, Moment, compared, compared_elsewhere, in_scope, says_the_same
 from wellkept.core.lifecycle import effective_time, is_expired
 from wellkept.core.outcomes import Story, born, duplicate, evolved, match_of, refused
 from wellkept.core.recording import refusal
@@ -45,37 +45,40 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     policy = moment.policy.for_kind(new.kind)
     memory = born(new, evidence, moment)
     judged = compared(new, policy, evidence, moment)
+    elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
     replaced = _same_slot(new, policy, evidence, moment)
     reverted = _reverted(new, policy, evidence)
     if not reverted:
         repeats = [found for found in judged if allowed(found, policy, evidence) in ("skip", "merge")]
-        if repeats and not _is_newer_elsewhere(repeats[0], replaced):
+        overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence)
+        if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
             others = [found for found in judged if found not in repeats]
             return duplicate(new, repeats, others, evidence, moment)
     conflicting = [
         found
         for found in judged
-        if found.comparison.relation == "conflict"
-        and (found.comparison.similarity is None or found.similarity >= policy.conflict_at)
+        if _is_reported(found, policy, evidence)
         and found.memory.id not in {old.id for old in (*replaced, *reverted)}
         and policy.on_conflict != "ignore"
     ]
     repeated = [found for found in judged if _is_possible_repeat(found, policy, evidence)]
-    refusing = [found for found in conflicting if _acts(found, policy)]
+    refusing = [found for found in conflicting if _acts(found, policy, evidence)]
     if policy.on_conflict == "raise" and (refusing or repeated):
         return refused(memory, [*refusing, *repeated], judged, evidence, moment)
     if not conflicting and not replaced and not reverted:
         for found in judged:
             if allowed(found, policy, evidence) == "evolve":
                 return evolved(new, found, judged, evidence, moment)
-    retired, warned = _split(conflicting, policy)
-    story = Story(memory, judged, evidence, moment)
+    retired, warned = _split(conflicting, policy, evidence)
+    story = Story(memory, [*judged, *elsewhere], evidence, moment)
     story.supersede(replaced, "same_subject")
     story.supersede(reverted, "reversion")
     story.supersede([found.memory for found in retired], "conflict_supersede", retired)
     story.warn(warned, "contradiction")
+    story.warn([found for found in elsewhere if _is_reported(found, policy, evidence)], "contradiction")
     story.warn(repeated, "duplicate")
     story.link([found for found in judged if _is_linked(found, policy, evidence)])
+    story.link([found for found in judged if _is_refined(found, policy, evidence)], "refines")
     return story.decision()
 
 
@@ -172,37 +175,105 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 
 
 def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcome | None:
-    """What the bands permit for this pair: the highest band whose outcome no difference vetoes (I2)."""
-    relation, differences = found.comparison.relation, found.comparison.differences
-    if evidence.lexical or relation in ("conflict", "none") or policy.on_conflict == "ignore":
+    """What the bands permit for this pair: the highest band whose outcome nothing vetoes (I2).
+
+    Where the relation model was asked, its word must reach the bound of the policy's risk as well.
+    """
+    relation, opinion = found.comparison.relation, found.comparison.opinion
+    if relation in ("conflict", "none") or policy.on_conflict == "ignore":
         return None  # B-37: `ignore` switches the search for repeats off
+    if opinion is None and evidence.lexical:
+        return None
+    if opinion is not None and _is_told_again(found, policy, evidence):
+        return "skip"
     for band in policy.bands:
         if not band.holds(found.similarity):
             continue
         match band.outcome:
-            case "skip" if relation == "same":
+            case "skip" if _repeats(found, evidence):
                 return "skip"
-            case "merge" if relation == "same" and policy.on_conflict == "supersede":
+            case "merge" if _repeats(found, evidence) and policy.on_conflict == "supersede":
                 return "merge"
-            case "evolve" if all(item.kind in EVOLVE_TOLERATES for item in differences):
+            case "evolve" if _adds(found, evidence):
                 return "evolve"
-            case "link":
+            case "link" if opinion is None or not evidence.lexical:
                 return "link"
             case _:
                 continue
     return None
 
 
+def _repeats(found: Judged, evidence: Evidence) -> bool:
+    opinion = found.comparison.opinion
+    if opinion is None:
+        return found.comparison.relation == "same" and not evidence.unjudged
+    return found.comparison.relation in ("same", "generalises") and opinion.repeats >= evidence.bounds.skip
+
+
+def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """A repeat in other words, sure enough for the policy's risk and near enough for `same_at` (B-31)."""
+    return policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence)
+
+
+def _adds(found: Judged, evidence: Evidence) -> bool:
+    """Whether the text only adds to the stored one, so that it may be appended."""
+    opinion = found.comparison.opinion
+    if any(item.kind not in EVOLVE_TOLERATES for item in found.comparison.differences):
+        return False
+    if opinion is None:
+        return not evidence.unjudged
+    return found.comparison.relation == "refines" and opinion.refines >= evidence.bounds.evolve
+
+
+def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence) -> bool:
+    """Whether a newer memory contradicts the text: then it is an old value said again, not a repeat (B-9)."""
+    return any(
+        found.comparison.relation == "conflict"
+        and _is_likely(found, evidence)
+        and found.memory.created_at > repeat.memory.created_at
+        for found in judged
+    )
+
+
+def _is_likely(found: Judged, evidence: Evidence) -> bool:
+    """Whether rules found the conflict, or the model is sure enough to report one."""
+    opinion = found.comparison.opinion
+    return found.comparison.reason != "model" or (opinion is not None and opinion.conflict >= evidence.bounds.flag)
+
+
+def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """Whether a contradiction is worth a row in the review list."""
+    if found.comparison.relation != "conflict":
+        return False
+    if found.comparison.reason == "model":
+        return _is_likely(found, evidence)
+    return found.comparison.similarity is None or found.similarity >= policy.conflict_at
+
+
 def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     """Near enough to merge, but the policy only reports: stored, linked, listed (S2-28, S2-35)."""
+    if policy.on_conflict not in ("warn", "raise", "supersede_sure"):
+        return False
+    opinion = found.comparison.opinion
+    if opinion is not None:
+        told = found.comparison.relation in ("same", "generalises")
+        return told and opinion.repeats >= evidence.bounds.link and allowed(found, policy, evidence) is None
     merge_at = next((band for band in policy.bands if band.outcome == "merge"), None)
     return (
         merge_at is not None
-        and policy.on_conflict in ("warn", "raise", "supersede_sure")
         and not evidence.lexical
+        and not evidence.unjudged
         and found.comparison.relation == "same"
         and merge_at.holds(found.similarity)
     )
+
+
+def _is_refined(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """The model is sure that the new text adds to the stored one, which stays as it is."""
+    opinion = found.comparison.opinion
+    if opinion is None or found.comparison.relation != "refines" or policy.on_conflict == "ignore":
+        return False
+    return opinion.refines >= evidence.bounds.evolve
 
 
 def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
@@ -210,24 +281,28 @@ def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     if allowed(found, policy, evidence) == "link":
         return True
     merges = any(band.outcome == "merge" for band in policy.bands)
-    near = found.comparison.relation == "same" and _acts(found, policy)
-    return merges and near and policy.on_conflict != "ignore" and not evidence.lexical
+    near = found.comparison.relation == "same" and _acts(found, policy, evidence)
+    sure = found.comparison.opinion is not None or not (evidence.lexical or evidence.unjudged)
+    return merges and near and sure and policy.on_conflict != "ignore"
 
 
-def _split(conflicting: list[Judged], policy: KindPolicy) -> tuple[list[Judged], list[Judged]]:
+def _split(conflicting: list[Judged], policy: KindPolicy, evidence: Evidence) -> tuple[list[Judged], list[Judged]]:
     """Conflicts that supersede on their own, and those that are only recorded."""
     match policy.on_conflict:
         case "supersede":
-            retired = [found for found in conflicting if _acts(found, policy)]
+            retired = [found for found in conflicting if _acts(found, policy, evidence)]
         case "supersede_sure":
-            retired = [found for found in conflicting if _acts(found, policy) and _is_sure(found)]
+            retired = [found for found in conflicting if _acts(found, policy, evidence) and _is_sure(found)]
         case _:
             retired = []
     return retired, [found for found in conflicting if found not in retired]
 
 
-def _acts(found: Judged, policy: KindPolicy) -> bool:
-    """Near enough for the policy to act on its own, not only to report."""
+def _acts(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """Near enough, or by the model probable enough, for the policy to act on its own and not only to report."""
+    opinion = found.comparison.opinion
+    if opinion is not None and found.comparison.reason == "model":
+        return opinion.conflict >= evidence.bounds.supersede
     return found.comparison.similarity is not None and found.similarity >= policy.act_at
 
 
@@ -237,6 +312,8 @@ def _is_newer_elsewhere(repeat: Judged, replaced: list[Memory]) -> bool:
 
 
 def _is_sure(found: Judged) -> bool:
+    if found.comparison.reason == "model":
+        return True  # the bound for superseding stands for the rules' certainty
     decisive = [item for item in found.comparison.differences if item.decisive]
     return bool(decisive) and all(item.sure for item in decisive)
 

@@ -29,6 +29,7 @@ from wellkept.types import (
     Match,
     Memory,
     MemoryChange,
+    Opinion,
     Reason,
     Update,
 )
@@ -225,6 +226,8 @@ def match_from(plain: Mapping[str, Json]) -> Match:
     """The match a plain object stands for."""
     values = dict(plain)
     values["differences"] = _each(values, "differences", difference_from)
+    opinion = values.get("opinion")
+    values["opinion"] = None if opinion is None else Opinion(**opinion)
     return Match(**values)
 
 

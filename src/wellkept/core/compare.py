@@ -1,7 +1,14 @@
-"""How a new statement relates to a stored memory: same, conflict, variant or none (I2, B-3).
+"""How a new statement relates to a stored memory: one decision list over rules and model (I2, B-3, design §5).
 
-Differences come before similarity: any of them forbids "same", a decisive one makes a conflict. How
-high the similarity of "same" must be for an act is the policy's business, not this module's.
+1. A decisive difference is a conflict, and the rules say which words decided.
+2. Equal words are the same, unless something beside them differs.
+3. The relation model's opinion, where it was asked: its most probable relation. Hard differences
+   (numbers, names, dates, another subject) forbid *same* whatever it says. Soft ones (a word more, a
+   condition, a negation somewhere) only tell that the wording differs: one true repeat in three has
+   them, so the model may overrule them, except between texts of nearly the same words.
+4. Without an opinion any difference forbids *same*, and what is alike is a *variant*.
+
+How probable and how similar a pair must be for an act is the policy's business, not this module's.
 """
 
 from __future__ import annotations
@@ -13,16 +20,27 @@ from wellkept.core.differences import differences
 from wellkept.core.frames import PAIR_AT
 from wellkept.core.merge import segments
 from wellkept.core.text import canonical, excerpt, slot_key
-from wellkept.core.tokens import features
-from wellkept.types import Comparison, Difference, Memory, Relation, Statement
+from wellkept.core.tokens import Features, features
+from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement
 
 LONG_TEXT = 1000
 """Characters above which a vector alone never makes two texts the same (B-33)."""
 
+SOFT: frozenset[DifferenceKind] = frozenset(("antonym", "condition", "detail", "negation", "unit", "value"))
+"""Differences that a paraphrase may show too."""
+NEARLY_THE_SAME_WORDS = 0.8
+"""Share of common words from which even a soft difference is what the new text is about."""
+OVERRULES_NEGATION = 0.15
+"""A denial that the model thinks less probable to be a conflict than this is only a difference of words."""
+
+_MOST_WORDS = 6
 _DENIALS = frozenset(("negation", "antonym", "sign"))
+_TOLD: tuple[Relation, ...] = ("same", "refines", "generalises", "conflict", "distinct")
 
 
-def compare(new: Statement, old: Memory, *, cosine: float | None, similarity: float | None) -> Comparison:
+def compare(
+    new: Statement, old: Memory, *, cosine: float | None, similarity: float | None, opinion: Opinion | None = None
+) -> Comparison:
     """Compares a statement on its way in with a stored one.
 
     Args:
@@ -30,6 +48,7 @@ def compare(new: Statement, old: Memory, *, cosine: float | None, similarity: fl
         old: The stored memory.
         cosine: Raw cosine of their vectors; None without usable vectors (B-34).
         similarity: The same on the published scale; None without usable vectors.
+        opinion: What the relation model says of the pair, if it was asked.
 
     Returns:
         The relation, both figures rounded to 4 decimals, the differences and the reason word.
@@ -45,12 +64,20 @@ def compare(new: Statement, old: Memory, *, cosine: float | None, similarity: fl
     found += textual
     if not any(item.kind == "length" for item in found):
         found += _of_length(new, old)
+    if opinion is not None:
+        found = tuple(_doubted(item, opinion) for item in found)
+    relation = _relation(new, old, found, similarity, opinion)
+    if another or timed:
+        relation = "distinct"  # B-4, F-22: what was given beside the texts outweighs them
+    if relation == "conflict" and not any(item.decisive for item in found):
+        found += (_meaning(new.content, old.content),)
     return Comparison(
-        relation=_relation(new, old, found, similarity),
+        relation=relation,
         similarity=None if similarity is None else round(similarity, 4),
         cosine=None if cosine is None else round(cosine, 4),
         differences=tuple(sorted(found, key=lambda item: not item.decisive)),
-        reason=_reason(found),
+        reason=_reason(found) or ("model" if relation == "conflict" else ""),
+        opinion=opinion,
     )
 
 
@@ -153,17 +180,58 @@ def _sentences(text: str) -> frozenset[tuple[str, ...]]:
 # The verdict
 
 
-def _relation(new: Statement, old: Memory, found: Sequence[Difference], similarity: float | None) -> Relation:
+def _relation(
+    new: Statement, old: Memory, found: Sequence[Difference], similarity: float | None, opinion: Opinion | None
+) -> Relation:
     if any(item.decisive for item in found):
         return "conflict"
     if canonical(new.content) == canonical(old.content):
         return "variant" if found else "same"
+    if opinion is not None:
+        barred = is_vetoed(new.content, old.content, found)
+        open_to = [relation for relation in _TOLD if relation != "same" or not barred]
+        return max(open_to, key=opinion.of)
     if similarity is None and not features(new.content).keys & features(old.content).keys:
         return "none"
     if found or similarity is None:
         # Without a vector, words in common make a neighbour at most; only equal texts are the same.
         return "variant"
     return "same"
+
+
+def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
+    """Whether the differences forbid *same* even against the model."""
+    if any(item.kind not in SOFT for item in found):
+        return True
+    return bool(found) and shared_words(new, old) >= NEARLY_THE_SAME_WORDS
+
+
+def shared_words(a: str, b: str) -> float:
+    """Share of the content words of the richer text that the other has too."""
+    left, right = frozenset(features(a).keys), frozenset(features(b).keys)
+    return len(left & right) / max(1, len(left), len(right))
+
+
+def _meaning(new: str, old: str) -> Difference:
+    """The words in which texts differ that the model alone calls a conflict: what one has and the other lacks."""
+    theirs, ours = features(old), features(new)
+    return Difference("meaning", _own_words(theirs, ours), _own_words(ours, theirs))
+
+
+def _own_words(text: Features, other: Features) -> str:
+    words = [
+        clause.tokens[place].text
+        for clause in text.clauses
+        for place in clause.content
+        if clause.tokens[place].key not in other.keys
+    ]
+    return " ".join(words[:_MOST_WORDS])
+
+
+def _doubted(item: Difference, opinion: Opinion) -> Difference:
+    if item.kind == "negation" and item.decisive and opinion.conflict < OVERRULES_NEGATION:
+        return replace(item, decisive=False, sure=False)
+    return item
 
 
 def _reason(found: Sequence[Difference]) -> str:

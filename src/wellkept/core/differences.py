@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
+from wellkept.core.denials import denial, denied
 from wellkept.core.frames import Frame, Pair, align, mirrored
 from wellkept.core.slots import judge_slot, opposed
 from wellkept.core.text import canonical
-from wellkept.core.tokens import Clause, Token, features
+from wellkept.core.tokens import Clause, Features, Token, features
 from wellkept.core.vetoes import cue_span, foreign_names, foreign_values, is_strong, span, vetoes
 from wellkept.types import Difference, DifferenceKind
 
@@ -26,11 +28,12 @@ _REPLACED: frozenset[DifferenceKind] = frozenset(
 MAX_DIFFERENCES = 12
 _ORDER: tuple[DifferenceKind, ...] = (
     "polarity", "negation", "antonym", "number", "sign", "unit", "version", "date", "time", "name", "value",
-    "identifier", "condition", "subject", "detail", "event_time", "length", "custom",
+    "identifier", "condition", "subject", "detail", "event_time", "length", "meaning", "custom",
 )  # fmt: skip
 _RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
 
 
+@lru_cache(maxsize=4096)
 def differences(old: str, new: str) -> tuple[Difference, ...]:
     """How the new text differs from the old one, decisive differences first.
 
@@ -65,17 +68,21 @@ def _conflicts(pair: Pair) -> list[Difference]:
     found: list[Difference] = []
     changed = [item for item in pair.frames if item.slots or item.only_a or item.only_b or item.moved]
     # Where both texts also say things the other does not, they may speak about different things.
-    same_topic = not (pair.rest_a and pair.rest_b) and not _strangers(pair)
+    same_topic = not (pair.rest_a and pair.rest_b) and not _strangers(pair) and _answers(pair.a) == _answers(pair.b)
     for item in pair.frames:
         alone = same_topic and (not changed or changed == [item])
-        denied = _parity(item.a) != _parity(item.b)
+        is_denied = denied(item)
         flips = [slot for slot in item.slots if opposed(slot, pair.a.language)]
-        if denied and len(flips) == 1 and len(item.slots) == 1:
+        if is_denied and len(flips) == 1 and len(item.slots) == 1:
             continue  # "is not allowed" and "is forbidden": the two reversals cancel each other
         conditioned = _condition_classes(item.a) != _condition_classes(item.b)
-        if denied or (item.a.negations and item.b.negations):
-            found += _negation(pair, item, denied=denied, sure_topic=alone and not conditioned)
-        clear = alone and not denied and not conditioned and _single(item) and not (item.a.additive or item.b.additive)
+        if is_denied or (item.a.negations and item.b.negations):
+            found += denial(item, pair.a.language, sure_topic=alone and not conditioned)
+        clear = (
+            alone and not is_denied and not conditioned and _single(item) and not (item.a.additive or item.b.additive)
+        )
+        # What a thing is not leaves open what it is: "not on Windows" and "not on Python 3.8" both hold.
+        clear = clear and not _denied_slot(item)
         if item.ratio >= 0.5:
             for slot in item.slots[:6]:
                 judged = judge_slot(item, slot, pair.a.language, clear=clear)
@@ -87,6 +94,26 @@ def _conflicts(pair: Pair) -> list[Difference]:
 
 def _single(item: Frame) -> bool:
     return len(item.slots) == 1 and not item.moved and not item.only_a and not item.only_b
+
+
+def _answers(own: Features) -> frozenset[tuple[str, ...]]:
+    """Clauses of small words only that deny or limit ("Nobody.", "Only he."): they turn what stands beside them."""
+    return frozenset(
+        (*(cue for _, cue in clause.negations), *(token.lower for token in clause.tokens))
+        for clause in own.clauses
+        if not clause.keys and len(own.clauses) > 1 and (clause.negations or clause.tokens)
+    )
+
+
+def _denied_slot(item: Frame) -> bool:
+    """Does a denial stand before what was replaced?"""
+    return any(
+        clause.negations
+        and any(at >= clause.content[place] for place, _ in clause.negations if place < len(clause.content))
+        or any(place >= len(clause.content) for place, _ in clause.negations)
+        for slot in item.slots
+        for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at))
+    )
 
 
 def _strangers(pair: Pair) -> bool:
@@ -103,42 +130,8 @@ def _names_something(tokens: Sequence[Token]) -> bool:
     return any(token.proper or (token.value is not None and token.value.kind == "identifier") for token in tokens)
 
 
-def _parity(clause: Clause) -> int:
-    return len(clause.negations) % 2
-
-
 def _condition_classes(clause: Clause) -> frozenset[str]:
     return frozenset(group for group, _, _ in clause.conditions)
-
-
-def _negation(pair: Pair, item: Frame, *, denied: bool, sure_topic: bool) -> list[Difference]:
-    """The same proposition affirmed and denied (S2-22, S1-25, B-14)."""
-    a, b = item.a, item.b
-    if not denied:
-        return _moved_negation(item)
-    only_values = all(t.value for slot in item.slots for t in (*slot.a, *slot.b))
-    denying, affirming = (item.only_a, item.only_b) if len(a.negations) % 2 else (item.only_b, item.only_a)
-    narrowed = [token for token in denying if token.key not in pair.a.language.light]
-    covered = len(item.matched) >= max(1, 0.75 * min(len(a.keys), len(b.keys)))
-    clean = only_values and not narrowed and len(affirming) <= 2 and not item.moved
-    if item.slots and only_values:
-        covered = item.ratio >= 0.5
-    decisive = sure_topic and clean and covered
-    return [Difference("negation", cue_span(a), cue_span(b), decisive=decisive)]
-
-
-def _moved_negation(item: Frame) -> list[Difference]:
-    """Both deny something, but not the same: "tabs, not spaces" and "spaces, not tabs"."""
-    a, b = item.a, item.b
-    if sorted(a.keys) != sorted(b.keys) or len(a.negations) != len(b.negations):
-        return []
-    if not any(at for at, _ in (*a.negations, *b.negations)):
-        return []  # both deny the whole clause: "never trade weekends" and "avoid weekend trading"
-    heads_a = {a.keys[at] for at, _ in a.negations if at < len(a.keys)}
-    heads_b = {b.keys[at] for at, _ in b.negations if at < len(b.keys)}
-    if not heads_a or not heads_b or heads_a & heads_b or a.keys == b.keys:
-        return []
-    return [Difference("negation", cue_span(a), cue_span(b), decisive=True)]
 
 
 def _swapped_roles(item: Frame) -> list[Difference]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from wellkept.core.bounds import NEVER, Bounds
 from wellkept.core.compare import compare
 from wellkept.core.lifecycle import is_expired
 from wellkept.core.text import canonical, search_terms, slot_key
@@ -19,6 +20,7 @@ from wellkept.types import (
     Difference,
     Memory,
     NewMemory,
+    Opinion,
     Statement,
 )
 
@@ -51,6 +53,10 @@ class Evidence:
         chunks: Windows the embedder needed; 0 without a vector.
         degraded: What could not run.
         contradiction_fn: The caller's own judge (S2-24).
+        opinions: What the relation model said, by memory id; a pair it cannot read is missing.
+        bounds: From which probability the model's word may act, under the policy's risk.
+        unjudged: True when a pair without an opinion has been read by nobody: then only its link
+            band acts, since similarity alone never means "same".
     """
 
     verbatim: tuple[Candidate, ...] = ()
@@ -66,6 +72,9 @@ class Evidence:
     chunks: int = 0
     degraded: tuple[Degradation, ...] = ()
     contradiction_fn: ContradictionFn | None = None
+    opinions: Mapping[str, Opinion] = field(default_factory=dict)
+    bounds: Bounds = NEVER
+    unjudged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +107,64 @@ class Judged:
 
 def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Judged]:
     """The neighbours of the policy's scope, compared, most similar first."""
+    if "vector" not in policy.stages:
+        return []
     judged = []
     distant = 0
     for candidate in evidence.neighbours:
         memory = candidate.memory
         if memory.status != "active" or is_expired(memory, moment.now) or not in_scope(new, memory, policy):
             continue
-        similarity = None
-        if candidate.cosine is not None and evidence.calibration is not None:
-            similarity = evidence.calibration.similarity(candidate.cosine)
-        if _is_distant(new, memory, similarity, policy):
+        similarity = _similarity(candidate, evidence)
+        opinion = evidence.opinions.get(memory.id)
+        if opinion is None and _is_distant(new, memory, similarity, policy):
             if distant == _MOST_DISTANT or not _share_words(new, memory):
                 continue
             distant += 1
-        comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity)
+        comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
         judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy)))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
+
+
+def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
+    """Memories that the relation model was asked about only for a contradiction, most similar first.
+
+    A decision or an episode often tells that a fact has changed. Kinds are never merged (S0-52, S4-16),
+    nor memories of a kind whose policy does not search by vector: of these only a contradiction
+    counts, and it is only reported.
+    """
+    judged = []
+    for candidate in evidence.neighbours:
+        memory = candidate.memory
+        opinion = evidence.opinions.get(memory.id)
+        if opinion is None or not may_contradict(new, memory, moment.policy):
+            continue
+        similarity = _similarity(candidate, evidence)
+        comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
+        judged.append(Judged(candidate, comparison))
+    return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
+
+
+def may_contradict(new: Statement, old: Memory, policy: Policy) -> bool:
+    """Whether a contradiction between two memories is worth a report, whatever their kinds."""
+    if not reaches(new.kind, policy) or not reaches(old.kind, policy):
+        return False
+    asked = policy.for_kind(new.kind)
+    if new.kind == old.kind and "vector" in asked.stages:
+        return False  # its own kind is compared in the policy's scope, and nowhere else
+    return "agent" not in asked.scope or new.agent == old.agent
+
+
+def reaches(kind: str, policy: Policy) -> bool:
+    """Whether memories of this kind are compared with those of other kinds at all."""
+    known = policy.kinds.get(kind) or policy.kinds.get("*")
+    return known is not None and known.conflicts_with == "any_kind"
+
+
+def _similarity(candidate: Candidate, evidence: Evidence) -> float | None:
+    if candidate.cosine is None or evidence.calibration is None:
+        return None
+    return evidence.calibration.similarity(candidate.cosine)
 
 
 @lru_cache(maxsize=4096)

@@ -60,7 +60,17 @@ def match_of(found: Judged, action: MatchAction, moment: Moment) -> Match:
         similarity=found.comparison.similarity,
         cosine=found.comparison.cosine,
         differences=found.comparison.differences,
+        opinion=found.comparison.opinion,
     )
+
+
+def told(found: Judged) -> str:
+    """How near a memory is, and what the relation model said where it decided: its version and probability."""
+    near = f"{found.similarity:.4f} to {found.memory.id}"
+    opinion, relation = found.comparison.opinion, found.comparison.relation
+    if opinion is None or found.comparison.confidence is None:
+        return near
+    return f"{relation} with probability {opinion.of(relation):.4f} by {opinion.model}; {near}"
 
 
 def duplicate(
@@ -82,9 +92,13 @@ def duplicate(
             *(match_of(item, "duplicate", moment) for item in repeats),
             *(match_of(item, "none", moment) for item in others),
         ),
-        reasons=(Reason("similarity_skip" if stage == "vector" else stage, f"{found.similarity:.4f} to {memory.id}"),),
+        reasons=(Reason(_skipped(found) if stage == "vector" else stage, told(found)),),
         degraded=evidence.degraded,
     )
+
+
+def _skipped(found: Judged) -> str:
+    return "similarity_skip" if found.comparison.confidence is None else "told_again"
 
 
 def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
@@ -98,7 +112,7 @@ def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evide
         effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
         dropped=born(new, evidence, moment),
         matches=tuple(match_of(item, "evolve" if item is found else "none", moment) for item in judged),
-        reasons=(Reason("similarity_evolve", f"{found.similarity:.4f} to {memory.id}"),),
+        reasons=(Reason("similarity_evolve", told(found)),),
         degraded=evidence.degraded,
     )
 
@@ -171,15 +185,15 @@ class Story:
             self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
             self._actions.setdefault(found.memory.id, "conflict")
             rule = "possible_repeat" if kind == "duplicate" else "conflict_warn"
-            self._reasons.append(Reason(rule, f"{found.similarity:.4f} to {found.memory.id}"))
+            self._reasons.append(Reason(rule, told(found)))
 
-    def link(self, judged: list[Judged]) -> None:
-        """One `related` link from the new memory to each near one, at most five (S0-36)."""
+    def link(self, judged: list[Judged], rel: str = "related") -> None:
+        """One link from the new memory to each near one, at most five (S0-36)."""
         for found in judged[:MAX_LINKS]:
             if found.memory.id in self._superseded:
                 continue
-            self._note(LinkChange(None, Link(self._memory.id, found.memory.id, "related", self._moment.now)))
-            self._reasons.append(Reason("similarity_link", f"{found.similarity:.4f} to {found.memory.id}"))
+            self._note(LinkChange(None, Link(self._memory.id, found.memory.id, rel, self._moment.now)))
+            self._reasons.append(Reason("similarity_link" if rel == "related" else rel, told(found)))
             self._actions.setdefault(found.memory.id, "connect")
 
     def decision(self) -> Decision:

@@ -114,6 +114,11 @@ def _meanings(a: Clause, b: Clause, pair: Pair) -> Finding | None:
     return None
 
 
+def meanings(clause: Clause, code: str, *groups: str) -> frozenset[tuple[str, str]]:
+    """What the small words of a clause mean in some of the groups ("bound", "quantity", "only" …)."""
+    return frozenset(found for found in _read(clause, code) if found[0] in groups)
+
+
 def _read(clause: Clause, code: str) -> dict[tuple[str, str], str]:
     """(group, meaning) of each small word of a clause, its condition cues included, and how it is written."""
     found: dict[tuple[str, str], str] = {}

@@ -47,3 +47,30 @@ def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, flo
         return lexical, {"lexical": round(lexical, 4)}
     score = SEMANTIC_SHARE * max(0.0, cosine) + LEXICAL_SHARE * lexical
     return score, {"cosine": round(cosine, 4), "lexical": round(lexical, 4)}
+
+
+LEAST_SHARE = 0.5
+"""A newer statement takes an older one's place only if it answers the query at least half as well."""
+
+
+def newer_first(scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]]) -> list[str]:
+    """Ids by score, but of two that contradict each other the newer stands before the older (S2-29, E-3.8).
+
+    Args:
+        scores: Score of each id, best first.
+        contradicted: (older, newer) ids of pairs that cannot both hold, oldest pair first.
+
+    Example:
+        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])
+        ['b', 'a', 'x']
+        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.2}, [("a", "b")])
+        ['a', 'x', 'b']
+    """
+    order = list(scores)
+    for older, newer in contradicted:
+        if older not in scores or newer not in scores or scores[newer] < LEAST_SHARE * scores[older]:
+            continue
+        if order.index(newer) > order.index(older):
+            order.remove(newer)
+            order.insert(order.index(older), newer)
+    return order

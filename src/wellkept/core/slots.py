@@ -12,12 +12,16 @@ from typing import Literal
 
 from wellkept.core.frames import Frame, Slot
 from wellkept.core.lexicon import Antonymy, Language, lexicon
+from wellkept.core.particles import meanings
 from wellkept.core.tokens import Clause, Token
 from wellkept.core.values import Value
 from wellkept.types import Difference, DifferenceKind
 
 Link = Literal["choose", "purpose", "copula", "equals", ""]
 MAX_SLOT = 4
+_EQUATED = 2
+_PARTICLES = frozenset("up down on off in out".split())
+"""Behind a verb of motion they give a direction ("going up"), behind a form of "to be" a state."""
 _TRAILING_PAST = ("ed",)
 _DAYS_AND_CLOCKS = ("date", "time")
 
@@ -43,7 +47,7 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return None
     if item.moved and not names:
         return None
-    link = _link(item.a, slot.a_at, language, item, slot)
+    link = _common_link(item, slot, language)
     kind: DifferenceKind = "name" if names and link != "purpose" else "value"
     if kind == "value" and (item.a.additive or item.b.additive):
         return Difference("detail", "", "")  # "also the keys" adds to "also the radio", it replaces nothing
@@ -90,8 +94,8 @@ def _one_value(tokens: Sequence[Token]) -> Value | None:
 
 
 def _is_name(tokens: Sequence[Token]) -> bool:
-    """Only capitalised words, a number among them allowed ("Apache 2.0")."""
-    return any(t.proper for t in tokens) and all(t.proper or t.value for t in tokens)
+    """Only capitalised words, a bare number among them allowed ("Apache 2.0", not "Acme, $12k")."""
+    return any(t.proper for t in tokens) and all(t.proper or (t.value and not t.value.dimension) for t in tokens)
 
 
 def _called(tokens: Sequence[Token]) -> bool:
@@ -125,7 +129,12 @@ def _value_slot(item: Frame, slot: Slot, values: tuple[Value, Value], language: 
         case "number" | "unit":
             quantity = a.strong or b.strong
             decisive = (
-                sure and quantity and a.kind == b.kind == "number" and not _numbered_subject(item, slot, a, language)
+                sure
+                and quantity
+                and a.kind == b.kind == "number"
+                and _comparable(a, b)
+                and _one_bound(item, language)
+                and not _numbered_subject(item, slot, a, language)
             )
         case "version":
             decisive = sure and not _opens(item, slot)
@@ -153,6 +162,21 @@ def _value_kind(a: Value, b: Value) -> DifferenceKind:
         only = next(iter(kinds))
         return "identifier" if only == "identifier" else "date" if only == "date" else "time"
     return "value"
+
+
+_FAMILIES = (frozenset(("time", "months")), frozenset(("EUR", "USD", "GBP", "JPY", "CNY", "CHF", "RUB", "INR", "BRL")))
+
+
+def _comparable(a: Value, b: Value) -> bool:
+    """Do both measure the same? A size and a time may both be limits of one thing."""
+    if a.dimension == b.dimension or not a.dimension or not b.dimension:
+        return True
+    return any({a.dimension, b.dimension} <= family for family in _FAMILIES)
+
+
+def _one_bound(item: Frame, language: Language) -> bool:
+    """Is the amount told in the same way? "More than one" leaves room for seven."""
+    return meanings(item.a, language.code, "bound") == meanings(item.b, language.code, "bound")
 
 
 _YEARS = range(1900, 2100)
@@ -259,6 +283,12 @@ def _anchored(item: Frame, language: Language, *, group: bool) -> bool:
     return bool(telling) or (group and bool(item.matched))
 
 
+def _common_link(item: Frame, slot: Slot, language: Language) -> Link:
+    """What ties the slot to its statement in both texts alike; nothing when they do it differently."""
+    link = _link(item.a, slot.a_at, language, item, slot)
+    return link if link == _link(item.b, slot.b_at, language, item, slot) else ""
+
+
 def _link(clause: Clause, at: int, language: Language, item: Frame, slot: Slot) -> Link:
     """What ties the slot to its statement: looks back over small words, in Japanese also ahead."""
     between = 0
@@ -300,7 +330,7 @@ def _exclusive(item: Frame, slot: Slot, link: Link, language: Language, *, names
         case "choose":
             return group or names or _preferred(item, slot, language)
         case "equals":
-            return True
+            return group or names or max(len(slot.a), len(slot.b)) <= _EQUATED
         case "copula":
             return group or (names and _definite(item))
         case _:
@@ -320,7 +350,8 @@ def _bare(item: Frame, slot: Slot) -> bool:
 
 def _preferred(item: Frame, slot: Slot, language: Language) -> bool:
     """ "prefers tea": one verb that needs no name to exclude."""
-    return slot.a_at > 0 and item.a.tokens[slot.a_at - 1].lower in language.direct
+    single = len(slot.a) == len(slot.b) == 1  # "fakes to mocks" and "tables to loops" are two preferences
+    return single and slot.a_at > 0 and item.a.tokens[slot.a_at - 1].lower in language.direct
 
 
 def _definite(item: Frame) -> bool:
@@ -339,4 +370,17 @@ def _denies(item: Frame, slot: Slot, grade: Antonymy, language: Language) -> boo
         before = clause.tokens[:at]
         if not (any(t.lower in language.copula | language.auxiliary for t in before) or _last(clause, at, tokens)):
             return language.code in ("zh", "ja")
+        if language.code == "en" and not _predicated(clause, at, tokens, language):
+            return False
     return True
+
+
+def _predicated(clause: Clause, at: int, tokens: Sequence[Token], language: Language) -> bool:
+    """ "is up", "status: open", not "going up the hill" and not "the open tickets are …"."""
+    before = [token for token in clause.tokens[:at] if token.lower not in language.soft]
+    after = clause.tokens[at + len(tokens)] if at + len(tokens) < len(clause.tokens) else None
+    if after is not None and after.content and after.value is None:
+        return False
+    if tokens[0].lower in _PARTICLES:
+        return bool(before) and (before[-1].lower in language.copula or before[-1].text in (":", "="))
+    return not before or not before[-1].content or before[-1].text in (":", "=") or after is None

@@ -8,14 +8,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypedDict
 
 from wellkept.core.evidence import ContradictionFn
-from wellkept.models.port import Embedder
+from wellkept.engine.scale import Scale
+from wellkept.models.port import Embedder, RelationModel
 from wellkept.policy import Policy
 from wellkept.storage.port import Storage
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
+
+
+class Seams(TypedDict, total=False):
+    """What a test may put in place of the world."""
+
+    clock: Clock | None
+    new_id: NewId | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,18 +33,22 @@ class Context:
 
     Attributes:
         actor: Who acts, for the journal.
+        scale: Turns the embedder's cosines into similarities.
         clock: The time, aware and in UTC.
         new_id: A new time-ordered id.
+        relation_model: Reads the pairs that rules leave open; None to judge by rules alone.
     """
 
     storage: Storage
     embedder: Embedder
+    scale: Scale
     policy: Policy
     namespace: str
     actor: str
     clock: Clock
     new_id: NewId
     contradiction_fn: ContradictionFn | None = None
+    relation_model: RelationModel | None = None
 
 
 def utc_now() -> datetime:

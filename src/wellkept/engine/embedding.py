@@ -40,7 +40,7 @@ def vector_key(text: str) -> str:
     return content_hash(text)[:32]
 
 
-def _usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequence[Embedded]:
+def usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequence[Embedded]:
     """The answer of a model, if it is one: nothing that would pass for a vector and is none (S0-17, S0-21).
 
     Raises:
@@ -80,7 +80,7 @@ class Embeddings:
         if not missing or self.failure is not None:
             return
         try:
-            made = _usable(failopen.embed(self._embedder, missing), len(missing), self._embedder)
+            made = usable(failopen.embed(self._embedder, missing), len(missing), self._embedder)
         except ModelError as error:
             self.failure = error
             log.warning("%s: %s", self._on_failure, error)

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from wellkept.core.admit import judge
 from wellkept.core.evidence import ContradictionFn, Evidence, Moment
-from wellkept.errors import ModelError, ModelUnavailable
-from wellkept.models.port import Embedded, Embedder
-from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Statement
+from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.port import Embedded, Embedder, RelationModel
+from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
 
 log = logging.getLogger("wellkept")
 
@@ -35,6 +35,23 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
             where=embedder.id,
             todo="Mend it, then run `wellkept reembed`",
         ) from error
+
+
+def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+    """The relation model's answer.
+
+    Raises:
+        ModelError: It failed, in whatever way, or did not answer for every pair.
+    """
+    try:
+        told = model.read(pairs)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
+    if len(told) != len(pairs):
+        raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
+    return told
 
 
 class GuardedJudge:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from wellkept.core.evidence import Evidence, in_scope
+import numpy as np
+
+from wellkept.core.evidence import Evidence, Moment, in_scope, may_contradict, reaches
 from wellkept.core.lexer import language_is_known
 from wellkept.core.lifecycle import head_of
 from wellkept.core.merge import aliases, canonical_alias, content_alias
+from wellkept.core.outcomes import born
+from wellkept.core.questions import ASK_AT, MOST_ASKED, questions
 from wellkept.core.text import slot_key
+from wellkept.core.vectors import cosines
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.nearby import FIRST_ASK, LAST_ASK, Nearby
+from wellkept.engine.opinions import Opinions
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
 from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Effect, Filter, Memory, NewMemory, Status
 
 MAX_COMPARED = 16
+MAX_BESIDE = 8
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
 
 
@@ -89,6 +96,29 @@ class FirstLook:
         return None if self._aliases.intersection(aliases(new.content)) else found
 
 
+def kinds_near(ctx: Context, kind: str) -> tuple[str, ...]:
+    """The kinds that a memory of this kind is compared with, its own first (`conflicts_with`)."""
+    if ctx.relation_model is None or not reaches(kind, ctx.policy):
+        return (kind,)
+    return (
+        kind,
+        *sorted(other for other in ctx.policy.kinds if other not in (kind, "*") and reaches(other, ctx.policy)),
+    )
+
+
+def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment: Moment) -> Evidence:
+    """The same evidence with the relation model's word on what the rules leave open.
+
+    Raises:
+        NeedsOpinionError: Some pairs have not been asked about yet.
+    """
+    if not opinions.available:
+        return replace(evidence, unjudged=True, degraded=(*evidence.degraded, "relation"))
+    told = opinions.of(new.content, questions(new, evidence, moment))
+    bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
+    return replace(evidence, opinions=told, bounds=bounds, unjudged=not opinions.silence_decides)
+
+
 def with_vectors(
     ctx: Context, tx: Tx, new: NewMemory, *, evidence: Evidence, vectors: Embeddings, near: Nearby, index: int
 ) -> Evidence:
@@ -105,11 +135,13 @@ def with_vectors(
     policy = ctx.policy.for_kind(new.kind)
     # Where the rules cannot read a "not", similarity must not act on its own (I2).
     known = language_is_known(new.content)
+    if "vector" in policy.stages:
+        degraded += ctx.scale.degraded
     return replace(
         evidence,
         degraded=degraded if known else (*degraded, "language"),
         lexical=ctx.embedder.lexical or embedded.spelled or not known,
-        calibration=ctx.embedder.calibration,
+        calibration=ctx.scale.calibration,
         embedding=vector_key(text),
         chunks=embedded.chunks,
         neighbours=_neighbours(ctx, tx, new, policy=policy, near=near, index=index),
@@ -164,21 +196,27 @@ def _neighbours(
     ctx: Context, tx: Tx, new: NewMemory, *, policy: KindPolicy, near: Nearby, index: int
 ) -> tuple[Candidate, ...]:
     """All rows of the scope that are near enough to matter, nearest first, not the newest few (B-15)."""
-    if "vector" not in policy.stages:
+    if "vector" not in policy.stages and len(kinds_near(ctx, new.kind)) == 1:
         return ()
-    floor = ctx.embedder.calibration.cosine(_floor(policy)) - _MARGIN
+    wanted = _floor(policy) if ctx.relation_model is None else min(_floor(policy), ASK_AT)
+    floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
     limit = FIRST_ASK
     while True:
         close, complete = near.of(index, limit=limit, floor=floor)
         inside: list[Candidate] = []
+        beside: list[Candidate] = []  # of other kinds, for a contradiction only
         keys = tuple(close)
         for start in range(0, len(keys), MAX_COMPARED):
             if len(inside) >= MAX_COMPARED:
                 break
-            found = tx.find(Filter(ids=keys[start : start + MAX_COMPARED]))
-            inside += [Candidate(row, "vector", close[row.id]) for row in found if in_scope(new, row, policy)]
-        if complete or len(inside) >= MAX_COMPARED or limit >= LAST_ASK:
-            return tuple(inside[:MAX_COMPARED])
+            for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED])):
+                if in_scope(new, row, policy) and "vector" in policy.stages:
+                    inside.append(Candidate(row, "vector", close[row.id]))
+                elif may_contradict(new, row, ctx.policy):
+                    beside.append(Candidate(row, "vector", close[row.id]))
+        searched = "vector" in policy.stages
+        if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
+            return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
         limit *= 8
 
 
@@ -189,3 +227,21 @@ def _floor(policy: KindPolicy) -> float:
     if policy.on_same_subject == "replace_if_similar":
         bounds.append(policy.replace_at)
     return min(bounds, default=1.0)
+
+
+def earlier_items(items: Sequence[NewMemory], index: int, vectors: Embeddings, moment: Moment) -> tuple[Candidate, ...]:
+    """Items of the same run that come before this one and are near it, as the memories they will be."""
+    own = vectors.vector(items[index])
+    if own is None or not index:
+        return ()
+    there = [(place, found) for place in range(index) if (found := vectors.vector(items[place])) is not None]
+    if not there:
+        return ()
+    near = cosines(own, np.asarray([found for _, found in there]))
+    order = np.argsort(-near, kind="stable")[: MOST_ASKED * 2]
+    empty = Evidence()
+    return tuple(
+        Candidate(replace(born(items[place], empty, moment), id=f"item {place}"), "vector", float(near[at]))
+        for at in order.tolist()
+        if (place := there[at][0]) is not None
+    )

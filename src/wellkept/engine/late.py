@@ -10,19 +10,24 @@ from wellkept.core.evidence import Moment
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of
 from wellkept.engine.failopen import judged
-from wellkept.engine.gather import with_vectors, without_vectors
+from wellkept.engine.gather import kinds_near, with_opinions, with_vectors, without_vectors
 from wellkept.engine.nearby import Nearby
+from wellkept.engine.opinions import Opinions
 from wellkept.storage.port import Tx
 from wellkept.types import Comparison, ConflictChange, Decision, Memory, NewMemory, Statement, Vector
 
 
-def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector) -> Decision:
-    """What the gate would decide if this memory were written now, with itself left out."""
+def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, opinions: Opinions) -> Decision:
+    """What the gate would decide if this memory were written now, with itself left out.
+
+    Raises:
+        NeedsOpinionError: The relation model must be asked first, outside the transaction.
+    """
     statement = {name: getattr(memory, name) for name in Statement.__dataclass_fields__}
     new = NewMemory(**statement, recorded_at=memory.created_at)
     vectors = Embeddings(ctx.embedder)
     vectors.adopt(text_of(memory), vector, memory.chunks)
-    near = Nearby(1, lambda _: (memory.kind, vector))
+    near = Nearby(1, lambda _: (kinds_near(ctx, memory.kind), vector))
     near.enter(tx)
     near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
     evidence = without_vectors(ctx, tx, new)
@@ -35,13 +40,14 @@ def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector) -> Decision:
     )
     moment = Moment(ctx.clock(), memory.id, ctx.namespace, ctx.policy)
     evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-    return settle(new, evidence, moment) or judged(new, evidence, moment)
+    settled = settle(new, evidence, moment)
+    return settled or judged(new, with_opinions(new, evidence, opinions, moment), moment)
 
 
-def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector) -> list[ConflictChange]:
+def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector, opinions: Opinions) -> list[ConflictChange]:
     """Conflicts and repeats that a rewritten memory has with others; only flagged (E-0)."""
     careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
-    decision = decide(careful, tx, memory, vector)
+    decision = decide(careful, tx, memory, vector, opinions)
     found = [effect for effect in decision.effects if isinstance(effect, ConflictChange)]
     if decision.outcome == "duplicate" and decision.memory is not None:
         comparison = Comparison("same", decision.matches[0].similarity, decision.matches[0].cosine)

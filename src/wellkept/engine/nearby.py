@@ -21,7 +21,8 @@ _ROUGH = 1e-3
 """How far a product in single precision may lie from the exact cosine; generously."""
 
 
-Query = tuple[str, Vector] | None
+Query = tuple[tuple[str, ...], Vector] | None
+"""Kinds to look among, and the vector."""
 
 
 class Nearby:
@@ -32,7 +33,7 @@ class Nearby:
 
     Args:
         count: How many items the run has.
-        query: Kind and vector of an item by its place; None for an item without a vector.
+        query: Kinds to look among and vector of an item by its place; None for an item without a vector.
     """
 
     def __init__(self, count: int, query: Callable[[int], Query]) -> None:
@@ -54,7 +55,7 @@ class Nearby:
         self._rows: dict[str, _Rows] = {}
 
     def of(self, index: int, *, limit: int, floor: float) -> tuple[dict[str, float], bool]:
-        """Memories of an item's kind with a cosine of at least `floor`, nearest first.
+        """Memories of an item's kinds with a cosine of at least `floor`, nearest first.
 
         Returns:
             Their cosines by id, and whether these are all: False when the `limit` nearest stored
@@ -63,16 +64,17 @@ class Nearby:
         query = self._query(index)
         if query is None:
             return {}, True
-        kind, vector = query
-        stored = self._stored(index, kind, vector, limit)
+        kinds, vector = query
+        stored = self._stored(index, kinds, vector, limit)
         found = _near(vector, stored.ids, stored.vectors, floor)
         complete = len(found) < limit
         for changed in found.keys() & self._written.keys():
             del found[changed]
-        rows = self._rows.get(kind)
-        if rows is not None:
-            found |= _near(vector, rows.ids, rows.vectors, floor)
-            found.pop("", None)
+        for kind in kinds:
+            rows = self._rows.get(kind)
+            if rows is not None:
+                found |= _near(vector, rows.ids, rows.vectors, floor)
+        found.pop("", None)
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))), complete
 
     def applied(self, seq: int) -> None:
@@ -88,18 +90,18 @@ class Nearby:
         if vector is not None and memory.status == "active":
             rows.enter(memory.id, vector)
 
-    def _stored(self, index: int, kind: str, vector: Vector, limit: int) -> Neighbours:
+    def _stored(self, index: int, kinds: tuple[str, ...], vector: Vector, limit: int) -> Neighbours:
         if limit > FIRST_ASK:
-            return self._ask(np.asarray([vector]), kind, limit)[0]
+            return self._ask(np.asarray([vector]), kinds, limit)[0]
         if index not in self._asked:
             rest = ((place, self._query(place)) for place in range(index, self._count))
-            same = [(place, query[1]) for place, query in rest if query is not None and query[0] == kind]
-            answers = self._ask(np.asarray([row for _, row in same]), kind, FIRST_ASK)
+            same = [(place, query[1]) for place, query in rest if query is not None and query[0] == kinds]
+            answers = self._ask(np.asarray([row for _, row in same]), kinds, FIRST_ASK)
             self._asked.update(zip((place for place, _ in same), answers, strict=True))
         return self._asked[index]
 
-    def _ask(self, rows: np.ndarray, kind: str, limit: int) -> list[Neighbours]:
-        return self._tx.nearest(rows.astype(np.float32, copy=False), limit=limit, kinds=(kind,), statuses=("active",))
+    def _ask(self, rows: np.ndarray, kinds: tuple[str, ...], limit: int) -> list[Neighbours]:
+        return self._tx.nearest(rows.astype(np.float32, copy=False), limit=limit, kinds=kinds, statuses=("active",))
 
 
 class _Rows:

@@ -10,7 +10,7 @@ import numpy as np
 
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
-from wellkept.core.lifecycle import grown_stability, is_expired
+from wellkept.core.lifecycle import effective_time, grown_stability, is_expired
 from wellkept.core.text import check_text, search_terms, slot_key
 from wellkept.core.vectors import cosines, rounded
 from wellkept.engine.context import Context
@@ -136,13 +136,27 @@ def recall(
             score, parts = rank.blend(near.get(row.id), words)
             scored.append(Hit(row, round(score, 6), parts, degraded=degraded))
         scored.sort(key=_order)
-        hits = scored[:limit]
+        hits = _newer_first(tx, scored)[:limit]
         flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, now)]
     if touch:
         _touch(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
     return tuple(
         replace(hit, conflicts=tuple(item for item in flagged if hit.memory.id in (item.a, item.b))) for hit in hits
     )
+
+
+def _newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
+    """The newer of two memories that contradict each other comes first, also after the review has expired."""
+    by_id = {hit.memory.id: hit for hit in scored}
+    pairs = []
+    for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
+        ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
+        if item.kind != "contradiction" or item.resolution not in (None, "keep_new") or len(ends) < 2:
+            continue
+        older, newer = sorted(ends, key=lambda row: (effective_time(row, row.created_at), row.created_at, row.id))
+        pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
+    scores = {hit.memory.id: hit.score for hit in scored}
+    return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
 
 
 def _order(hit: Hit) -> tuple[float, float, float, str]:
@@ -248,10 +262,12 @@ def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, 
 
 
 def conflicts(ctx: Context, *, memory_id: str | None, settled: bool) -> tuple[Conflict, ...]:
-    """Open conflicts, oldest first; all of them with `settled`."""
+    """Open conflicts, oldest first, and of one write the most similar first; all of them with `settled`."""
     now = ctx.clock()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         found = tx.conflicts(ids=None if memory_id is None else (memory_id,))
+    # Keys are made from random ids: alone they would list two conflicts of one write in any order (I4).
+    found.sort(key=lambda item: (item.created_at, -(item.similarity or 0.0), item.key))
     return tuple(item for item in found if settled or is_open(item, now))
 
 

@@ -12,6 +12,7 @@ from wellkept.engine import late
 from wellkept.engine.acts import apply, with_vector
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.opinions import NeedsOpinionError, Opinions
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -137,9 +138,11 @@ def reembed(ctx: Context, progress: Progress | None = None) -> dict[str, int]:
                 counts["embedded"] += _embed_row(ctx, tx, stale.id, vectors)
         if progress is not None:
             progress(min(start + PAGE, len(missing)), len(missing))
-    for row in rows:
-        if row.status == "active" and not row.checked:
-            _check_row(ctx, row.id, counts)
+    unchecked = [row for row in rows if row.status == "active" and not row.checked]
+    if unchecked:
+        ctx.scale.prepare()
+    for row in unchecked:
+        _check_row(ctx, row.id, counts)
     return counts
 
 
@@ -159,6 +162,15 @@ def _embed_row(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int
 
 
 def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
+    opinions = Opinions(ctx.relation_model)
+    while True:
+        try:
+            return _recheck(ctx, memory_id, counts, opinions)
+        except NeedsOpinionError as missing:
+            opinions.ask(missing.pairs)
+
+
+def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], opinions: Opinions) -> None:
     """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed (F-28)."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         rows = tx.find(Filter(ids=(memory_id,)))
@@ -170,7 +182,7 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
         effects: list[Effect] = []
         vector = tx.vectors((memory.embedding,)).get(memory.embedding) if memory.embedding else None
         if vector is not None:
-            effects = _late_effects(ctx, tx, memory, checked=checked, counts=counts)
+            effects = _late_effects(ctx, tx, (memory, checked), counts=counts, opinions=opinions)
         if not any(isinstance(item, MemoryChange) and item.before == memory for item in effects):
             effects.insert(0, MemoryChange(memory, checked))
         counts["checked"] += 1
@@ -178,8 +190,11 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
         apply(ctx, tx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
 
 
-def _late_effects(ctx: Context, tx: Tx, memory: Memory, *, checked: Memory, counts: dict[str, int]) -> list[Effect]:
-    decision = late.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding])
+def _late_effects(
+    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: dict[str, int], opinions: Opinions
+) -> list[Effect]:
+    memory, checked = row
+    decision = late.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], opinions)
     if decision.outcome == "duplicate" and decision.memory is not None:
         counts["superseded"] += 1
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]

@@ -14,14 +14,23 @@ from dataclasses import dataclass, replace
 from wellkept.core.admit import settle
 from wellkept.core.codec import dumps, to_plain
 from wellkept.core.effects import touched
-from wellkept.core.evidence import Moment
+from wellkept.core.evidence import Evidence, Moment
 from wellkept.core.explain import dropped_line, message
+from wellkept.core.questions import questions
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.failopen import judged
-from wellkept.engine.gather import FirstLook, with_vectors, without_vectors
+from wellkept.engine.gather import (
+    FirstLook,
+    earlier_items,
+    kinds_near,
+    with_opinions,
+    with_vectors,
+    without_vectors,
+)
 from wellkept.engine.journal import is_undone
 from wellkept.engine.nearby import Nearby
+from wellkept.engine.opinions import NeedsOpinionError, Opinions
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -92,13 +101,17 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
     if decision is None:
         vectors.fetch([text_of(new)])
         _raise_if_asked(ctx, new, vectors)
+        _prepare_scale(ctx, (new,), vectors)
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
-            near = Nearby(1, lambda _: _query(new, vectors))
+            near = Nearby(1, lambda _: _query(ctx, new, vectors))
             near.enter(tx)
             if tx.seq != seen:
                 evidence = without_vectors(ctx, tx, new)
             evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-            decision = judged(new, evidence, _moment(ctx))
+        opinions = Opinions(ctx.relation_model)
+        moment = _moment(ctx)
+        opinions.ask(_pairs(new, evidence, moment))
+        decision = judged(new, with_opinions(new, evidence, opinions, moment), moment)
     return _result(decision, entry=0, asked_only=True)
 
 
@@ -106,25 +119,75 @@ def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteRe
     vectors = Embeddings(ctx.embedder)
     texts, look = _first_look(ctx, items)
     vectors.fetch(texts)
-    near = Nearby(len(items), lambda place: _query(items[place], vectors))
+    if texts:
+        _prepare_scale(ctx, items, vectors)
+    near = Nearby(len(items), lambda place: _query(ctx, items[place], vectors))
+    opinions = Opinions(ctx.relation_model)
+    _ask_ahead(ctx, items, look, vectors=vectors, near=near, opinions=opinions)
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         needed: tuple[str, ...] = ()
+        open_pairs: tuple[tuple[str, str], ...] = ()
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
             near.enter(tx)
-            gate = _Gate(ctx, tx, items, vectors=vectors, near=near, look=look, cause=cause)
+            gate = _Gate(ctx, tx, items, models=(vectors, opinions), near=near, look=look, cause=cause)
             while len(results) < len(items):
                 try:
                     results.append(gate.pass_through(len(results)))
                 except NeedsVectorError as missing:
                     needed = missing.texts  # commit what is decided, embed outside, go on (design §4)
                     break
+                except NeedsOpinionError as missing:
+                    open_pairs = missing.pairs
+                    break
                 except StorageError:
                     raise
                 except WellkeptError as error:
                     results.append(error)
         vectors.fetch(needed)
+        opinions.ask(open_pairs)
     return results
+
+
+def _ask_ahead(
+    ctx: Context,
+    items: Sequence[NewMemory],
+    look: FirstLook,
+    *,
+    vectors: Embeddings,
+    near: Nearby,
+    opinions: Opinions,
+) -> None:
+    """Ask the relation model before the lock is taken, about stored memories and about earlier items of the run.
+
+    Whatever turns out to be missing inside the transaction is asked then, outside it.
+    """
+    if not opinions.available:
+        return
+    moment = _moment(ctx)
+    pairs: list[tuple[str, str]] = []
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        near.enter(tx)
+        for index, new in enumerate(items):
+            evidence = look.evidence(index, new, tx, ctx.policy.for_kind(new.kind))
+            if evidence is None or vectors.vector(new) is None:
+                continue
+            evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=index)
+            within = earlier_items(items, index, vectors, moment)
+            ahead = replace(evidence, neighbours=(*evidence.neighbours, *within))
+            pairs += _pairs(new, ahead, moment)
+    opinions.ask(pairs)
+
+
+def _prepare_scale(ctx: Context, items: Sequence[NewMemory], vectors: Embeddings) -> None:
+    """An embedder nobody has measured is measured before the first comparison, outside the transaction."""
+    compared = any("vector" in ctx.policy.for_kind(new.kind).stages for new in items)
+    if compared and vectors.failure is None:  # an endpoint that is down is not asked a thousand things more
+        ctx.scale.prepare()
+
+
+def _pairs(new: NewMemory, evidence: Evidence, moment: Moment) -> list[tuple[str, str]]:
+    return [(memory.content, new.content) for memory in questions(new, evidence, moment)]
 
 
 def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], FirstLook]:
@@ -153,7 +216,7 @@ class _Gate:
         tx: Tx,
         items: Sequence[NewMemory],
         *,
-        vectors: Embeddings,
+        models: tuple[Embeddings, Opinions],
         near: Nearby,
         look: FirstLook,
         cause: Cause,
@@ -161,7 +224,7 @@ class _Gate:
         self._ctx = ctx
         self._tx = tx
         self._items = items
-        self._vectors = vectors
+        self._vectors, self._opinions = models
         self._look = look
         self._cause = cause
         self._near = near
@@ -214,7 +277,7 @@ class _Gate:
             self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
         )
         _raise_if_asked(self._ctx, new, self._vectors)
-        return judged(new, evidence, moment)
+        return judged(new, with_opinions(new, evidence, self._opinions, moment), moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The caller's own links, each to a memory that exists (S0-42)."""
@@ -370,9 +433,9 @@ def _moved(effect: MemoryChange) -> bool:
     )
 
 
-def _query(new: NewMemory, vectors: Embeddings) -> tuple[str, Vector] | None:
+def _query(ctx: Context, new: NewMemory, vectors: Embeddings) -> tuple[tuple[str, ...], Vector] | None:
     vector = vectors.vector(new)
-    return None if vector is None else (new.kind, vector)
+    return None if vector is None else (kinds_near(ctx, new.kind), vector)
 
 
 def _moment(ctx: Context) -> Moment:

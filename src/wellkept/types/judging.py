@@ -31,16 +31,55 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the relation model says of a pair: a calibrated probability for each relation, 4 decimals.
+
+    Attributes:
+        same: The new text says nothing new.
+        refines: It repeats the old one and adds to it.
+        generalises: It says less than the old one.
+        conflict: Both cannot be the current truth.
+        distinct: Both hold, about different things.
+        model: Version of the model.
+    """
+
+    same: float
+    refines: float
+    generalises: float
+    conflict: float
+    distinct: float
+    model: str = ""
+
+    @property
+    def repeats(self) -> float:
+        """Probability that the new text adds nothing: it says the same, or less."""
+        return min(1.0, round(self.same + self.generalises, 4))
+
+    def of(self, relation: Relation) -> float:
+        """The probability of one relation; 0 for a word the model does not know."""
+        return {
+            "same": self.same,
+            "refines": self.refines,
+            "generalises": self.generalises,
+            "conflict": self.conflict,
+            "distinct": self.distinct,
+        }.get(relation, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """How a new statement relates to a stored one.
 
     Attributes:
-        relation: same, conflict, variant (alike, yet not the same) or none.
+        relation: same, refines, generalises, conflict, distinct; without the relation model's
+            opinion also variant (alike, yet not the same) or none.
         similarity: On the published scale, rounded to 4 decimals; None without vectors.
         cosine: The raw cosine, rounded to 4 decimals; None without vectors.
         differences: What differs; any of them vetoes skip, merge and evolve (I2).
         reason: The seeds' word for the decisive difference: `negation_diff`, `polarity`,
-            `value_diff` or `custom_fn`; empty when nothing is decisive.
+            `value_diff` or `custom_fn`; `model` where the relation model found the conflict; empty
+            when there is none.
+        opinion: What the relation model said; None when it was not asked.
     """
 
     relation: Relation
@@ -48,6 +87,14 @@ class Comparison:
     cosine: float | None
     differences: tuple[Difference, ...] = ()
     reason: str = ""
+    opinion: Opinion | None = None
+
+    @property
+    def confidence(self) -> float | None:
+        """The model's probability of the relation; None where rules or hashes decided."""
+        if self.opinion is None or any(item.decisive for item in self.differences):
+            return None
+        return self.opinion.of(self.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +119,7 @@ class Match:
     similarity: float | None = None
     cosine: float | None = None
     differences: tuple[Difference, ...] = ()
+    opinion: Opinion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +138,8 @@ class Conflict:
         key: Deterministic over the pair and the kind, so that one pair is never flagged twice.
         a: Id of the older memory.
         b: Id of the newer memory.
-        reason: `polarity`, `negation_diff`, `value_diff`, `custom_fn` or `repeat`.
+        reason: `polarity`, `negation_diff`, `value_diff`, `custom_fn`, `model` (found by the relation
+            model alone: a possible conflict) or `repeat`.
         resolution: How it was settled; None while it is open.
         expires_at: When an open conflict counts as settled by keeping both.
     """

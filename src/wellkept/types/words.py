@@ -16,13 +16,13 @@ Status: TypeAlias = Literal["active", "superseded", "archived", "erased"]
 Lifecycle: TypeAlias = Literal["ACTIVE", "WEAK", "DORMANT"]
 Outcome: TypeAlias = Literal["created", "duplicate", "evolved", "superseded", "reused", "rejected", "queued"]
 OnConflict: TypeAlias = Literal["ignore", "warn", "supersede_sure", "supersede", "raise"]
-Relation: TypeAlias = Literal["same", "conflict", "variant", "none"]
+Relation: TypeAlias = Literal["same", "refines", "generalises", "conflict", "distinct", "variant", "none"]
 Stage: TypeAlias = Literal["content_hash", "canonical_hash", "subject", "window", "vector", "key"]
 MatchAction: TypeAlias = Literal["duplicate", "connect", "evolve", "supersede", "conflict", "reuse", "none"]
 ConflictKind: TypeAlias = Literal["contradiction", "duplicate"]
 Resolution: TypeAlias = Literal["keep_old", "keep_new", "keep_both", "merge", "dismissed"]
 Direction: TypeAlias = Literal["out", "in", "both"]
-Degradation: TypeAlias = Literal["embedding", "judge", "language", "lexical", "unreadable"]
+Degradation: TypeAlias = Literal["calibration", "embedding", "judge", "language", "lexical", "relation", "unreadable"]
 DifferenceKind: TypeAlias = Literal[
     "negation",
     "polarity",
@@ -41,6 +41,7 @@ DifferenceKind: TypeAlias = Literal[
     "subject",
     "event_time",
     "length",
+    "meaning",
     "custom",
 ]
 KNOWN_RELATIONS: tuple[str, ...] = (

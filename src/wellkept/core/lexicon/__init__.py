@@ -34,6 +34,7 @@ class Language:
         light: Verbs so general that adding one adds nothing ("use").
         negations: Cue phrases by their first word, longest first.
         not_negations: Phrases that look like a cue and are none ("not only").
+        scopes: Words that turn a denial of all into a denial of some, or of other things ("other", "until").
         conditions: Condition phrases by their first word, with their class.
         choose: Verbs whose object excludes any other ("use", "lives in");
             `direct` of them need no preposition before it ("prefers").
@@ -51,6 +52,7 @@ class Language:
     negations: Phrases
     not_negations: Phrases
     negative: frozenset[str]
+    scopes: frozenset[str]
     conditions: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
     copula: frozenset[str]
     auxiliary: frozenset[str]
@@ -140,6 +142,7 @@ def _language(code: str, raw: dict[str, Any]) -> Language:
         negations=_phrases(raw["negations"]),
         not_negations=_phrases(raw["not_negations"]),
         negative=sets["negative"],
+        scopes=sets["scopes"],
         conditions=_conditions(raw["conditions"]),
         copula=sets["copula"],
         auxiliary=sets["auxiliary"],

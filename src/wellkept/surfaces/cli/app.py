@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 import wellkept
-from wellkept.surfaces.cli import act_commands, doctor, exits, operate_commands, read_commands, write_commands
+from wellkept.surfaces.cli import (
+    act_commands,
+    calibrate_command,
+    doctor,
+    eval_commands,
+    exits,
+    operate_commands,
+    read_commands,
+    write_commands,
+)
 from wellkept.surfaces.cli.groups import options_of, taken
 from wellkept.surfaces.cli.session import Shared
 
@@ -46,5 +55,6 @@ _root.__signature__ = Signature(  # type: ignore[attr-defined]
     ]
 )
 app.callback()(_root)
-for _module in (write_commands, read_commands, act_commands, operate_commands, doctor):
+_MODULES = (write_commands, read_commands, act_commands, operate_commands, calibrate_command, eval_commands, doctor)
+for _module in _MODULES:
     _module.register(app)

@@ -120,6 +120,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "policy": f"{settings.policy.hash}, {len(settings.policy.kinds)} kinds",
         "actor": settings.actor or "–",
         "durability": settings.durability,
+        "auto_calibrate": "yes" if settings.auto_calibrate else "no",
     }
     for key, value in shown.items():
         yield Finding(key, "ok", f"{value}  [{settings.origins[key]}]")

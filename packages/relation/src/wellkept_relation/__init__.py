@@ -1,0 +1,1 @@
+"""The relation model of Wellkept: `model.onnx` and `relation.json`. Data only; `wellkept.models.relation` reads it."""

@@ -1,0 +1,79 @@
+"""The relation model's word for one call: each pair is read once, outside transactions; a failure is a value (I7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from wellkept.core.bounds import NEVER, Bounds
+from wellkept.engine import failopen
+from wellkept.errors import ModelError
+from wellkept.models.port import RelationModel
+from wellkept.policy import Risk
+from wellkept.types import Memory, Opinion
+
+log = logging.getLogger("wellkept")
+
+Pair = tuple[str, str]
+
+
+class NeedsOpinionError(Exception):
+    """The decision needs opinions nobody has asked for yet: leave the transaction, ask, decide again."""
+
+    def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        super().__init__("opinions are missing")
+        self.pairs = pairs
+
+
+class Opinions:
+    """What the relation model has said in one call.
+
+    Args:
+        model: None when there is none: nothing is then asked, and nothing acts on similarity alone.
+    """
+
+    def __init__(self, model: RelationModel | None) -> None:
+        self._model = model
+        self._known: dict[Pair, Opinion | None] = {}
+        self.failure: ModelError | None = None
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a model that answers."""
+        return self._model is not None and self.failure is None
+
+    @property
+    def silence_decides(self) -> bool:
+        """Whether a pair without an opinion is left to rules and similarity."""
+        return self.available and self._model is not None and self._model.defers
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """The model's own thresholds for a risk."""
+        return NEVER if self._model is None else self._model.bounds(risk)
+
+    def ask(self, pairs: Iterable[Pair]) -> None:
+        """Read the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if self._model is None or not missing or self.failure is not None:
+            return
+        try:
+            told = failopen.read(self._model, missing)
+        except ModelError as error:
+            self.failure = error
+            log.warning("Relation model failed, judging by rules alone: %s", error)
+            return
+        self._known.update(zip(missing, told, strict=True))
+
+    def of(self, new: str, memories: Sequence[Memory]) -> dict[str, Opinion]:
+        """Opinions on a new text and each of these memories, by memory id.
+
+        Raises:
+            NeedsOpinionError: Some of the pairs have not been asked about yet.
+        """
+        if not self.available:
+            return {}
+        pairs = {memory.id: (memory.content, new) for memory in memories}
+        missing = tuple(pair for pair in pairs.values() if pair not in self._known)
+        if missing:
+            raise NeedsOpinionError(missing)
+        return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}

@@ -1,0 +1,88 @@
+"""From a setting to a judge: `nli:PATH` or the URL of a chat endpoint, each with its options in the query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from wellkept.errors import ConfigError
+from wellkept.models.judges.timeboxed import SECONDS, TimeBoxed
+
+NLI = "nli:"
+_WHERE = "judge"
+_NLI_OPTIONS = frozenset({"sha256", "contradiction", "longest", "seconds"})
+_CHAT_OPTIONS = frozenset({"model", "seconds", "timeout", "retries", "max_tokens", "json"})
+_Number = TypeVar("_Number", int, float)
+
+
+def nli_judge(spec: str) -> TimeBoxed:
+    """The judge of `nli:PATH?contradiction=N&sha256=HEX&longest=N&seconds=S`.
+
+    Raises:
+        ConfigError: An option is unknown or out of range.
+        ModelUnavailable: A file is missing, or another than its sha256 says.
+    """
+    from pathlib import Path
+
+    from wellkept.models.judges.nli import LONGEST, NliJudge
+
+    path, _, query = spec[len(NLI) :].partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(options.keys() - _NLI_OPTIONS)
+    if unknown:
+        allowed = ", ".join(sorted(_NLI_OPTIONS))
+        raise ConfigError("unknown option of an NLI judge", where=unknown[0], todo=f"Use one of: {allowed}")
+    if not path.strip():
+        raise ConfigError("an NLI judge needs a path", where=_WHERE, todo="Write nli:PATH")
+    judge = NliJudge(
+        Path(path).expanduser(),
+        sha256=options.get("sha256", ""),
+        contradiction=_number(options, "contradiction", 0, int) if "contradiction" in options else None,
+        longest=_number(options, "longest", LONGEST, int),
+    )
+    judge.check()
+    return TimeBoxed(judge, seconds=_seconds(options))
+
+
+def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
+    """The judge behind the URL of a chat endpoint; parts of its query that are not ours are sent along.
+
+    Raises:
+        ConfigError: The URL cannot be read, or an option is out of range.
+    """
+    from wellkept.models.judges.chat import ChatJudge
+
+    try:
+        parts = urlsplit(spec)
+        query = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError:
+        raise ConfigError("the URL of the judge's endpoint cannot be read") from None
+    options = {name: value for name, value in query if name in _CHAT_OPTIONS}
+    kept = urlencode([(name, value) for name, value in query if name not in _CHAT_OPTIONS])
+    seconds = _seconds(options)
+    judge = ChatJudge(
+        urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")),
+        options.get("model", ""),
+        api_key=api_key,
+        seconds=seconds,
+        timeout=_number(options, "timeout", seconds, float),
+        retries=_number(options, "retries", 1, int),
+        max_tokens=_number(options, "max_tokens", 64, int),
+        json_mode=options.get("json", "").lower() in ("1", "true", "yes"),
+    )
+    return TimeBoxed(judge, seconds=seconds)
+
+
+def _seconds(options: Mapping[str, str]) -> float:
+    seconds = _number(options, "seconds", SECONDS, float)
+    if not 0 < seconds <= 600:
+        raise ConfigError("seconds must be above 0 and at most 600", where=_WHERE)
+    return seconds
+
+
+def _number(options: Mapping[str, str], name: str, default: _Number, read: Callable[[str], _Number]) -> _Number:
+    try:
+        return read(options[name]) if name in options else default
+    except ValueError:
+        raise ConfigError(f"{name} must be a number", where=_WHERE) from None

@@ -1,0 +1,185 @@
+"""The packaged relation model: a compact cross-encoder that reads an older and a newer text (design §5).
+
+It is asked only about the few pairs that rules leave open. Each pair is read in both orders and the
+logits are averaged, so the swapped pair has the mirrored opinion; each reading is a run of its own,
+since int8 arithmetic scales over everything in a run: the same pair has the same opinion alone and
+in any company. Probabilities are calibrated and rounded to 4 decimals before they meet a threshold.
+
+How it was trained, on what, and where it fails: the model card in `packages/relation`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellkept.core.bounds import Bounds
+from wellkept.errors import ModelUnavailable
+from wellkept.models.onnx import missing, session, verified_bytes
+from wellkept.models.pairs import LONGEST, PairReader, Row
+from wellkept.models.wordpiece import minilm_pieces, tokenizer_of
+from wellkept.policy import Risk
+from wellkept.types import Opinion
+
+PACKAGE = "wellkept_relation"
+WEIGHTS_SHA256 = "f51fae3612df53c7b53323a05cc01e67a5ddf7a4185961e74a30906058caee1b"
+CARD_SHA256 = "bb61c265f67e6ed3681ded26be14258a55cdf739753c1d78f12d54658c5af2b2"
+UNREADABLE_SHARE = 0.3
+"""Above this share of unknown letters the model says nothing about a text."""
+LABELS = ("same", "refines", "generalises", "conflict", "distinct")
+_MIRROR = (0, 2, 1, 3, 4)
+_REMEMBERED = 4096
+_REINSTALL = "Reinstall it with `pip install --force-reinstall wellkept-relation`"
+_WHAT = "the weights of the relation model"
+
+
+class PackagedRelationModel:
+    """The relation model of the package `wellkept-relation`; loads on first use, safe between threads.
+
+    Args:
+        folder: Where `model.onnx` and `relation.json` lie; by default the installed package. The
+            sha256 of both is checked in any case.
+
+    Example:
+        >>> model = PackagedRelationModel()
+        >>> told = model.read([("The meeting is on Monday.", "Nothing on Monday: the meeting moved to Tuesday.")])
+        >>> told[0].conflict > told[0].same
+        True
+    """
+
+    id = f"relation@{WEIGHTS_SHA256[:8]}"
+    defers = False
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def check(self) -> None:
+        """Make sure that the model can be found and is the right one, without loading it.
+
+        Raises:
+            ModelUnavailable: A package or file is missing, or damaged.
+        """
+        for module in ("onnxruntime", "tokenizers"):
+            if importlib.util.find_spec(module) is None:
+                raise missing(module, what="the relation model", todo=f"Install it with `pip install {module}`")
+        _checked(self._folder or _packaged())
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """From which probability each act keeps its errors under the bound of this risk."""
+        return Bounds(**_settings(self._folder or _packaged())["bounds"][risk])
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+        """Opinions in the order of the pairs; None where a text is too long or cannot be spelled.
+
+        Raises:
+            ModelUnavailable: The model cannot be loaded or fails to run.
+        """
+        if not pairs:
+            return []
+        with _LOADING:
+            # A session does not survive a fork: its threads stay in the parent.
+            model = _load(self._folder or _packaged(), os.getpid())
+        return [model.opinion(old, new) for old, new in pairs]
+
+
+class _Model:
+    """Tokenizer, session and settings, loaded and verified."""
+
+    def __init__(self, reader: PairReader, running: Any, settings: Mapping[str, Any]) -> None:
+        self._reader = reader
+        self._session = running
+        self._scale = np.asarray(settings["scale"], dtype=np.float64)
+        self._bias = np.asarray(settings["bias"], dtype=np.float64)
+        self._known: OrderedDict[tuple[str, str], Opinion | None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def opinion(self, old: str, new: str) -> Opinion | None:
+        """The opinion on one pair; the newest few thousand are remembered, as `check` precedes `remember`."""
+        with self._lock:
+            if (old, new) in self._known:
+                self._known.move_to_end((old, new))
+                return self._known[old, new]
+        told = self._told(old, new)
+        with self._lock:
+            self._known[old, new] = told
+            if len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return told
+
+    def _told(self, old: str, new: str) -> Opinion | None:
+        first, second = self._reader.read(old), self._reader.read(new)
+        if max(first.unknown, second.unknown) > UNREADABLE_SHARE:
+            return None
+        row = self._reader.row(first, second)
+        if len(row.pieces) > LONGEST:
+            return None
+        logits = (self._run(row) + self._run(self._reader.row(second, first))[list(_MIRROR)]) / 2
+        logits = logits * self._scale + self._bias
+        shares = np.exp(logits - logits.max())
+        values = dict(zip(LABELS, (float(round(share, 4)) for share in shares / shares.sum()), strict=True))
+        return Opinion(**values, model=PackagedRelationModel.id)
+
+    def _run(self, row: Row) -> NDArray[np.float64]:
+        feed = {
+            "pieces": np.asarray([row.pieces], dtype=np.int64),
+            "marks": np.asarray([row.marks], dtype=np.int64),
+        }
+        try:
+            logits = self._session.run(None, feed)[0][0]
+        except Exception as error:  # its error classes share no base of their own; all become ours
+            raise ModelUnavailable("the relation model failed to run", where=type(error).__name__) from error
+        # Threads may add up in another order: what differs in the last bits must not decide.
+        return np.asarray(np.round(logits, 4), dtype=np.float64)
+
+
+# --------------------------------------------------------------------------------------------
+# Loading
+
+_LOADING = threading.Lock()
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path, _process: int) -> _Model:
+    settings = _settings(folder)
+    pieces = minilm_pieces()
+    for piece in settings["pieces"]:
+        pieces[piece] = len(pieces)
+    blob = _verified(folder)
+    path = folder / "model.onnx"
+    return _Model(PairReader(tokenizer_of(pieces)), session(blob, what=_WHAT, where=path, todo=_REINSTALL), settings)
+
+
+@lru_cache(maxsize=4)
+def _settings(folder: Path) -> Mapping[str, Any]:
+    blob = verified_bytes(
+        folder / "relation.json", CARD_SHA256, what="the settings of the relation model", todo=_REINSTALL
+    )
+    return json.loads(blob)  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=4)
+def _checked(folder: Path) -> None:
+    _verified(folder)
+    _settings(folder)
+
+
+def _verified(folder: Path) -> bytes:
+    return verified_bytes(folder / "model.onnx", WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
+
+
+def _packaged() -> Path:
+    """Where the installed package keeps its files; nothing of it is imported."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise missing("wellkept-relation", what="the relation model", todo=_REINSTALL)
+    return Path(spec.origin).parent

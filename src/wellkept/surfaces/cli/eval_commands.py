@@ -1,0 +1,189 @@
+"""Commands that measure: `wellkept eval pairs` and `wellkept eval stories`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.errors import StorePathError
+from wellkept.surfaces.cli.fields import KindOption
+from wellkept.surfaces.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from wellkept.surfaces.evaluation.reading import PairFile
+    from wellkept.surfaces.evaluation.running import Progress, Setup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalOptions:
+    """What both commands take."""
+
+    no_model: Annotated[bool, typer.Option("--no-model", help="Judge by rules alone.")] = False
+    errors: Annotated[
+        Path | None,
+        typer.Option("--errors", metavar="FILE", help="Write what was handled wrongly there, as JSON lines."),
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="At most this many of a file, spread evenly over it.")
+    ] = None
+
+
+def pairs(
+    run: Session,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="JSON lines of labelled pairs; .gz too.")],
+    *,
+    kind: KindOption = None,
+    with_subject: Annotated[bool, typer.Option("--with-subject", help="Pass the subjects that pairs name.")] = False,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Compare ways of judging, among them plain cosine thresholds.")
+    ] = False,
+    nli: Annotated[
+        Path | None,
+        typer.Option(
+            "--nli", metavar="PATH", help="A foreign NLI model, as one more row of the ablation.", hidden=True
+        ),
+    ] = None,
+    how: EvalOptions,
+) -> None:
+    """Write both texts of each labelled pair into an empty store, and print how often it did wrong.
+
+    A line is {"id", "old", "new", "relation"} with same, refines, conflict, distinct or unrelated, or
+    {"id", "a", "b", "label"} as public sets have it. Nothing is written to your own store.
+    """
+    from wellkept.surfaces.cli import eval_tables
+    from wellkept.surfaces.evaluation import report
+    from wellkept.surfaces.evaluation.reading import read_pairs
+    from wellkept.surfaces.evaluation.running import nli_judge, run_pairs
+
+    _refuse_overwriting(how.errors, files, run)
+    judge = nli_judge(nli) if nli is not None else None
+    read = [_read(file, lambda name, lines: read_pairs(name, lines, limit=how.limit)) for file in files]
+    setup = _setup(run, how, kind=kind, with_subject=with_subject)
+    started = time.perf_counter()
+    cases = []
+    for file in read:
+        with run.progress(f"Writing pairs of {file.name}", len(file.pairs)) as done:
+            cases.append(run_pairs(file.pairs, setup, done))
+    seconds = time.perf_counter() - started
+    found = report.of_pairs(read, cases, setup, seconds=seconds)
+    if ablation or nli is not None:
+        found["ablation"] = _ablation(run, read, setup, judge)
+    _write_errors(how.errors, report.wrong_pairs(read, cases), run)
+    run.show(found, lambda: eval_tables.pairs(found))
+
+
+def stories(
+    run: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines of stories; .gz too.")],
+    *,
+    no_subject: Annotated[bool, typer.Option("--no-subject", help="Leave out the subjects that writes name.")] = False,
+    how: EvalOptions,
+) -> None:
+    """Live through each story in an empty store, write by write, then ask its queries.
+
+    A line is {"id", "writes": [{"t", "text", "kind", "subject", "truth"}], "queries": [{"q", "answer_contains",
+    "must_not_rank_first"}]}. Nothing is written to your own store.
+    """
+    from wellkept.surfaces.cli import eval_tables
+    from wellkept.surfaces.evaluation import report
+    from wellkept.surfaces.evaluation.reading import read_stories
+    from wellkept.surfaces.evaluation.running import run_stories
+
+    _refuse_overwriting(how.errors, [file], run)
+    read = _read(file, lambda name, lines: read_stories(name, lines, limit=how.limit))
+    setup = _setup(run, how, with_subject=not no_subject)
+    started = time.perf_counter()
+    with run.progress("Living through stories", len(read)) as done:
+        lived = run_stories(read, setup, done)
+    seconds = time.perf_counter() - started
+    found = report.of_stories(file.name, lived, setup, seconds=seconds)
+    _write_errors(how.errors, report.wrong_stories(lived), run)
+    run.show(found, lambda: eval_tables.stories(found))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands, as a group of their own."""
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Measure what the product makes of labelled texts: error rates with their intervals.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    command(group, "pairs")(pairs)
+    command(group, "stories")(stories)
+    app.add_typer(group, name="eval", rich_help_panel="Operate")
+
+
+def _setup(run: Session, how: EvalOptions, *, kind: str | None = None, with_subject: bool) -> Setup:
+    from wellkept.models.registry import load_embedder
+    from wellkept.surfaces.evaluation.running import DEFAULT_KIND, Setup, Warm
+
+    settings = run.settings
+    wanted = kind if kind is not None else DEFAULT_KIND
+    settings.policy.for_kind(wanted)  # told once, and not for the first line of a file
+    return Setup(
+        policy=settings.policy,
+        embedder=Warm(load_embedder(settings.embedder, api_key=settings.embedder_key or None)),
+        judging="rules" if how.no_model else "default",
+        kind=wanted,
+        with_subject=with_subject,
+    )
+
+
+def _read(file: Path, read: Callable[[str, Iterable[bytes]], Any]) -> Any:
+    from wellkept.engine.files import opened
+
+    with opened(file) as lines:
+        try:
+            return read(str(file), lines)
+        except (OSError, EOFError) as error:  # a folder, or a packed file that is cut off
+            raise StorePathError(f"cannot be read: {error}", where=str(file), todo="Check the file") from error
+
+
+def _ablation(run: Session, read: Sequence[PairFile], setup: Setup, judge: Any) -> list[dict[str, Any]]:
+    from contextlib import ExitStack
+
+    from wellkept.surfaces.evaluation.ablation import ablation
+
+    rows = []
+    with ExitStack() as bars:
+
+        def progress(name: str) -> Progress:
+            bars.close()
+            total = sum(len(file.pairs) for file in read)
+            done: Progress = bars.enter_context(run.progress(name, total))
+            return done
+
+        for row in ablation(read, setup, nli=judge, progress=progress):
+            rows.append({"name": row.name, "metrics": row.metrics, "seconds": round(row.seconds, 3)})
+    return rows
+
+
+def _refuse_overwriting(errors: Path | None, inputs: Sequence[Path], run: Session) -> None:
+    """What went wrong must not be written over what was measured, nor over a store."""
+    from wellkept.engine.files import refuse_store, same_file
+
+    if errors is None:
+        return
+    refuse_store(errors, run.settings.file)
+    if any(same_file(errors, one) for one in inputs):
+        raise StorePathError("is a file that is measured", where=str(errors), todo="Name another file for --errors")
+
+
+def _write_errors(errors: Path | None, rows: Iterable[Mapping[str, Any]], run: Session) -> None:
+    from wellkept.core.codec import to_plain
+    from wellkept.engine.files import replacing
+
+    if errors is None:
+        return
+    count = 0
+    with replacing(errors) as out:
+        for row in rows:
+            out.write(json.dumps(to_plain(row, full=True), ensure_ascii=False) + "\n")
+            count += 1
+    run.note(f"{count} items handled wrongly: {errors}")

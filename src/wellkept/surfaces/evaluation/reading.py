@@ -1,0 +1,314 @@
+"""The formats of labelled files: pairs with a relation, public sentence pairs with a label, stories of a store.
+
+Every line that cannot be used is an error that names file and line; nothing is skipped in silence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
+
+from wellkept.errors import InvalidInput
+
+Gold: TypeAlias = Literal[
+    "same", "refines", "conflict", "distinct", "unrelated", "related", "entailment", "neutral", "other"
+]
+Told: TypeAlias = Literal["same", "refines", "conflict", "distinct", "unrelated"]
+Act: TypeAlias = Literal["first", "restates", "updates", "refines", "late", "noise"]
+
+LABELS: Mapping[str, Gold] = {
+    "duplicate": "same",
+    "related": "related",
+    "unrelated": "unrelated",
+    "entailment": "entailment",
+    "neutral": "neutral",
+    "contradiction": "conflict",
+}
+"""What the labels of public sets mean here; any other label counts as `other` and only for what was merged."""
+
+_TRUTH = re.compile(r"(?P<again>restates|refines) (?P<of>\S+)|(?P<update>updates )?(?P<key>[^\s=]+)=(?P<value>.+)")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One stored text, one text being written, and how they relate.
+
+    Attributes:
+        gold: The relation somebody judged.
+        label: The public set's own word for it; empty in our own format.
+        place: File and line, for errors.
+    """
+
+    id: str
+    old: str
+    new: str
+    gold: Gold
+    label: str = ""
+    subtype: str = ""
+    lang: str = ""
+    subject: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairFile:
+    """The pairs of one file, named without its folders; `public` tells the format of sentence pairs from our own."""
+
+    name: str
+    public: bool
+    pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """One text of a story: when it was written, and what it does to what is true.
+
+    Attributes:
+        act: `first` states a value, `restates` says it again, `updates` changes it, `refines` adds to
+            it, `late` is an older value that comes late, `noise` is worth nothing.
+        key: What it is about; empty for noise.
+        value: The value that it states; for `restates` and `refines` the one that holds at that moment.
+    """
+
+    at: datetime
+    text: str
+    kind: str
+    subject: str = ""
+    event_time: datetime | None = None
+    act: Act = "first"
+    key: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, a piece of every right answer, and pieces of what no longer holds."""
+
+    text: str
+    key: str
+    answer: str
+    stale: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The life of one small store."""
+
+    id: str
+    lang: str
+    writes: tuple[Write, ...]
+    queries: tuple[Query, ...]
+    place: str = ""
+
+
+def read_pairs(name: str, lines: Iterable[bytes], *, limit: int | None = None) -> PairFile:
+    """The pairs of a file.
+
+    Args:
+        name: The file as it was named; the report shows it without its folders.
+        lines: Its lines.
+        limit: Take at most this many, spread evenly over the file.
+
+    Raises:
+        InvalidInput: A line that cannot be used, or none at all.
+
+    Example:
+        >>> line = b'{"id": "1", "a": "Tea at four.", "b": "Tea at five.", "label": "contradiction"}'
+        >>> read_pairs("tea.jsonl", [line]).pairs[0].gold
+        'conflict'
+    """
+    public: bool | None = None
+    found = []
+    for place, line in _objects(name, lines):
+        if "writes" in line:
+            raise InvalidInput("this is a story", where=place, todo="Use `wellkept eval stories`")
+        sort = "label" in line and "relation" not in line
+        if public is not None and sort is not public:
+            raise InvalidInput("one file holds both formats", where=place, todo="Give each format a file of its own")
+        public = sort
+        found.append(_labelled(line, place) if public else _related(line, place))
+    if not found:
+        raise InvalidInput("holds no pairs", where=name, todo='Write lines of {"id", "old", "new", "relation"}')
+    return PairFile(PurePath(name).name, bool(public), tuple(spread(found, limit)))
+
+
+def read_stories(name: str, lines: Iterable[bytes], *, limit: int | None = None) -> tuple[Story, ...]:
+    """The stories of a file; arguments and errors as in `read_pairs`.
+
+    Raises:
+        InvalidInput: A line that cannot be used, or none at all.
+    """
+    found = []
+    for place, line in _objects(name, lines):
+        if "relation" in line or "label" in line:
+            raise InvalidInput("this is a pair", where=place, todo="Use `wellkept eval pairs`")
+        found.append(_story(line, place))
+    if not found:
+        raise InvalidInput("holds no stories", where=name, todo='Write lines of {"id", "writes", "queries"}')
+    return tuple(spread(found, limit))
+
+
+def spread(items: Sequence[_Item], limit: int | None) -> Sequence[_Item]:
+    """At most `limit` of the items, evenly spread: the first ones of a sorted file would all be of one sort.
+
+    Example:
+        >>> spread("abcdefgh", 4)
+        ['a', 'c', 'e', 'g']
+    """
+    if limit is None or len(items) <= limit:
+        return items
+    return [items[number * len(items) // limit] for number in range(limit)]
+
+
+# --------------------------------------------------------------------------------------------
+# Lines
+
+
+def _objects(name: str, lines: Iterable[bytes]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    for number, raw in enumerate(lines, 1):
+        place = f"{name}, line {number}"
+        if not raw.strip():
+            continue
+        try:
+            line = json.loads(raw.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise InvalidInput("is not UTF-8", where=place, todo="Convert the file to UTF-8") from error
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"is not JSON: {error}", where=place, todo="Write one object a line") from error
+        if not isinstance(line, dict):
+            raise InvalidInput(f"is a JSON {type(line).__name__}", where=place, todo="Write one object a line")
+        yield place, line
+
+
+def _related(line: Mapping[str, Any], place: str) -> Pair:
+    relation = _text(line, "relation", place)
+    for known in get_args(Told):
+        if relation == known:
+            return Pair(
+                id=_text(line, "id", place),
+                old=_text(line, "old", place),
+                new=_text(line, "new", place),
+                gold=known,
+                subtype=_text(line, "subtype", place, default=relation),
+                lang=_text(line, "lang", place, default="en"),
+                subject=_text(line, "subject", place, default=""),
+                place=place,
+            )
+    allowed = ", ".join(get_args(Told))
+    raise InvalidInput(f"{relation!r} is no relation", where=f"{place}, relation", todo=f"Use one of: {allowed}")
+
+
+def _labelled(line: Mapping[str, Any], place: str) -> Pair:
+    label = _text(line, "label", place)
+    return Pair(
+        id=_text(line, "id", place),
+        old=_text(line, "a", place),
+        new=_text(line, "b", place),
+        gold=LABELS.get(label, "other"),
+        label=label,
+        place=place,
+    )
+
+
+def _story(line: Mapping[str, Any], place: str) -> Story:
+    writes: list[Write] = []
+    current: dict[str, str] = {}
+    for number, item in enumerate(_list(line, "writes", place), 1):
+        where = f"{place}, write {number}"
+        write = _write(item, current, where)
+        if writes and write.at < writes[-1].at:
+            raise InvalidInput("is earlier than the write before it", where=f"{where}, t", todo="Put them in order")
+        if write.act in ("first", "updates"):
+            current[write.key] = write.value
+        writes.append(write)
+    queries = []
+    for number, item in enumerate(_list(line, "queries", place), 1):
+        where = f"{place}, query {number}"
+        stale = item.get("must_not_rank_first") or []
+        if not isinstance(stale, list) or not all(isinstance(piece, str) and piece for piece in stale):
+            raise InvalidInput("is no list of texts", where=f"{where}, must_not_rank_first", todo="Write a list")
+        queries.append(
+            Query(
+                _text(item, "q", where),
+                _text(item, "key", where, default=""),
+                _text(item, "answer_contains", where),
+                tuple(stale),
+            )
+        )
+    return Story(
+        id=_text(line, "id", place),
+        lang=_text(line, "lang", place, default="en"),
+        writes=tuple(writes),
+        queries=tuple(queries),
+        place=place,
+    )
+
+
+def _write(item: Mapping[str, Any], current: Mapping[str, str], place: str) -> Write:
+    event_time = _time(item, "event_time", place) if item.get("event_time") else None
+    act, key, value = _truth(_text(item, "truth", place), current, place, late=event_time is not None)
+    at = _time(item, "t", place)
+    return Write(
+        at=at,
+        text=_text(item, "text", place),
+        kind=_text(item, "kind", place, default="semantic"),
+        subject=_text(item, "subject", place, default=""),
+        event_time=event_time,
+        act=act,
+        key=key,
+        value=value,
+    )
+
+
+def _truth(truth: str, current: Mapping[str, str], place: str, *, late: bool) -> tuple[Act, str, str]:
+    where = f"{place}, truth"
+    if truth == "noise":
+        return "noise", "", ""
+    match = _TRUTH.fullmatch(truth)
+    if match is None:
+        todo = "Write K1=value, restates K1, updates K1=value, refines K1 or noise"
+        raise InvalidInput(f"{truth[:60]!r} cannot be read", where=where, todo=todo)
+    key, value = match["of"] or match["key"], match["value"]
+    if (match["again"] or match["update"]) and key not in current:
+        raise InvalidInput(f"nothing was said of {key} before", where=where, todo=f"Write {key}=value first")
+    if match["again"]:
+        return ("restates" if match["again"] == "restates" else "refines"), key, current[key]
+    if match["update"]:
+        return "updates", key, value
+    if key in current and not late:
+        todo = f"Write restates {key} or updates {key}=value, or give an event_time to a late import"
+        raise InvalidInput(f"{key} has a value already", where=where, todo=todo)
+    return ("late" if key in current else "first"), key, value
+
+
+def _text(line: Mapping[str, Any], name: str, place: str, *, default: str | None = None) -> str:
+    value = line.get(name)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str) or (not value.strip() and default is None):
+        what = "a field is missing" if value is None else "a field is empty" if isinstance(value, str) else "no text"
+        raise InvalidInput(what, where=f"{place}, {name}", todo=f"Give every line a text under {name!r}")
+    return value
+
+
+def _list(line: Mapping[str, Any], name: str, place: str) -> list[Mapping[str, Any]]:
+    value = line.get(name)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise InvalidInput("is no list of objects", where=f"{place}, {name}", todo=f"Give {name!r} a list of objects")
+    return value
+
+
+def _time(line: Mapping[str, Any], name: str, place: str) -> datetime:
+    text = _text(line, name, place)
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        hint = "Use ISO 8601: 2026-03-04T09:30"
+        raise InvalidInput(f"{text[:40]!r} is no time", where=f"{place}, {name}", todo=hint) from error

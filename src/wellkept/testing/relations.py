@@ -1,0 +1,48 @@
+"""A relation model whose opinions a test decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellkept.core.bounds import Bounds
+from wellkept.policy import Risk
+from wellkept.types import Opinion
+
+
+class FakeRelationModel:
+    """Says what it was told; of any other pair it has no opinion, so that rules and bands decide.
+
+    Args:
+        failure: Raised instead of an answer, for tests of an outage.
+
+    Example:
+        >>> fake = FakeRelationModel()
+        >>> fake.declare("Ana leads billing.", "Billing is run by Bo.", conflict=0.97)
+        >>> [told.conflict for told in fake.read([("Ana leads billing.", "Billing is run by Bo.")])]
+        [0.97]
+    """
+
+    id = "fake-relations"
+    defers = True
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.failure = failure
+        self.asked: list[tuple[str, str]] = []
+        self._told: dict[tuple[str, str], Opinion] = {}
+
+    def declare(self, old: str, new: str, **shares: float) -> None:
+        """The opinion on a pair: probabilities by relation; what they leave of 1 goes to *distinct*."""
+        rest = 1.0 - sum(shares.values())
+        values = {"same": 0.0, "refines": 0.0, "generalises": 0.0, "conflict": 0.0, "distinct": rest} | shares
+        self._told[old, new] = Opinion(**{name: round(share, 4) for name, share in values.items()}, model=self.id)
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """Round figures, stricter under `strict`."""
+        return Bounds(0.9, 0.5, 0.8, 0.5, 0.9) if risk == "balanced" else Bounds(0.98, 0.5, 0.95, 0.5, 0.98)
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+        """Opinions in the order of the pairs."""
+        if self.failure is not None:
+            raise self.failure
+        self.asked += pairs
+        return [self._told.get(pair) for pair in pairs]
