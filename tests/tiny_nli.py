@@ -23,6 +23,7 @@ FIRST, SECOND = 1.0, 6.0
 CONTRADICTION, ENTAILMENT, NEUTRAL = 0, 1, 2
 INT32, INT64 = 6, 7
 _FLOAT = 1
+_LARGE = 1500
 
 
 def share(*logits: float) -> float:
@@ -49,6 +50,7 @@ def write(
     integer: int = INT64,
     length: int = 0,
     labels: Mapping[str, str] | None = None,
+    slow: int = 0,
 ) -> Path:
     """Write model.onnx, tokenizer.json and, with labels, config.json; returns the folder.
 
@@ -56,9 +58,10 @@ def write(
         inputs: Names by role: ids, then mask and sides as far as wanted.
         integer: Type of the inputs.
         length: Tokens the model insists on; 0 for any number.
+        slow: Multiplications of large matrices that it does on the way, for nothing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.onnx").write_bytes(model(inputs, integer=integer, length=length))
+    (folder / "model.onnx").write_bytes(model(inputs, integer=integer, length=length, slow=slow))
     (folder / "tokenizer.json").write_text(tokenizer().to_str(), "utf-8")
     if labels is not None:
         (folder / "config.json").write_text(json.dumps({"id2label": labels}), "utf-8")
@@ -84,7 +87,7 @@ def tokenizer(*, whole: bool = False) -> Tokenizer:
     return made
 
 
-def model(inputs: Sequence[str], *, integer: int, length: int) -> bytes:
+def model(inputs: Sequence[str], *, integer: int, length: int, slow: int) -> bytes:
     """The ONNX file: logits = sum over tokens of mask * weights[token + words * side]."""
     ids, mask, sides = (*inputs, "", "")[:3]
     nodes = []
@@ -101,19 +104,36 @@ def model(inputs: Sequence[str], *, integer: int, length: int) -> bytes:
             _node("Mul", ["rows", "column"], "masked"),
         ]
         summed = "masked"
-    nodes.append(_node("ReduceSum", [summed, "tokens"], "logits", keepdims=0))
+    nodes += [_node("ReduceSum", [summed, "tokens"], "quick", keepdims=0), *_detour(ids, slow)]
+    nodes.append(_node("Add", ["quick", f"mean {slow}"], "logits"))
     flat = [value for row in weights() for value in row]
     tensors = [
         _tensor("weights", _FLOAT, (2 * len(WORDS), 3), struct.pack(f"<{len(flat)}f", *flat)),
         _tensor("words", integer, (), struct.pack("<q" if integer == INT64 else "<i", len(WORDS))),
         _tensor("last", INT64, (1,), struct.pack("<q", 2)),
         _tensor("tokens", INT64, (1,), struct.pack("<q", 1)),
+        _tensor("large", INT64, (2,), struct.pack("<2q", _LARGE, _LARGE)),
+        _tensor("nothing", _FLOAT, (), struct.pack("<f", 0)),
     ]
     graph = b"".join(_field(1, node) for node in nodes) + _field(2, b"tiny")
     graph += b"".join(_field(5, tensor) for tensor in tensors)
     graph += b"".join(_field(11, _value(name, integer, (1, length or "tokens"))) for name in inputs)
     graph += _field(12, _value("logits", _FLOAT, (1, 3)))
     return _number(1, 8) + _field(7, graph) + _field(8, _number(2, 13))
+
+
+def _detour(ids: str, slow: int) -> list[bytes]:
+    """Products of matrices of zeros, fed from the input so that nothing can be computed beforehand."""
+    nodes = [
+        _node("Cast", [ids], "number", to=_FLOAT),
+        _node("ReduceMax", ["number"], "most", keepdims=0),
+        _node("Mul", ["most", "nothing"], "mean 0"),
+    ]
+    if slow:
+        nodes += [_node("ConstantOfShape", ["large"], "zeros"), _node("Add", ["zeros", "mean 0"], "step 0")]
+        nodes += [_node("MatMul", [f"step {n}", f"step {n}"], f"step {n + 1}") for n in range(slow)]
+        nodes.append(_node("ReduceMean", [f"step {slow}"], f"mean {slow}", keepdims=0))
+    return nodes
 
 
 # --------------------------------------------------------------------------------------------

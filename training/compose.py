@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from training.material import Case, Frame
 
-LABELS = ("same", "refines", "generalises", "conflict", "distinct")
 MIRRORED = {"refines": "generalises", "generalises": "refines"}
 Labels: TypeAlias = tuple[str, ...]
 

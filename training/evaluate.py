@@ -11,9 +11,10 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 
-from training.compose import LABELS, Pair
+from training.compose import Pair
 from training.material import cases, frames
 from training.natural import natural_pairs
+from wellkept.models.pairs import LABELS
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.types import Opinion
 

@@ -14,8 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from training.compose import LABELS
-from wellkept.models.pairs import MARKS, Row
+from wellkept.models.pairs import LABELS, MARKS, Row
 
 WIDTH, HEADS, INNER, LAYERS, POSITIONS = 384, 12, 1536, 6, 256
 

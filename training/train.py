@@ -18,12 +18,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from training.compose import LABELS, Composer, Pair
+from training.compose import Composer, Pair
 from training.material import cases, frames, texts
 from training.model import RelationModel, from_minilm, tensors
 from training.public import public_pairs
 from training.vocabulary import added
-from wellkept.models.pairs import PairReader, Row
+from wellkept.models.pairs import LABELS, PairReader, Row
 from wellkept.models.wordpiece import tokenizer_of
 
 BATCH, CHUNK_BATCHES = 32, 24

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from chat_server import ChatServer, says, status, verdict
-from wellkept.errors import ConfigError, ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.errors import ConfigError, ModelError, ModelUnavailable
 from wellkept.models.judges.chat import LONGEST_TEXT, ChatJudge, prompt, verdict_of
 
 PAIR = ("Ana works at Acme.", "Globex hired Ana in May.")

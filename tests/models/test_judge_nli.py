@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
 import tiny_nli
 from tiny_nli import FIRST, INT32, INT64, SECOND, share
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.judges import ending
+from wellkept.models.judges.ending import Work
 from wellkept.models.judges.nli import NliJudge, nli_relation
 from wellkept.types import Memory, NewMemory
 
@@ -186,6 +191,57 @@ def test_threads_share_one_model(folder):
     for thread in threads:
         thread.join()
     assert told == [[SHUT]] * 6
+
+
+ENDS_EARLY = """
+import sys, time
+from wellkept.errors import ModelUnavailable
+from wellkept.models.judges import ending
+from wellkept.models.judges.ending import Work
+from wellkept.models.judges.nli import NliJudge
+from wellkept.models.judges.timeboxed import TimeBoxed
+
+try:
+    TimeBoxed(NliJudge(sys.argv[1]), seconds=0.3).judge([("open", "shut")])
+except ModelUnavailable as error:
+    print("late" if "within" in str(error) else error)
+"""
+
+
+def test_a_program_that_ends_while_the_model_runs_ends_cleanly_and_soon(tmp_path):
+    """A thread inside a native library would abort the process on its way out."""
+    tiny_nli.write(tmp_path, labels=LABELS, slow=400)
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS_EARLY, str(tmp_path)],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "late\n"), done.stderr
+    assert time.monotonic() - started < 30, "400 products take longer than that"
+
+
+def test_after_the_end_nothing_begins_and_what_is_under_way_is_told_to_stop():
+    work, stopped = Work(), []
+    with work.under_way(lambda: stopped.append("told")), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ending, "PATIENCE", 0.01)
+        work.end()
+    assert stopped == ["told"]
+    with pytest.raises(ModelUnavailable, match="ending"), work.under_way(lambda: None):
+        pass
+
+
+def test_a_child_process_does_not_wait_for_its_parents_work(monkeypatch):
+    work = Work()
+    stopped = []
+    with work.under_way(lambda: stopped.append("told")):
+        monkeypatch.setattr(ending.os, "getpid", lambda: -1)
+        work.end()
+        monkeypatch.undo()
+    assert stopped == []
 
 
 @pytest.mark.parametrize(("at", "found"), [(SHUT - 0.01, True), (SHUT + 0.01, False)])

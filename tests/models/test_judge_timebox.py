@@ -191,5 +191,3 @@ def test_a_hanging_judge_does_not_keep_the_interpreter_from_ending():
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "late\n", "")
-
-

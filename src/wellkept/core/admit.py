@@ -207,7 +207,12 @@ def _repeats(found: Judged, evidence: Evidence) -> bool:
     opinion = found.comparison.opinion
     if opinion is None:
         return found.comparison.relation == "same" and not evidence.unjudged
-    return found.comparison.relation in ("same", "generalises") and opinion.repeats >= evidence.bounds.skip
+    return _tells_no_more(found) and opinion.repeats >= evidence.bounds.skip
+
+
+def _tells_no_more(found: Judged) -> bool:
+    """Whether the new text says the same or less, and no difference forbids to believe it (I2)."""
+    return found.comparison.relation in ("same", "generalises") and not found.vetoed
 
 
 def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
@@ -256,8 +261,8 @@ def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -
         return False
     opinion = found.comparison.opinion
     if opinion is not None:
-        told = found.comparison.relation in ("same", "generalises")
-        return told and opinion.repeats >= evidence.bounds.link and allowed(found, policy, evidence) is None
+        told = _tells_no_more(found) and opinion.repeats >= evidence.bounds.link
+        return told and allowed(found, policy, evidence) is None
     merge_at = next((band for band in policy.bands if band.outcome == "merge"), None)
     return (
         merge_at is not None

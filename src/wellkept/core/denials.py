@@ -31,6 +31,9 @@ _PERSONS = (
 _PERSONAL = frozenset(word for words in _PERSONS for word in words)
 _UNIVERSAL = frozenset("all every each both".split())
 _INDEFINITE = frozenset("a an some one this several many few every all each people everybody everyone somebody".split())
+_ANYBODY = frozenset("everybody everyone somebody someone anybody anyone one".split())
+_FREQUENCY = frozenset("sometimes often usually frequently regularly occasionally".split())
+_NOBODY = ("nobody", "no one", "noone")
 _DESCRIBING = 2
 
 
@@ -66,6 +69,10 @@ def _denies_whole(item: Frame, language: Language) -> bool:
     if _weighty(alone[0], language):
         return False
     more = _weighty(alone[1], language)
+    if language.code == "en" and denying.negations[0][1] in _NOBODY and all(t.lower in _ANYBODY for t in more):
+        more, there_is_none = [], True
+    if denying.negations[0][1] == "never":
+        more = [token for token in more if token.lower not in _FREQUENCY]
     if more and not (there_is_none and _plain(more)) and not _in_its_place(more, affirming, denying):
         return False
     scope, affirmed_scope = _words(denying), _words(affirming)
@@ -85,7 +92,7 @@ def _there_is_none(denying: Clause, affirming: Clause) -> bool:
     at, cue = denying.negations[0]
     return (
         at == 0
-        and (cue == "nobody" or cue == "no" and any(token.lower == "there" for token in denying.tokens[:1]))
+        and (cue in _NOBODY or cue == "no" and any(token.lower == "there" for token in denying.tokens[:1]))
         and not any(token.lower in _PERSONAL for token in (*denying.tokens, *affirming.tokens))
         and bool(affirming.tokens)
         and (affirming.tokens[0].lower in _INDEFINITE or affirming.tokens[0].value is not None)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wellkept.core.bounds import NEVER, Bounds
-from wellkept.core.compare import compare
+from wellkept.core.compare import compare, is_vetoed
 from wellkept.core.lifecycle import is_expired
 from wellkept.core.text import canonical, search_terms, slot_key
 from wellkept.policy import KindPolicy, Policy
@@ -89,10 +89,16 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A candidate and what comparison said of it."""
+    """A candidate and what comparison said of it.
+
+    Attributes:
+        vetoed: True when the differences forbid to take the new text for a repeat, even one that says
+            less, whatever the relation model thinks (I2).
+    """
 
     candidate: Candidate
     comparison: Comparison
+    vetoed: bool = False
 
     @property
     def memory(self) -> Memory:
@@ -122,7 +128,8 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
                 continue
             distant += 1
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
-        judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy)))
+        vetoed = opinion is not None and is_vetoed(new.content, memory.content, comparison.differences)
+        judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy), vetoed))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 

@@ -11,8 +11,10 @@ _REASON_WORDS = {
     "content_hash": "the same text, to the letter",
     "canonical_hash": "the same text in another spelling",
     "similarity_skip": "nothing in it is new",
+    "told_again": "told again in other words",
     "similarity_evolve": "near enough to belong to it",
     "similarity_link": "near it",
+    "refines": "it adds to what is stored",
     "same_subject": "a new value for the same subject",
     "reversion": "an older text asserted again",
     "conflict_supersede": "it contradicts the older text and is newer",
@@ -65,9 +67,20 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
             text = f'Stored: "{short(memory)}" ({memory.id})' + _aside(decision, memory)
         case _:
             text = decision.outcome.capitalize()
+    text += _judged_by(decision)
     if "embedding" in decision.degraded:
         text += " Stored unchecked: the embedder could not be reached."
     return text
+
+
+def _judged_by(decision: Decision) -> str:
+    """Where the relation model decided: what it said, how sure it was, and its version."""
+    said = [
+        f"{match.relation} with probability {match.opinion.of(match.relation):.4f} by {match.opinion.model}"
+        for match in decision.matches
+        if match.action != "none" and match.opinion is not None and not any(item.decisive for item in match.differences)
+    ]
+    return f" Judged {'; '.join(said)}." if said else ""
 
 
 def _aside(decision: Decision, memory: Memory) -> str:

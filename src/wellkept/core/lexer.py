@@ -14,7 +14,8 @@ from wellkept.core.text import UNSPACED, fold
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
 _LETTER = rf"(?:[^\W\d_{UNSPACED}]|[{_MARKS}])"
-_LATIN = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
+_LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u04ff"
+"""Without the signs × and ÷, which stand among the letters: "2× A100" holds a number."""
 _EDGE = rf"(?<![{_LATIN}\d_])"
 _WORDY = rf"[^\W{UNSPACED}]"
 
@@ -37,6 +38,7 @@ def token_pattern() -> re.Pattern[str]:
         r"(?P<ip>(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\w.]\w))",
         r"(?P<iso>(?<!\d)\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?)",
         r"(?P<day>(?<![\d.])\d{1,2}([./])\s?\d{1,2}(?:\.\s?|/)\d{4}(?!\d))",
+        r"(?P<daymonth>(?<![\w.:/-])(?:1[3-9]|2\d|3[01])-(?:0[1-9]|1[0-2])(?![\w:/-]|\.\d))",
         r"(?P<cjkdate>(?:\d{2,4}年)?\d{1,2}月(?:\d{1,2}[日号號])?)",
         r"(?P<cjktime>(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)?\d{1,2}[点點時时](?!间|間)(?:\d{1,2}分|半)?)",
         r"(?P<clock>(?<![\d:.])\d{1,2}:\d{2}(?::\d{2})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?Uhr\b)?)",
@@ -59,6 +61,7 @@ def token_pattern() -> re.Pattern[str]:
         rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{UNSPACED}])+)",
         rf"(?P<word>{_LETTER}+(?:'{_LETTER}+)*)",
         r"(?P<end>(?:(?!!=)[.!?;\n。！？；…])+|\s[-–—]{1,2}\s|—)",
+        r"(?P<digits>\d+)",  # whatever else stands around them, digits are never dropped (I10)
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
     ]
     return re.compile("|".join(alternatives))
@@ -73,7 +76,28 @@ _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
 
 
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|z\.\s?B|d\.\s?h|etc|vs|approx|ca|Mr|Mrs|Ms|Dr|St|Mme|Sr|Sra)\.(?=\s|,)")
+_PAGE = re.compile(r"\bpp?\.\s?(?=\d)")
+_REQUESTS = re.compile(r"(?<=\d )(?:requests?|req)\s?(?:per|/|a)\s?(minute|min|second|sec|s|hour|h)\b")
+_PART_OF_DAY = re.compile(
+    r"\b(\d{1,2}[:.]\d{2}|(?<=at )\d{1,2}|(?<=by )\d{1,2}|(?<=until )\d{1,2})(?: o'clock)?"
+    r" (?:in the (morning|afternoon|evening)|at (night))\b"
+)
+_MEASURE = re.compile(
+    r"(?<=\d)-(?=(?:second|sec|minute|min|hour|day|week|month|year|met(?:er|re)|mile|euro|dollar|percent|pixel)s?\b)"
+)
 _NUMBER_SIGN = re.compile(r"\b[Nn]o\.\s?(?=\d)")
+
+
+def _per_time(found: re.Match[str]) -> str:
+    return f"rp{found.group(1)[0]}"
+
+
+def _half_of_day(found: re.Match[str]) -> str:
+    clock, part = found.group(1), found.group(2) or found.group(3)
+    hour = int(re.split("[:.]", clock)[0])
+    if not 0 < hour <= 12 or (part == "night" and hour in (12, *range(1, 5))):
+        return found.group()  # "2 at night" is before dawn, and 14:30 needs no help
+    return f"{clock} {'am' if part == 'morning' else 'pm'}"
 
 
 def _without_dots(found: re.Match[str]) -> str:
@@ -160,7 +184,9 @@ def language_is_known(text: str) -> bool:
 
 def prepared(text: str) -> str:
     """The text as the lexer reads it: folded, without markup, abbreviations without their points."""
-    return _ABBREVIATED.sub(_without_dots, _NUMBER_SIGN.sub("#", _MARKUP.sub(" ", fold(text))))
+    plain = _ABBREVIATED.sub(_without_dots, _NUMBER_SIGN.sub("#", _MARKUP.sub(" ", fold(text))))
+    plain = _MEASURE.sub(" ", plain)
+    return _PART_OF_DAY.sub(_half_of_day, _REQUESTS.sub(_per_time, _PAGE.sub("page ", plain)))
 
 
 def has_kana(text: str) -> bool:

@@ -11,6 +11,9 @@ from wellkept.types import Candidate, Memory, NewMemory
 
 MOST_ASKED = 4
 """Pairs that one write may cost; a fifth neighbour is seldom what the text is about."""
+CLOSE_AT = 0.6
+FEW_ASKED = 2
+"""Below `CLOSE_AT` only the two nearest are worth it: what a text updates is nearly always among them."""
 ASK_AT = 0.4
 """Similarity from which a pair may be anything but distinct; nine contradictions in ten lie above."""
 
@@ -25,11 +28,17 @@ def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memor
         return ()
     asked: list[Memory] = []
     for candidate in sorted(evidence.neighbours, key=lambda item: (-(item.cosine or 0.0), item.memory.id)):
-        if len(asked) == MOST_ASKED:
+        if len(asked) >= _most(candidate, evidence):
             break
         if _is_open(new, candidate, policy, evidence, moment):
             asked.append(candidate.memory)
     return tuple(asked)
+
+
+def _most(candidate: Candidate, evidence: Evidence) -> int:
+    if candidate.cosine is None or evidence.calibration is None:
+        return 0
+    return MOST_ASKED if evidence.calibration.similarity(candidate.cosine) >= CLOSE_AT else FEW_ASKED
 
 
 def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:

@@ -49,8 +49,8 @@ def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, flo
     return score, {"cosine": round(cosine, 4), "lexical": round(lexical, 4)}
 
 
-LEAST_SHARE = 0.5
-"""A newer statement takes an older one's place only if it answers the query at least half as well."""
+LEAST_SHARE = 0.2
+"""A newer statement takes an older one's place only if it answers the query at least a fifth as well."""
 
 
 def newer_first(scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]]) -> list[str]:
@@ -63,7 +63,7 @@ def newer_first(scores: Mapping[str, float], contradicted: Sequence[tuple[str, s
     Example:
         >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])
         ['b', 'a', 'x']
-        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.2}, [("a", "b")])
+        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.1}, [("a", "b")])
         ['a', 'x', 'b']
     """
     order = list(scores)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from wellkept.core.frames import Frame, Slot
 from wellkept.core.lexicon import Antonymy, Language, lexicon
+from wellkept.core.lexicon.english import classes, opposites, related, same_by_another_name
 from wellkept.core.particles import meanings
 from wellkept.core.tokens import Clause, Token
 from wellkept.core.values import Value
@@ -24,6 +25,8 @@ _PARTICLES = frozenset("up down on off in out".split())
 """Behind a verb of motion they give a direction ("going up"), behind a form of "to be" a state."""
 _TRAILING_PAST = ("ed",)
 _DAYS_AND_CLOCKS = ("date", "time")
+
+_INDEFINITE = frozenset(("a", "an"))
 
 
 def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> Difference | None:
@@ -39,6 +42,8 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
     grade = antonymy(slot, language)
     if grade:
         return Difference("antonym", "", "", decisive=clear and _denies(item, slot, grade, language))
+    if _renamed(slot, language):
+        return None
     if subject:
         return Difference("subject", "", "")
     names = _is_name(slot.a) and _is_name(slot.b) and language.code != "de"
@@ -53,8 +58,12 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return Difference("detail", "", "")  # "also the keys" adds to "also the radio", it replaces nothing
     decisive = (
         clear
+        and not _related(slot, language)
         and _anchored(item, language, group=bool(group))
-        and _exclusive(item, slot, link, language, names=names, group=bool(group))
+        and (
+            _exclusive(item, slot, link, language, names=names, group=bool(group))
+            or (link == "copula" and _is_a(item, slot, language))
+        )
     )
     if link == "copula" and language.code != "en" and _was(item, language):
         decisive = False  # somebody was here and was there, at two times
@@ -79,7 +88,9 @@ def antonymy(slot: Slot, language: Language) -> Antonymy | None:
         for opposite, grade in table.get(x.key, ()):
             if opposite == y.key:
                 return grade
-    return None
+    if language.code != "en" or (x.lower in language.scopes and y.lower in language.scopes):
+        return None
+    return opposites(x.lower, y.lower)
 
 
 def languages_of(language: Language) -> Sequence[dict[str, tuple[tuple[str, Antonymy], ...]]]:
@@ -109,6 +120,33 @@ def _shared_group(slot: Slot) -> frozenset[str]:
     groups = lexicon().groups
     first, second = slot.a[0].lower, slot.b[0].lower
     return groups.get(first, frozenset()) & groups.get(second, frozenset())
+
+
+def _renamed(slot: Slot, language: Language) -> bool:
+    """One English word in the place of another that means the same: "buy", "purchase"."""
+    if language.code != "en" or len(slot.a) != 1 or len(slot.b) != 1 or slot.a[0].proper or slot.b[0].proper:
+        return False
+    return same_by_another_name(slot.a[0].lower, slot.b[0].lower)
+
+
+def _related(slot: Slot, language: Language) -> bool:
+    """May one side be a kind of the other, lie in it, or be another name of it? Berlin and Germany may both hold."""
+    return related(_said(slot.a), _said(slot.b)) if language.code == "en" else False
+
+
+def _said(tokens: Sequence[Token]) -> str:
+    return " ".join(token.lower for token in tokens)
+
+
+def _is_a(item: Frame, slot: Slot, language: Language) -> bool:
+    """ "The pet is a dog", "The pet is a cat": two kinds of one class, said of a definite thing."""
+    if language.code != "en" or len(slot.a) != 1 or len(slot.b) != 1 or not _definite(item):
+        return False
+    for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at)):
+        verb = next((t for t in reversed(clause.tokens[:at]) if t.lower not in _INDEFINITE | language.soft), None)
+        if verb is None or verb.lower not in language.copula or not _last(clause, at, slot.a):
+            return False
+    return bool(classes(slot.a[0].lower) & classes(slot.b[0].lower))
 
 
 # --------------------------------------------------------------------------------------------

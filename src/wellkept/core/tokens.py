@@ -6,7 +6,7 @@ Features are made once per text and cached. Nothing here compares.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,6 +18,11 @@ from wellkept.core.values import Value
 
 MAX_CLAUSE = 240
 """Tokens of a clause; longer ones are cut, so that aligning stays cheap for any text."""
+
+
+_DATE_LINKS = ("de", "del", "of", "the", "года")
+_ACRONYMS = re.compile("[A-Z]{2,5}s")
+_HALVES = frozenset(("half", "quarter"))
 
 
 class Token(NamedTuple):
@@ -192,7 +197,7 @@ class _Reader:
             self._close()
             self.at += 1
             return
-        if self._dated_word(text, lower) or self._numeral(text, lower):
+        if self._spoken_clock(text, lower) or self._dated_word(text, lower) or self._numeral(text, lower):
             return
         self.at += 1
         if "'" in lower:
@@ -265,13 +270,14 @@ class _Reader:
             return
         inner = any(map(str.isupper, text[1:])) and not self.shouting
         proper = (capital and not first) or inner
-        self._add(Token(text, lower, stem(lower, language), proper=proper, first=first))
+        base = lower[:-1] if _ACRONYMS.fullmatch(text) else lower
+        self._add(Token(text, lower, stem(base, language), proper=proper, first=first))
 
     # -- dates and numbers in words
 
     def _dated_word(self, text: str, lower: str) -> bool:
         language = self.language
-        unsure = lower in language.unsure_dates and not text[0].isupper()
+        unsure = lower in language.unsure_dates and not text[0].isupper() and not self._day_follows()
         value: Value | None = None
         taken = 1
         if lower in language.weekdays and not unsure:
@@ -283,12 +289,48 @@ class _Reader:
         elif lower in language.months and not (unsure or (lower in language.unsure_dates and not self.tokens)):
             value, taken = self._month(language.months[lower])
         elif rank := rank_of(lower, language):
-            value = v.ordinal_value(rank)
+            value, taken = self._ranked(rank)
         if value is None:
             return False
         self._value(text, value)
         self.at += taken
         return True
+
+    def _day_follows(self) -> bool:
+        """In "on may 14 we …" the number is no count of anything ("may 14 users log in?")."""
+        following = self.raw[self.at + 1 : self.at + 3]
+        if not following or following[0][0] != "number" or not following[0][1].isdecimal() or not self.tokens:
+            return False
+        counted = len(following) > 1 and following[1][0] == "word" and following[1][1] not in self.language.function
+        return 1 <= int(following[0][1]) <= 31 and not counted
+
+    def _spoken_clock(self, text: str, lower: str) -> bool:
+        """Half past nine, quarter to ten; behind a preposition also the British "half nine". Morning or evening
+        is left open."""
+        if self.language.code != "en" or lower not in _HALVES:
+            return False
+        before = self.tokens[-1].lower if self.tokens else ""
+        words = [(kind, word.lower()) for kind, word, _ in self.raw[self.at + 1 : self.at + 3]]
+        link = words[0][1] if words and words[0][1] in ("past", "to") else ""
+        place = 1 if link else 0
+        if len(words) <= place or (not link and (lower != "half" or before not in self.language.clock_prepositions)):
+            return False
+        kind, word = words[place]
+        hour = self.language.numerals.get(word, 0) if kind == "word" else int(word) if word.isdecimal() else 0
+        if not 1 <= hour <= 12 or (lower == "half" and link == "to"):
+            return False
+        minute = hour * 60 + (30 if lower == "half" else 15) * (-1 if link == "to" else 1)
+        self.at += 2 + place
+        self._value(" ".join((text, *(word for _, word in words[: place + 1]))), v.spoken_time(minute))
+        return True
+
+    def _ranked(self, rank: int) -> tuple[Value, int]:
+        """The fourteenth of May is a date, the fourteenth row is a rank."""
+        words = self._words_from(3)[1:]
+        skipped = 1 if words and words[0] in ("of", "de") else 0
+        if rank <= 31 and len(words) > skipped and words[skipped] in self.language.months:
+            return v.date_value(month=self.language.months[words[skipped]], day=rank), 2 + skipped
+        return v.ordinal_value(rank), 1
 
     def _month(self, month: int) -> tuple[Value, int]:
         """March 3rd, March 2026, March 3, 2026."""
@@ -302,19 +344,21 @@ class _Reader:
                 digits and len(digits.group()) <= 2 and 1 <= int(digits.group()) <= 31 and day is None and year is None
             ):
                 day = int(digits.group())
-            elif not (kind == "word" and text.lower() in ("de", "del", "of", "the", "года")):
+            elif day is None and year is None and kind == "word" and 0 < rank_of(text.lower(), self.language) <= 31:
+                day = rank_of(text.lower(), self.language)
+            elif not (kind == "word" and text.lower() in _DATE_LINKS):
                 break
             taken += 1
-        while taken > 1 and self.raw[self.at + taken - 1][0] == "word":
+        while taken > 1 and self.raw[self.at + taken - 1][1].lower() in _DATE_LINKS:
             taken -= 1
         return v.date_value(year, month, day), taken
 
     def _numeral(self, text: str, lower: str) -> bool:
         language = self.language
-        if lower not in language.numerals:
+        if lower not in language.numerals and (language.code != "en" or lower not in language.scale):
             return False
-        amount = Decimal(language.numerals[lower])
-        taken = 1
+        amount = Decimal(language.numerals.get(lower, 1))
+        taken = 1 if lower in language.numerals else 0  # "a hundred" is the scale alone
         following = self._words_from(2)[1:]
         if amount >= 20 and following and 0 < language.numerals.get(following[0], 0) < 10:
             amount += language.numerals[following[0]]
@@ -341,6 +385,8 @@ class _Reader:
         if self.at >= len(self.raw) or self.raw[self.at][0] not in ("word", "sign", "run"):
             return None
         kind, word, end = self.raw[self.at]
+        if self.text[end - len(word) - 1] == "'":
+            return None  # "Python 5's", "the 90's": no seconds
         if kind == "run":
             return self._unit_in_run(word, end)
         if word == "°" and self.at + 1 < len(self.raw) and self.raw[self.at + 1][1] in ("C", "F"):
@@ -388,7 +434,15 @@ class _Reader:
         unit = found.group(2) or (v.unit_of(tail, language) if tail and tail != "x" else self._unit_word())
         last = self.raw[self.at - 1]
         written = self.text[start : last[2]] if last[2] - start < 40 and last[0] != "run" else text
-        self._value(written, v.number_value(amount, unit or None))
+        times = tail == "x" or self._takes_times_sign(end)
+        self._value(written, v.number_value(amount, unit or None, strong=not (times and amount == 1)))
+
+    def _takes_times_sign(self, end: int) -> bool:
+        """The sign right behind a count ("2× A100") says no more than the count."""
+        if self.at < len(self.raw) and self.raw[self.at][1:] == ("×", end + 1):
+            self.at += 1
+            return True
+        return False
 
     def _cjk_scale(self) -> Decimal:
         if self.at < len(self.raw) and self.raw[self.at][0] == "run":
@@ -456,6 +510,11 @@ class _Reader:
                 time = v.time_value(int(clock.group(1)), int(clock.group(2))) if clock else None
                 if time:
                     self._value(text[11:], time)
+            case "daymonth":
+                day, month = text.split("-")
+                self._value(text, v.date_value(month=int(month), day=int(day)))
+            case "uhr" if language.code == "en" and (lasted := self._lasting(text)) is not None:
+                self._value(text, lasted)
             case "clock" | "ampm" | "uhr" | "cjktime":
                 self._value(text, _clock(text) or v.identifier_value(text))
             case "cjkdate":
@@ -479,6 +538,18 @@ class _Reader:
                 self._plain_word(text, text.lower())
             case _:
                 self._value(text, v.identifier_value(text.rstrip(".,;:!?)\"'")))
+
+    def _lasting(self, text: str) -> Value | None:
+        """1h30 is a duration in English, unless a preposition makes it a point in time ("at 14h30")."""
+        before = self.tokens[-1].lower if self.tokens else ""
+        found = re.fullmatch(r"(\d{1,2})\s?h\s?(\d{2})", text)
+        if found is None or int(found.group(2)) > 59:
+            return None
+        lasted = v.number_value(Decimal(int(found.group(1)) * 60 + int(found.group(2))), "min")
+        if before not in self.language.clock_prepositions:
+            return lasted
+        point = v.time_value(int(found.group(1)), int(found.group(2)))
+        return point and replace(point, amount=lasted.amount, dimension=lasted.dimension)
 
     def _run(self, run: str) -> None:
         """A run of a script without blanks: known entries, else single characters."""

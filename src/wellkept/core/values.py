@@ -105,6 +105,7 @@ def version_value(text: str) -> Value:
 
 def identifier_value(text: str) -> Value:
     """Something named by exactly these characters, case aside: #441, settings.toml, --force."""
+    text = "~" + text[4:] if text.startswith("HOME/") else text
     one_letter_flag = len(text) == 2 and text[0] == "-"  # -c and -C are two flags
     return Value("identifier", "i:" + (text if one_letter_flag else text.lower().rstrip("/")))
 
@@ -134,6 +135,15 @@ def time_value(hour: int, minute: int = 0, half: str = "") -> Value | None:
     return Value("time", f"t:{(hour % 24) * 60 + minute}")
 
 
+_HALF_DAY = 720
+
+
+def spoken_time(minute: int) -> Value:
+    """A clock time in words that leaves open whether it is before or after noon; equal to both."""
+    minute %= _HALF_DAY
+    return Value("time", f"t:{minute}|{minute + _HALF_DAY}", parts=(minute, minute + _HALF_DAY))
+
+
 def numeric_date(text: str, language: Language) -> Value | None:
     """2026-03-04, 4.3.2026, 3/14/2026; ambiguous slashes stay as written."""
     fields = [int(field) for field in re.findall(r"\d+", text)]
@@ -153,11 +163,31 @@ def same_value(a: Value, b: Value) -> bool:
     if a.key == b.key:
         return True
     if a.kind == b.kind == "number":
-        return a.amount == b.amount and {a.dimension, b.dimension} == {"", "share"}  # 0.82 is 82 %
+        return a.amount == b.amount and (
+            {a.dimension, b.dimension} == {"", "share"}  # 0.82 is 82 %
+            or ("" in (a.dimension, b.dimension) and bool({a.dimension, b.dimension} & CURRENCIES))
+        )
+    if {a.kind, b.kind} == {"time", "number"}:
+        return bool(a.dimension) and a.dimension == b.dimension and a.amount == b.amount  # "at 1h30": which of both?
+    if a.kind == b.kind == "time":
+        return bool(a.key.split(":")[-1] in b.key[2:].split("|") or b.key.split(":")[-1] in a.key[2:].split("|"))
+    if a.kind == b.kind == "identifier":
+        return _bare_identifier(a.key) == _bare_identifier(b.key)
     if a.kind != "date" or b.kind != "date":
         return {a.kind, b.kind} == {"number", "version"} and _as_version(a) == _as_version(b)
     shared = [(x, y) for x, y in zip(a.parts, b.parts, strict=False) if x is not None and y is not None]
     return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
+
+
+CURRENCIES = frozenset("EUR USD GBP JPY CNY CHF RUB INR BRL BTC ETH".split())
+_DESCRIBED = re.compile(r"-(?:[a-z]{2,}ed|based|only|style|like|compatible)$")
+_LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
+
+
+def _bare_identifier(key: str) -> str:
+    """`argon2id-hashed` names argon2id, and sha-256 is sha256; anything longer stays as written."""
+    key = _DESCRIBED.sub("", key) if any(map(str.isdigit, key)) else key
+    return key.replace("-", "") if _LETTERS_DIGITS.fullmatch(key) else key
 
 
 def _as_version(value: Value) -> str:
@@ -175,7 +205,9 @@ def merge_dates(a: Value, b: Value) -> Value | None:
 
 def merge_durations(a: Value, b: Value) -> Value | None:
     """ "1 h 30 min" as one duration."""
-    if a.dimension != "time" or b.dimension != "time" or not 0 < b.amount < a.amount or not a.strong or not b.strong:
+    if a.kind != "number" or b.kind != "number" or a.dimension != "time" or b.dimension != "time":
+        return None
+    if not 0 < b.amount < a.amount or not a.strong or not b.strong:
         return None
     if a.amount < 60 or b.amount >= 3600 * 24:
         return None

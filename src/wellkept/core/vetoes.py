@@ -5,6 +5,7 @@ A veto never says which of the two is right, only that they are not the same (I2
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from wellkept.core.frames import Pair
@@ -66,6 +67,8 @@ def _one_gap(a: Clause, b: Clause) -> list[Difference]:
     start = next((n for n in range(shorter) if left[n] != right[n]), shorter)
     tail = next((n for n in range(shorter - start) if left[-1 - n] != right[-1 - n]), shorter - start)
     gap_a, gap_b = a.tokens[start : len(left) - tail], b.tokens[start : len(right) - tail]
+    if len(gap_a) == len(gap_b) == 1 and gap_a[0].value and gap_b[0].value and same_value(gap_a[0].value, gap_b[0].value):
+        return []
     if not gap_a or not gap_b or start + tail < 3 or (start + tail) * 2 < shorter:
         return []
     universal = bool(_UNIVERSAL & {t.lower for t in gap_a}) != bool(_UNIVERSAL & {t.lower for t in gap_b})
@@ -130,7 +133,7 @@ def foreign_values(own: Features, other: Features) -> list[Token]:
         value = token.value
         if value is None or value.key in keys:
             continue
-        if value.kind in ("date", "number", "version") and any(same_value(value, known) for known in left[:200]):
+        if value.kind != "ordinal" and any(same_value(value, known) for known in left[:200]):
             continue
         if value.kind == "identifier" and _spelled_out(value.key[2:], other):
             continue
@@ -162,11 +165,19 @@ def _name_known(token: Token, other: Features) -> bool:
     lower = token.lower
     if lower in other.lowers or token.key in other.keys:
         return True
+    if own_plural := _PLURAL.fullmatch(token.text):
+        return own_plural.group(1).lower() in other.lowers
+    if token.text.isupper() and lower + "s" in other.lowers:
+        return True
     if token.text.isupper() and 2 <= len(lower) <= 6 and lower in other.initials:
         return True
     if len(lower) >= 3:
         return any(_short_form(lower, known) or _short_form(known, lower) for known in other.lowers)
     return False
+
+
+_PLURAL = re.compile("([A-Z]{2,5})s")
+"""Acronyms in the plural: PRs, CDs."""
 
 
 def _short_form(short: str, full: str) -> bool:

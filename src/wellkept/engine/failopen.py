@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wellkept.core.admit import judge
+from wellkept.core.bounds import Bounds
 from wellkept.core.evidence import ContradictionFn, Evidence, Moment
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.port import Embedded, Embedder, RelationModel
+from wellkept.policy import Risk
 from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
 
 log = logging.getLogger("wellkept")
@@ -41,17 +43,33 @@ def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion
     """The relation model's answer.
 
     Raises:
-        ModelError: It failed, in whatever way, or did not answer for every pair.
+        ModelError: It failed, in whatever way, or did not answer for every pair with an opinion or None.
     """
     try:
-        told = model.read(pairs)
+        told = list(model.read(pairs))
     except ModelError:
         raise
     except Exception as error:
         raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
     if len(told) != len(pairs):
         raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
+    if not all(item is None or isinstance(item, Opinion) for item in told):
+        raise ModelResponseInvalid("the relation model gave something that is no opinion", where=model.id)
     return told
+
+
+def bounds(model: RelationModel, risk: Risk) -> Bounds:
+    """The relation model's thresholds.
+
+    Raises:
+        ModelError: It failed, in whatever way.
+    """
+    try:
+        return model.bounds(risk)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the relation model has no bounds: {type(error).__name__}", where=model.id) from error
 
 
 class GuardedJudge:

@@ -112,10 +112,10 @@ def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment
     Raises:
         NeedsOpinionError: Some pairs have not been asked about yet.
     """
+    bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
     if not opinions.available:
         return replace(evidence, unjudged=True, degraded=(*evidence.degraded, "relation"))
     told = opinions.of(new.content, questions(new, evidence, moment))
-    bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
     return replace(evidence, opinions=told, bounds=bounds, unjudged=not opinions.silence_decides)
 
 

@@ -37,6 +37,7 @@ class Judgements:
     def __init__(self, judge: Judge | None) -> None:
         self._judge = judge
         self._known: dict[Pair, float | None] = {}
+        self._name = ""
         self.failure: ModelError | None = None
 
     @property
@@ -50,7 +51,7 @@ class Judgements:
         if self._judge is None or not missing or self.failure is not None:
             return
         try:
-            told = _asked(self._judge, missing)
+            self._name, told = _asked(self._judge, missing)
         except ModelError as error:
             self.failure = error
             log.warning("Judge failed, stored without it: %s", error)
@@ -84,35 +85,32 @@ class Judgements:
         if missing:
             raise NeedsJudgementError(missing)
         told = {memory_id: self._known[pair] for memory_id, pair in pairs.items()}
-        return reviewed(decision, asked, told, judge=_name(self._judge), moment=moment) if told else decision
+        return reviewed(decision, asked, told, judge=self._name, moment=moment) if told else decision
 
 
-def _asked(judge: Judge, pairs: Sequence[Pair]) -> list[float | None]:
-    """The judge's answer.
+def _asked(judge: Judge, pairs: Sequence[Pair]) -> tuple[str, list[float | None]]:
+    """What the judge calls itself, and its answers.
 
     Raises:
         ModelError: It failed, in whatever way, or did not answer with a probability for every pair.
     """
+    kind = type(judge).__name__
     try:
         told = list(judge.judge(pairs))
+        name = str(getattr(judge, "id", kind))
     except ModelError:
         raise
     except Exception as error:
-        raise ModelUnavailable(f"the judge failed: {type(error).__name__}", where=_name(judge)) from error
+        raise ModelUnavailable(f"the judge failed: {type(error).__name__}", where=kind) from error
     if len(told) != len(pairs):
-        raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)} answers", where=_name(judge))
-    return [_probability(value, judge) for value in told]
+        raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)} answers", where=name)
+    return name, [_probability(value, name) for value in told]
 
 
-def _probability(value: object, judge: Judge) -> float | None:
+def _probability(value: object, judge: str) -> float | None:
     if value is None:
         return None
     share = float(value) if isinstance(value, Real) else -1.0
     if not 0 <= share <= 1:
-        raise ModelResponseInvalid("the judge gave something that is no probability", where=_name(judge))
+        raise ModelResponseInvalid("the judge gave something that is no probability", where=judge)
     return round(share, 4)
-
-
-def _name(judge: Judge) -> str:
-    """What the judge calls itself; the name of its class where it cannot say."""
-    return str(getattr(judge, "id", type(judge).__name__))

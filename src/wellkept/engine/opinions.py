@@ -48,8 +48,14 @@ class Opinions:
         return self.available and self._model is not None and self._model.defers
 
     def bounds(self, risk: Risk) -> Bounds:
-        """The model's own thresholds for a risk."""
-        return NEVER if self._model is None else self._model.bounds(risk)
+        """The model's own thresholds for a risk; a failure to give them is an outage too."""
+        if self._model is None or self.failure is not None:
+            return NEVER
+        try:
+            return failopen.bounds(self._model, risk)
+        except ModelError as error:
+            self._fail(error)
+            return NEVER
 
     def ask(self, pairs: Iterable[Pair]) -> None:
         """Read the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
@@ -59,8 +65,7 @@ class Opinions:
         try:
             told = failopen.read(self._model, missing)
         except ModelError as error:
-            self.failure = error
-            log.warning("Relation model failed, judging by rules alone: %s", error)
+            self._fail(error)
             return
         self._known.update(zip(missing, told, strict=True))
 
@@ -77,3 +82,7 @@ class Opinions:
         if missing:
             raise NeedsOpinionError(missing)
         return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
+
+    def _fail(self, error: ModelError) -> None:
+        self.failure = error
+        log.warning("Relation model failed, judging by rules alone: %s", error)

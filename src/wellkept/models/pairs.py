@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -36,6 +39,7 @@ _NUMBERS: dict[str, str] = _TENS | {
 }
 """Spelled numbers are the figures they mean: "two" in one text and "2" in the other is a shared word."""
 _ORDINAL = re.compile(r"0*([0-9]+)(?:st|nd|rd|th)?")
+FRAME_PIECES = 3
 LONGEST = 256
 """Pieces of both texts together, frame pieces included; the model does not judge longer pairs."""
 
@@ -128,3 +132,37 @@ def _marks(own: Read, other: Read, base: int) -> Sequence[int]:
     return [
         base + (SHARED if not word or word in there else kind) for word, kind in zip(own.words, own.kinds, strict=True)
     ]
+
+
+# --------------------------------------------------------------------------------------------
+# Both orders
+
+LABELS = ("same", "refines", "generalises", "conflict", "distinct")
+MIRROR = (0, 2, 1, 3, 4)
+"""Where each relation stands when the texts change places."""
+CLEARLY_DISTINCT = 0.95
+"""Most neighbours of a text are merely near; one reading that is this sure of it needs no second."""
+
+Logits = NDArray[np.float64]
+
+
+def logits_of(run: Callable[[str, str], Logits], old: str, new: str) -> Logits:
+    """The mean of both readings, or the one in the fixed order where that calls the texts clearly distinct.
+
+    Which reading comes first depends on the texts alone, so the swapped pair has the mirrored logits.
+
+    Args:
+        run: Logits of (first text, second text).
+    """
+    swapped = new < old
+    first, second = (new, old) if swapped else (old, new)
+    logits = run(first, second)
+    if shares(logits)[-1] < CLEARLY_DISTINCT and first != second:
+        logits = (logits + run(second, first)[list(MIRROR)]) / 2
+    return logits[list(MIRROR)] if swapped else logits
+
+
+def shares(logits: Logits) -> Logits:
+    """Probabilities of the logits."""
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float64)

@@ -1,9 +1,9 @@
 """The packaged relation model: a compact cross-encoder that reads an older and a newer text (design §5).
 
-It is asked only about the few pairs that rules leave open. Each pair is read in both orders and the
-logits are averaged, so the swapped pair has the mirrored opinion; each reading is a run of its own,
-since int8 arithmetic scales over everything in a run: the same pair has the same opinion alone and
-in any company. Probabilities are calibrated and rounded to 4 decimals before they meet a threshold.
+It is asked only about the few pairs that rules leave open. Each pair is read in both orders, unless
+the first reading calls it clearly distinct, so that the swapped pair has the mirrored opinion. Each
+reading is a run of its own, since int8 arithmetic scales over everything in a run: the same pair has
+the same opinion alone and in any company. Probabilities are calibrated and rounded to 4 decimals before they meet a threshold.
 
 How it was trained, on what, and where it fails: the model card in `packages/relation`.
 """
@@ -26,18 +26,16 @@ from numpy.typing import NDArray
 from wellkept.core.bounds import Bounds
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, session, verified_bytes
-from wellkept.models.pairs import LONGEST, PairReader, Row
+from wellkept.models.pairs import FRAME_PIECES, LABELS, LONGEST, PairReader, Row, logits_of, shares
 from wellkept.models.wordpiece import minilm_pieces, tokenizer_of
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 PACKAGE = "wellkept_relation"
-WEIGHTS_SHA256 = "f51fae3612df53c7b53323a05cc01e67a5ddf7a4185961e74a30906058caee1b"
-CARD_SHA256 = "bb61c265f67e6ed3681ded26be14258a55cdf739753c1d78f12d54658c5af2b2"
+WEIGHTS_SHA256 = "74f71d80b48689a4368ba5c7a8d3aea2c53426e05b94e1e257e9f413776398dd"
+CARD_SHA256 = "318f033a5d17b84e39589b3136df580ecec373e0fb8d136395436ccf864bc4a6"
 UNREADABLE_SHARE = 0.3
 """Above this share of unknown letters the model says nothing about a text."""
-LABELS = ("same", "refines", "generalises", "conflict", "distinct")
-_MIRROR = (0, 2, 1, 3, 4)
 _REMEMBERED = 4096
 _REINSTALL = "Reinstall it with `pip install --force-reinstall wellkept-relation`"
 _WHAT = "the weights of the relation model"
@@ -120,13 +118,12 @@ class _Model:
         first, second = self._reader.read(old), self._reader.read(new)
         if max(first.unknown, second.unknown) > UNREADABLE_SHARE:
             return None
-        row = self._reader.row(first, second)
-        if len(row.pieces) > LONGEST:
+        if len(first.pieces) + len(second.pieces) + FRAME_PIECES > LONGEST:
             return None
-        logits = (self._run(row) + self._run(self._reader.row(second, first))[list(_MIRROR)]) / 2
-        logits = logits * self._scale + self._bias
-        shares = np.exp(logits - logits.max())
-        values = dict(zip(LABELS, (float(round(share, 4)) for share in shares / shares.sum()), strict=True))
+        reads = {old: first, new: second}
+        logits = logits_of(lambda one, other: self._run(self._reader.row(reads[one], reads[other])), old, new)
+        told = shares(logits * self._scale + self._bias)
+        values = {label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}
         return Opinion(**values, model=PackagedRelationModel.id)
 
     def _run(self, row: Row) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ adds to the review list, and only when both orders of a pair together are sure e
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import os
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from wellkept.core.review import FLAG_AT
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.judges.ending import WORK
 from wellkept.models.onnx import missing, session, verified_bytes
 from wellkept.types import Memory, Statement
 
@@ -112,8 +114,9 @@ class NliJudge:
             # A session does not survive a fork: its threads stay in the parent.
             if self._loaded is None or self._loaded[0] != os.getpid():
                 files = _files(self._path)
-                running = session(self._read(files), what=_WHAT, where=files.model, todo=_TODO)
-                model = _Model(_tokenizer(files), running, self._output(files), self._longest)
+                with WORK.under_way(_let_it_finish):
+                    running = session(self._read(files), what=_WHAT, where=files.model, todo=_TODO)
+                    model = _Model(_tokenizer(files), running, self._output(files), self._longest)
                 self._loaded = (os.getpid(), model)
             return self._loaded[1]
 
@@ -148,11 +151,13 @@ class _Model:
 
     def contradiction(self, old: str, new: str) -> float | None:
         """Probability of a contradiction, the same for the swapped pair."""
-        rows = [self._row(old, new), self._row(new, old)]
-        if any(row is None for row in rows):
-            return None
-        shares = [self._run(row) for row in rows if row is not None]
-        return round(sum(shares) / len(shares), 4)
+        options = importlib.import_module("onnxruntime").RunOptions()
+        with WORK.under_way(lambda: setattr(options, "terminate", True)):
+            rows = [self._row(old, new), self._row(new, old)]
+            if any(row is None for row in rows):
+                return None
+            shares = [self._run(row, options) for row in rows if row is not None]
+            return round(sum(shares) / len(shares), 4)
 
     def _row(self, first: str, second: str) -> Mapping[str, Sequence[int]] | None:
         encoding = self._tokenizer.encode(_clean(first), _clean(second))
@@ -168,11 +173,11 @@ class _Model:
             "sides": [*encoding.type_ids, *padding],
         }
 
-    def _run(self, row: Mapping[str, Sequence[int]]) -> float:
+    def _run(self, row: Mapping[str, Sequence[int]], options: Any) -> float:
         # One row at a time: int8 arithmetic scales over a whole batch, and an answer must not depend on company.
         feed = {fed.name: np.asarray([row[fed.role]], dtype=fed.type) for fed in self._inputs}
         try:
-            told = self._session.run(None, feed)[0]
+            told = self._session.run(None, feed, options)[0]
         except Exception as error:  # its error classes share no base of their own; all become ours
             raise ModelUnavailable("the NLI judge failed to run", where=type(error).__name__) from error
         return _share(np.asarray(told, dtype=np.float64), self._output)
@@ -300,6 +305,10 @@ def _share(logits: NDArray[np.float64], output: int) -> float:
     row = np.round(logits[0], 4)
     shares = np.exp(row - row.max())
     return float(shares[output] / shares.sum())
+
+
+def _let_it_finish() -> None:
+    """Loading cannot be stopped; it is only waited for."""
 
 
 def _clean(text: str) -> str:

@@ -49,8 +49,8 @@ class TimeBoxed:
 
     @property
     def id(self) -> str:
-        """The judge's own."""
-        return self._judge.id
+        """The judge's own; the name of its class where it has none."""
+        return str(getattr(self._judge, "id", type(self._judge).__name__))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The judge's answers, in the order of the pairs.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import wellkept
 from wellkept.core.calibration import Calibration
 from wellkept.core.text import embed_text
-from wellkept.errors import ConfigError, ConflictError, InvalidInput, ModelUnavailable
+from wellkept.errors import ConflictError, InvalidInput, ModelUnavailable
 from wellkept.policy import Policy
 from wellkept.surfaces.evaluation.ledger import Ledger, QuerySeen
 from wellkept.surfaces.evaluation.pair_metrics import Case
@@ -93,9 +93,12 @@ def nli_judge(path: Path) -> ContradictionFn:
     """An NLI cross-encoder of the caller's own as a judge of contradictions.
 
     Raises:
-        ConfigError: It cannot be used.
+        ModelUnavailable: A file of it is missing, or cannot be read.
+        ConfigError: Nothing says which output means contradiction.
     """
-    raise ConfigError("this release cannot run a foreign NLI model", where=str(path), todo="Leave --nli out")
+    from wellkept.models.judges.nli import nli_relation
+
+    return nli_relation(path)
 
 
 class _Numbered:

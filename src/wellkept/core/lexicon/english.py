@@ -1,0 +1,169 @@
+"""What English words are to each other: opposites, kinds of one class, kind and whole, the same by another name.
+
+Derived from WordNet 3.0 by `training/lexicon.py` (licence notice in WORDNET.md beside this file). Read on the
+first question, which only near-identical texts with one word replaced ever ask. A word with many senses
+is taken in every sense where that makes the rules more careful, and in its main sense where it makes them bolder.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from wellkept.core.lexicon import Antonymy
+
+_MAIN = 0.8
+"""Share of a word's tagged uses that its main sense must make before it may stand for another word."""
+_DEPTH = 24
+_DOUBLED = frozenset("bdgklmnprt")
+
+
+@dataclass(frozen=True, slots=True)
+class English:
+    """The tables as read.
+
+    Attributes:
+        parents: Sense -> what it is a kind of.
+        wholes: Sense -> the places it lies in.
+        senses: Word -> its senses and how often texts use each.
+        opposites: Pair of words in alphabetical order -> grade.
+        classes: Sense -> name of the class of which it is the root.
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+    wholes: dict[int, tuple[int, ...]]
+    senses: dict[str, tuple[tuple[str, int, int], ...]]
+    opposites: dict[tuple[str, str], Antonymy]
+    classes: dict[int, str]
+
+
+@lru_cache(maxsize=1)
+def english() -> English:
+    """The tables, read on the first call."""
+    packed = files(__package__).joinpath("wordnet.txt.gz").read_bytes()
+    blocks = gzip.decompress(packed).decode("utf-8").split("\n-\n")
+    parents: list[tuple[int, ...]] = []
+    wholes: dict[int, tuple[int, ...]] = {}
+    for number, line in enumerate(blocks[0].split("\n")):
+        above, _, around = line.partition("#")
+        parents.append(tuple(map(int, above.split())))
+        if around:
+            wholes[number] = tuple(map(int, around.split()))
+    words = dict(line.split("\t") for line in blocks[1].split("\n"))
+    opposites: dict[tuple[str, str], Antonymy] = {}
+    for line in blocks[2].split("\n"):
+        grade, first, second = line.split(" ")
+        opposites[first, second] = "state" if grade == "state" else "weak"
+    roots = (line.split() for line in blocks[3].splitlines())
+    return English(
+        parents=tuple(parents),
+        wholes=wholes,
+        senses={word: tuple(map(_sense, listed.split(" "))) for word, listed in words.items()},
+        opposites=opposites,
+        classes={int(root): name for name, *listed in roots for root in listed},
+    )
+
+
+def _sense(text: str) -> tuple[str, int, int]:
+    number, _, count = text.partition(":")
+    return number[0], int(number[1:]), int(count)
+
+
+def forms(word: str) -> Iterator[tuple[str, str]]:
+    """The dictionary forms a word may be an inflection of, each with the ending it then has.
+
+    Example:
+        >>> ("carry", "s") in forms("carries"), ("stop", "ed") in forms("stopped"), ("car", "s") in forms("cars")
+        (True, True, True)
+    """
+    yield word, ""
+    if word.endswith("ies"):
+        yield word[:-3] + "y", "s"
+    elif word.endswith("es"):
+        yield word[:-2], "s"
+    if word.endswith("s") and not word.endswith("ss"):
+        yield word[:-1], "s"
+    if word.endswith("ied"):
+        yield word[:-3] + "y", "ed"
+    for ending in ("ed", "ing"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) > 1:
+            yield base, ending
+            yield base + "e", ending
+            if base[-1] == base[-2] and base[-1] in _DOUBLED:
+                yield base[:-1], ending
+
+
+def opposites(first: str, second: str) -> Antonymy | None:
+    """How strongly two lower-case words in the same form oppose each other; None when they do not."""
+    table = english().opposites
+    bases = {base: ending for base, ending in forms(first)}
+    for base, ending in forms(second):
+        for other, other_ending in bases.items():
+            if ending == other_ending and (grade := table.get((min(base, other), max(base, other)))):
+                return grade if not ending else "weak"
+    return None
+
+
+def same_by_another_name(first: str, second: str) -> bool:
+    """Whether two words have one main sense in common, in the same form: "buy" and "purchase"."""
+    bases = {(base, ending): _main(base) for base, ending in forms(first)}
+    return any(
+        found is not None and found == bases.get((base, ending))
+        for base, ending in forms(second)
+        for found in (_main(base),)
+    )
+
+
+def _main(word: str) -> tuple[str, int] | None:
+    senses = english().senses.get(word, ())
+    total = sum(count for *_, count in senses)
+    if total < 2:
+        return None
+    part, number, count = max(senses, key=lambda sense: sense[2])
+    return (part, number) if count >= _MAIN * total else None
+
+
+def related(first: str, second: str) -> bool:
+    """Whether two words may mean the same, one a kind of the other, or one place lies in the other."""
+    return any(_near(x, y) for x, _ in forms(first) for y, _ in forms(second))
+
+
+@lru_cache(maxsize=2048)
+def _near(first: str, second: str) -> bool:
+    left, right = _numbers(first), _numbers(second)
+    return bool(left & right or left & _above(right) or right & _above(left))
+
+
+def _numbers(word: str) -> frozenset[int]:
+    return frozenset(number for _, number, _ in english().senses.get(word, ()))
+
+
+def _above(numbers: frozenset[int]) -> frozenset[int]:
+    """Everything senses are kinds of or lie in."""
+    table = english()
+    found: set[int] = set()
+    fresh = set(numbers)
+    for _ in range(_DEPTH):
+        above = {p for number in fresh for p in (*table.parents[number], *table.wholes.get(number, ()))}
+        fresh = above - found
+        found |= fresh
+        if not fresh:
+            break
+    return frozenset(found)
+
+
+@lru_cache(maxsize=2048)
+def classes(word: str) -> frozenset[str]:
+    """The exclusive classes that a word belongs to as a noun in its first sense: colour, metal, sport …"""
+    table = english()
+    found: set[str] = set()
+    for base, ending in forms(word):
+        nouns = [number for part, number, _ in table.senses.get(base, ()) if part == "n"]
+        if nouns and ending in ("", "s"):
+            found.update(table.classes[n] for n in _above(frozenset(nouns[:1])) if n in table.classes)
+            break
+    return frozenset(found)
