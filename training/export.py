@@ -38,8 +38,8 @@ RUNTIME = HERE.parent / "src" / "wellkept" / "models" / "relation.py"
 CONFIDENCE = 0.95
 RISKS = {
     # Largest rate of each error among the pairs where the act would be one.
-    "strict": {"skip": 0.005, "merge": 0.01, "link": 0.10, "evolve": 0.01, "flag": 0.06, "supersede": 0.005},
-    "balanced": {"skip": 0.02, "merge": 0.03, "link": 0.20, "evolve": 0.02, "flag": 0.12, "supersede": 0.01},
+    "strict": {"skip": 0.005, "merge": 0.01, "link": 0.10, "evolve": 0.01, "flag": 0.07, "supersede": 0.005},
+    "balanced": {"skip": 0.02, "merge": 0.03, "link": 0.20, "evolve": 0.02, "flag": 0.14, "supersede": 0.01},
 }
 """`skip` bounds updates lost (a conflict or refinement dropped as a repeat), `merge` distinct texts dropped
 as one; the threshold for skipping keeps both."""
@@ -160,6 +160,7 @@ def thresholds(
     nothing_new = [bool({"same", "generalises"} & set(pair.labels)) for pair in pairs]
     refines = np.where(shares.argmax(axis=1) == 1, shares[:, 1], 0.0)
     conflict = np.where(shares.argmax(axis=1) == 3, shares[:, 3], 0.0)
+    possible = np.where(shares.argmax(axis=1) >= 3, shares[:, 3], 0.0)
     apart = [not new and "distinct" not in pair.labels for pair, new in zip(pairs, nothing_new, strict=True)]
     strange = ["distinct" in pair.labels for pair in pairs]
     acts = {
@@ -168,7 +169,7 @@ def thresholds(
         "merge": (repeats, [not wrong for wrong in strange]),
         "link": (repeats, nothing_new),
         "evolve": (refines, ["refines" in pair.labels for pair in pairs]),
-        "flag": (conflict, ["conflict" in pair.labels for pair in pairs]),
+        "flag": (possible, ["conflict" in pair.labels for pair in pairs]),
         "supersede": (conflict, ["conflict" in pair.labels for pair in pairs]),
     }
     found: dict[str, float] = {}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from wellkept.engine.scale import Scale
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.transfer import ImportSpec
-    from wellkept.models.port import Embedder, RelationModel
+    from wellkept.models.port import Embedder, Judge, RelationModel
     from wellkept.storage.port import Storage
 
 __version__ = "0.1.0"
@@ -81,6 +81,7 @@ def open(
     namespace: str = "default",
     actor: str = "",
     contradiction_fn: ContradictionFn | None = None,
+    judge: str | Judge | None = None,
     **seams: Unpack[Seams],
 ) -> MemoryStore:
     """Open a store, making it if it does not exist; the one place that chooses backend and embedder.
@@ -97,6 +98,8 @@ def open(
         namespace: The isolation boundary, a path such as `acme/alice/coder`.
         actor: Who acts, for the journal.
         contradiction_fn: A judge of one's own, asked where the rules find no contradiction (S2-24).
+        judge: A second opinion that adds possible conflicts to review and does nothing else: `nli:PATH`,
+            the URL of a chat endpoint, or a `Judge`; none by default. A write waits at most 5 s for it.
         **seams: For tests: `clock` gives the time, in aware UTC values; `new_id` makes ids.
 
     Raises:
@@ -114,7 +117,8 @@ def open(
     from wellkept.engine.inputs import check_namespace, label
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.upkeep import require_embedder
-    from wellkept.models.registry import load_embedder, load_relation_model
+    from wellkept.models.judges.timeboxed import timeboxed
+    from wellkept.models.registry import load_embedder, load_judge, load_relation_model
 
     named = check_namespace(namespace)
     by = label("actor", actor)
@@ -124,6 +128,7 @@ def open(
         reader = load_relation_model(relation_model)
     else:
         reader = relation_model
+    second = load_judge(judge) if judge is None or isinstance(judge, str) else judge
     scale = _scale(model)
     storage = _storage(url) if isinstance(url, str) else url
     ctx = Context(
@@ -137,6 +142,7 @@ def open(
         new_id=seams.get("new_id") or Uuid7(),
         contradiction_fn=contradiction_fn,
         relation_model=reader,
+        judge=timeboxed(second) if second is not None else None,
     )
     try:
         require_embedder(ctx)

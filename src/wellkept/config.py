@@ -30,7 +30,7 @@ KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "dura
 """Settings that may stand anywhere: flag, environment, file."""
 SWITCHES: tuple[str, ...] = ("auto_calibrate",)
 """Yes or no; they may stand in the environment and in files."""
-UNFLAGGED: tuple[str, ...] = ("judge",)
+UNFLAGGED: tuple[str, ...] = ("judge", "relation_model")
 """Texts that may stand in the environment and in files; no command has a flag for them."""
 SECRETS: Mapping[str, str] = {"embedder_key": "embedder", "judge_key": "judge"}
 """Keys, and the setting whose endpoint each is sent to. They stand in the environment only: files get
@@ -56,6 +56,7 @@ class Settings:
         durability: `full` or `relaxed`, for a SQLite store.
         auto_calibrate: Whether an embedder without a calibration is measured on first use.
         judge: `none`, `nli:PATH` or the URL of a chat endpoint.
+        relation_model: `auto`, `packaged` (an error where it is missing) or `none` (rules alone).
         embedder_key: Key of the endpoint; from the environment, never shown.
         judge_key: Key of the judge's endpoint; likewise.
         origins: Setting to where it was said: flag, environment, a file, or default.
@@ -71,6 +72,7 @@ class Settings:
     durability: Durability = "full"
     auto_calibrate: bool = True
     judge: str = "none"
+    relation_model: str = "auto"
     embedder_key: str = field(default="", repr=False)
     judge_key: str = field(default="", repr=False)
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -143,6 +145,7 @@ def load(
         durability=_durability(texts.get("durability", "full"), origins["durability"]),
         auto_calibrate=texts.get("auto_calibrate", _ON) == _ON,
         judge=texts.get("judge", "none"),
+        relation_model=texts.get("relation_model", "auto"),
         embedder_key=secrets.get("embedder_key", ""),
         judge_key=secrets.get("judge_key", ""),
         origins=origins,

@@ -44,8 +44,7 @@ OPINIONS = st.builds(
 
 
 def _stored(text: str) -> Memory:
-    statement = Statement(content=text)
-    return Memory(id="m1", namespace="a", statement=statement, created_at=NOW, updated_at=NOW)
+    return Memory(id="m1", namespace="n", content=text, created_at=NOW, updated_at=NOW)
 
 
 def _directed(found: tuple[Difference, ...]) -> list[tuple[str, str, str, bool, bool]]:

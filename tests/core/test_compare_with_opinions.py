@@ -238,7 +238,8 @@ _SHARES = st.lists(st.integers(0, 100), min_size=5, max_size=5).filter(any)
 
 def _opinion(shares: list[int]) -> Opinion:
     total = sum(shares)
-    return Opinion(*(round(share / total, 4) for share in shares), model="m@1")
+    same, refines, generalises, conflict, distinct = (round(share / total, 4) for share in shares)
+    return Opinion(same, refines, generalises, conflict, distinct, "m@1")
 
 
 @given(_SHARES, st.sampled_from(PAIRS), st.sampled_from([None, 0.3, 0.99]))

@@ -232,18 +232,18 @@ def test_the_model_is_never_asked_inside_a_transaction(storage: Watched, tmp_pat
     held: list[int] = []
     model = Model(beside=lambda: held.append(storage.open))
     model.declare(OLD, NEW, conflict=0.8)
-    table = desk(storage, tmp_path, fake=near(), relation_model=model)
+    texts = (OLD, NEW, BETWEEN, "Swept later", "Rewritten")
+    fake = FakeEmbedder({(one, two): 0.5 for one in texts for two in texts if one < two}, dim=64)
+    table = desk(storage, tmp_path, fake=fake, relation_model=model)
     table.store.remember(OLD, kind="lesson")
     table.store.check(NEW, kind="lesson")
     table.store.remember(NEW, kind="lesson")
     table.store.remember_many([{"content": BETWEEN, "kind": "lesson"}])
     assert len(model.calls) == 3
     table.fake.fail_with = ModelUnavailable("down")
-    table.fake.relate("Swept later", OLD, 0.5)
     table.store.remember("Swept later", kind="lesson")
     table.fake.fail_with = None
     table.store.reembed()
-    table.fake.relate("Rewritten", OLD, 0.5)
     table.store.revise(table.store.list()[-1].id, content="Rewritten")
     assert (OLD, "Swept later") in model.asked
     assert (OLD, "Rewritten") in model.asked
@@ -265,7 +265,9 @@ def test_what_another_writer_adds_meanwhile_is_asked_about_before_anything_is_de
 ) -> None:
     """I3: between the first look and the lock a second writer stores a text that matters."""
     fake = near()
-    other = desk(storage, tmp_path, fake=fake).store
+    theirs = FakeRelationModel()
+    theirs.declare(OLD, NEW, distinct=1.0)
+    other = desk(storage, tmp_path, fake=fake, relation_model=theirs).store
     once = iter([lambda: other.remember(written, kind="fact")])
     model = Model(beside=lambda: next(once, lambda: None)() and None)
     model.declare(OLD, NEW, distinct=1.0)

@@ -86,15 +86,16 @@ class Case:
 
 REPEAT, CLASH = ("duplicate", "repeat", None), ("contradiction", "model", None)
 REPLACED = ("contradiction", "model", "keep_new")
-AGAIN = {"outcome": "duplicate", "rule": "told_again"}
-MAYBE = {"outcome": "created", "rule": "possible_repeat", "conflict": REPEAT}
-WARNED = {"outcome": "created", "rule": "conflict_warn", "conflict": CLASH}
-REFINED = {"outcome": "created", "rule": "refines", "links": ("refines",)}
-HIDDEN = {
+AGAIN: dict[str, Any] = {"outcome": "duplicate", "rule": "told_again"}
+MAYBE: dict[str, Any] = {"outcome": "created", "rule": "possible_repeat", "conflict": REPEAT}
+WARNED: dict[str, Any] = {"outcome": "created", "rule": "conflict_warn", "conflict": CLASH}
+REFINED: dict[str, Any] = {"outcome": "created", "rule": "refines", "links": ("refines",)}
+HIDDEN: dict[str, Any] = {
     "outcome": "superseded", "rule": "conflict_supersede", "links": ("supersedes",), "conflict": REPLACED,
     "old": "superseded",
 }  # fmt: skip
-FAR, NEAR = {"outcome": "created", "rule": "nothing_like_it"}, {"outcome": "created", "rule": "near_but_different"}
+FAR: dict[str, Any] = {"outcome": "created", "rule": "nothing_like_it"}
+NEAR: dict[str, Any] = {"outcome": "created", "rule": "near_but_different"}
 STRICT, TO_THE_BANDS = {"risk": "strict"}, {"same_at": 1.0}
 
 CASES = [

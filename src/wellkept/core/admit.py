@@ -241,18 +241,27 @@ def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence) -> b
 
 
 def _is_likely(found: Judged, evidence: Evidence) -> bool:
-    """Whether rules found the conflict, or the model is sure enough to report one."""
+    """Whether rules found the conflict, or the model thinks one probable enough to report."""
     opinion = found.comparison.opinion
-    return found.comparison.reason != "model" or (opinion is not None and opinion.conflict >= evidence.bounds.flag)
+    by_rules = found.comparison.reason not in ("", "model")
+    return by_rules or (opinion is not None and opinion.conflict >= evidence.bounds.flag)
 
 
 def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Whether a contradiction is worth a row in the review list."""
-    if found.comparison.relation != "conflict":
-        return False
-    if found.comparison.reason == "model":
-        return _is_likely(found, evidence)
-    return found.comparison.similarity is None or found.similarity >= policy.conflict_at
+    """Whether a contradiction is worth a row in the review list.
+
+    What the model calls distinct may still be a *possible* conflict: an update in other words looks
+    much like another fact, and a report that somebody reads costs less than an old value believed.
+    """
+    match found.comparison.relation, found.comparison.reason:
+        case "conflict", "model":
+            return _is_likely(found, evidence)
+        case "conflict", _:
+            return found.comparison.similarity is None or found.similarity >= policy.conflict_at
+        case "distinct", _:
+            return found.comparison.opinion is not None and _is_likely(found, evidence)
+        case _:
+            return False
 
 
 def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
@@ -306,7 +315,7 @@ def _split(conflicting: list[Judged], policy: KindPolicy, evidence: Evidence) ->
 def _acts(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     """Near enough, or by the model probable enough, for the policy to act on its own and not only to report."""
     opinion = found.comparison.opinion
-    if opinion is not None and found.comparison.reason == "model":
+    if opinion is not None and found.comparison.reason in ("", "model"):
         return opinion.conflict >= evidence.bounds.supersede
     return found.comparison.similarity is not None and found.similarity >= policy.act_at
 
@@ -317,7 +326,7 @@ def _is_newer_elsewhere(repeat: Judged, replaced: list[Memory]) -> bool:
 
 
 def _is_sure(found: Judged) -> bool:
-    if found.comparison.reason == "model":
+    if found.comparison.reason in ("", "model"):
         return True  # the bound for superseding stands for the rules' certainty
     decisive = [item for item in found.comparison.differences if item.decisive]
     return bool(decisive) and all(item.sure for item in decisive)

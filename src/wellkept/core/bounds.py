@@ -92,8 +92,8 @@ def least_threshold(scores: Sequence[float], wrong: Sequence[bool], *, most: flo
     """
     bad = sorted((score for score, error in zip(scores, wrong, strict=True) if error), reverse=True)
     best = 2.0
-    for step in range(100, 30, -1):
-        threshold = step / 100
+    for step in range(200, 49, -1):
+        threshold = step / 200
         acted = sum(1 for score in bad if score >= threshold)
         if upper_bound(acted, len(bad), confidence) > most:
             break

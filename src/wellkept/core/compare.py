@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rapidfuzz.distance import OSA
+
 from wellkept.core.differences import differences
 from wellkept.core.frames import PAIR_AT
 from wellkept.core.merge import segments
@@ -34,6 +36,8 @@ OVERRULES_NEGATION = 0.15
 """A denial that the model thinks less probable to be a conflict than this is only a difference of words."""
 
 _MOST_WORDS = 6
+_SHORTEST_MISSPELT = 6
+_POSSIBLE = 0.2
 _DENIALS = frozenset(("negation", "antonym", "sign"))
 _TOLD: tuple[Relation, ...] = ("same", "refines", "generalises", "conflict", "distinct")
 
@@ -69,7 +73,7 @@ def compare(
     relation = _relation(new, old, found, similarity, opinion)
     if another or timed:
         relation = "distinct"  # B-4, F-22: what was given beside the texts outweighs them
-    if relation == "conflict" and not any(item.decisive for item in found):
+    if _is_told_by_model(relation, opinion) and not any(item.decisive for item in found):
         found += (_meaning(new.content, old.content),)
     return Comparison(
         relation=relation,
@@ -201,15 +205,30 @@ def _relation(
 
 def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
     """Whether the differences forbid *same* even against the model."""
-    if any(item.kind not in SOFT for item in found):
+    real = [item for item in found if not _is_misspelt(item)]
+    if any(item.kind not in SOFT for item in real):
         return True
-    return bool(found) and shared_words(new, old) >= NEARLY_THE_SAME_WORDS
+    return bool(real) and shared_words(new, old) >= NEARLY_THE_SAME_WORDS
+
+
+def _is_misspelt(item: Difference) -> bool:
+    """Whether the two words differ by one slip of the finger: two letters swapped, one missing, doubled or wrong.
+
+    "Deploymnet" is no other value than "deployment"; that the texts say the same is left to the model.
+    """
+    old, new = item.old.casefold(), item.new.casefold()
+    words = old.isalpha() and new.isalpha() and min(len(old), len(new)) >= _SHORTEST_MISSPELT
+    return item.kind == "value" and words and OSA.distance(old, new, score_cutoff=1) <= 1
 
 
 def shared_words(a: str, b: str) -> float:
     """Share of the content words of the richer text that the other has too."""
     left, right = frozenset(features(a).keys), frozenset(features(b).keys)
     return len(left & right) / max(1, len(left), len(right))
+
+
+def _is_told_by_model(relation: Relation, opinion: Opinion | None) -> bool:
+    return opinion is not None and relation in ("conflict", "distinct") and opinion.conflict >= _POSSIBLE
 
 
 def _meaning(new: str, old: str) -> Difference:

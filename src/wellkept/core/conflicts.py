@@ -32,7 +32,7 @@ def between(
         a=old.id,
         b=new.id,
         kind=kind,
-        reason=comparison.reason or ("repeat" if kind == "duplicate" else "value_diff"),
+        reason="repeat" if kind == "duplicate" else comparison.reason or _unnamed(comparison),
         similarity=comparison.similarity,
         differences=comparison.differences,
         excerpt_a=excerpt(old.content, EXCERPT),
@@ -40,6 +40,10 @@ def between(
         created_at=now,
         expires_at=now + timedelta(days=days),
     )
+
+
+def _unnamed(comparison: Comparison) -> str:
+    return "value_diff" if comparison.opinion is None else "model"
 
 
 def retold(conflict: Conflict, old: Memory, new: Memory, comparison: Comparison) -> Conflict:

@@ -67,7 +67,12 @@ def _one_gap(a: Clause, b: Clause) -> list[Difference]:
     start = next((n for n in range(shorter) if left[n] != right[n]), shorter)
     tail = next((n for n in range(shorter - start) if left[-1 - n] != right[-1 - n]), shorter - start)
     gap_a, gap_b = a.tokens[start : len(left) - tail], b.tokens[start : len(right) - tail]
-    if len(gap_a) == len(gap_b) == 1 and gap_a[0].value and gap_b[0].value and same_value(gap_a[0].value, gap_b[0].value):
+    if (
+        len(gap_a) == len(gap_b) == 1
+        and gap_a[0].value
+        and gap_b[0].value
+        and same_value(gap_a[0].value, gap_b[0].value)
+    ):
         return []
     if not gap_a or not gap_b or start + tail < 3 or (start + tail) * 2 < shorter:
         return []

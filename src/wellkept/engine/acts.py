@@ -19,6 +19,7 @@ from wellkept.engine import late
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.inputs import new_memory
+from wellkept.engine.judges import Judgements, NeedsJudgementError
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
 from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfReference
 from wellkept.storage.port import Tx
@@ -122,22 +123,25 @@ def revise(ctx: Context, memory_id: str, changes: Mapping[str, Any]) -> Memory:
         allowed = ", ".join(sorted(REVISABLE))
         raise InvalidField("cannot be revised", where=", ".join(sorted(unknown)), todo=f"Revise one of: {allowed}")
     vectors, opinions = Embeddings(ctx.embedder), Opinions(ctx.relation_model)
+    judgements = Judgements(ctx.judge)
     while True:
         try:
             with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _revise(ctx, tx, memory_id, changes=changes, models=(vectors, opinions))
+                return _revise(ctx, tx, memory_id, changes=changes, models=(vectors, opinions, judgements))
         except NeedsVectorError as missing:
             vectors.fetch(missing.texts)
             if vectors.failure is None:
                 ctx.scale.prepare()
         except NeedsOpinionError as missing:
             opinions.ask(missing.pairs)
+        except NeedsJudgementError as missing:
+            judgements.ask(missing.pairs)
 
 
 def _revise(
-    ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any], models: tuple[Embeddings, Opinions]
+    ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any], models: tuple[Embeddings, Opinions, Judgements]
 ) -> Memory:
-    vectors, opinions = models
+    vectors, opinions, judgements = models
     memory = fetch(tx, memory_id)
     if memory.status == "erased":
         raise IllegalTransition(f"{memory_id} was erased; nothing is left to revise", where="revise")
@@ -160,7 +164,7 @@ def _revise(
         effects += absorbed(memory_id, (after.content,), held)
         effects += _reconsidered(tx, after, now)
         if after.status == "active" and after.embedding in made:
-            effects += late.conflicts_of(ctx, tx, after, made[after.embedding], opinions)
+            effects += late.conflicts_of(ctx, tx, after, made[after.embedding], (opinions, judgements))
     apply(
         ctx, tx, [MemoryChange(memory, after), *effects], verb="revise", outcome="revised", memory_id=memory_id,
         vectors=made,

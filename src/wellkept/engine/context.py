@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from wellkept.core.evidence import ContradictionFn
 from wellkept.engine.scale import Scale
-from wellkept.models.port import Embedder, RelationModel
+from wellkept.models.port import Embedder, Judge, RelationModel
 from wellkept.policy import Policy
 from wellkept.storage.port import Storage
 
@@ -37,6 +37,7 @@ class Context:
         clock: The time, aware and in UTC.
         new_id: A new time-ordered id.
         relation_model: Reads the pairs that rules leave open; None to judge by rules alone.
+        judge: Adds possible conflicts to review, last of all; in a time box. None for none.
     """
 
     storage: Storage
@@ -49,6 +50,7 @@ class Context:
     new_id: NewId
     contradiction_fn: ContradictionFn | None = None
     relation_model: RelationModel | None = None
+    judge: Judge | None = None
 
 
 def utc_now() -> datetime:

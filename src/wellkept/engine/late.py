@@ -9,20 +9,22 @@ from wellkept.core.admit import settle
 from wellkept.core.evidence import Moment
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of
-from wellkept.engine.failopen import judged
 from wellkept.engine.gather import kinds_near, with_opinions, with_vectors, without_vectors
+from wellkept.engine.judges import Judgements
 from wellkept.engine.nearby import Nearby
 from wellkept.engine.opinions import Opinions
 from wellkept.storage.port import Tx
 from wellkept.types import Comparison, ConflictChange, Decision, Memory, NewMemory, Statement, Vector
 
 
-def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, opinions: Opinions) -> Decision:
+def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: tuple[Opinions, Judgements]) -> Decision:
     """What the gate would decide if this memory were written now, with itself left out.
 
     Raises:
         NeedsOpinionError: The relation model must be asked first, outside the transaction.
+        NeedsJudgementError: The judge must.
     """
+    opinions, judgements = models
     statement = {name: getattr(memory, name) for name in Statement.__dataclass_fields__}
     new = NewMemory(**statement, recorded_at=memory.created_at)
     vectors = Embeddings(ctx.embedder)
@@ -41,13 +43,15 @@ def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, opinions: Opini
     moment = Moment(ctx.clock(), memory.id, ctx.namespace, ctx.policy)
     evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
     settled = settle(new, evidence, moment)
-    return settled or judged(new, with_opinions(new, evidence, opinions, moment), moment)
+    return settled or judgements.decided(new, with_opinions(new, evidence, opinions, moment), moment)
 
 
-def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector, opinions: Opinions) -> list[ConflictChange]:
+def conflicts_of(
+    ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: tuple[Opinions, Judgements]
+) -> list[ConflictChange]:
     """Conflicts and repeats that a rewritten memory has with others; only flagged (E-0)."""
     careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
-    decision = decide(careful, tx, memory, vector, opinions)
+    decision = decide(careful, tx, memory, vector, models)
     found = [effect for effect in decision.effects if isinstance(effect, ConflictChange)]
     if decision.outcome == "duplicate" and decision.memory is not None:
         comparison = Comparison("same", decision.matches[0].similarity, decision.matches[0].cosine)

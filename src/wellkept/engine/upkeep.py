@@ -12,6 +12,7 @@ from wellkept.engine import late
 from wellkept.engine.acts import apply, with_vector
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.judges import Judgements, NeedsJudgementError
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.port import Tx
@@ -162,15 +163,17 @@ def _embed_row(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int
 
 
 def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
-    opinions = Opinions(ctx.relation_model)
+    opinions, judgements = Opinions(ctx.relation_model), Judgements(ctx.judge)
     while True:
         try:
-            return _recheck(ctx, memory_id, counts, opinions)
+            return _recheck(ctx, memory_id, counts, (opinions, judgements))
         except NeedsOpinionError as missing:
             opinions.ask(missing.pairs)
+        except NeedsJudgementError as missing:
+            judgements.ask(missing.pairs)
 
 
-def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], opinions: Opinions) -> None:
+def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], models: tuple[Opinions, Judgements]) -> None:
     """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed (F-28)."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         rows = tx.find(Filter(ids=(memory_id,)))
@@ -182,7 +185,7 @@ def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], opinions: Opi
         effects: list[Effect] = []
         vector = tx.vectors((memory.embedding,)).get(memory.embedding) if memory.embedding else None
         if vector is not None:
-            effects = _late_effects(ctx, tx, (memory, checked), counts=counts, opinions=opinions)
+            effects = _late_effects(ctx, tx, (memory, checked), counts=counts, models=models)
         if not any(isinstance(item, MemoryChange) and item.before == memory for item in effects):
             effects.insert(0, MemoryChange(memory, checked))
         counts["checked"] += 1
@@ -191,10 +194,10 @@ def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], opinions: Opi
 
 
 def _late_effects(
-    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: dict[str, int], opinions: Opinions
+    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: dict[str, int], models: tuple[Opinions, Judgements]
 ) -> list[Effect]:
     memory, checked = row
-    decision = late.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], opinions)
+    decision = late.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], models)
     if decision.outcome == "duplicate" and decision.memory is not None:
         counts["superseded"] += 1
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]

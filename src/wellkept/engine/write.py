@@ -19,7 +19,6 @@ from wellkept.core.explain import dropped_line, message
 from wellkept.core.questions import questions
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
-from wellkept.engine.failopen import judged
 from wellkept.engine.gather import (
     FirstLook,
     earlier_items,
@@ -29,6 +28,7 @@ from wellkept.engine.gather import (
     without_vectors,
 )
 from wellkept.engine.journal import is_undone
+from wellkept.engine.judges import Judgements, NeedsJudgementError
 from wellkept.engine.nearby import Nearby
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
@@ -111,7 +111,10 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
         opinions = Opinions(ctx.relation_model)
         moment = _moment(ctx)
         opinions.ask(_pairs(new, evidence, moment))
-        decision = judged(new, with_opinions(new, evidence, opinions, moment), moment)
+        evidence = with_opinions(new, evidence, opinions, moment)
+        judgements = Judgements(ctx.judge)
+        judgements.ahead(new, evidence, moment)
+        decision = judgements.decided(new, evidence, moment)
     return _result(decision, entry=0, asked_only=True)
 
 
@@ -122,15 +125,16 @@ def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteRe
     if texts:
         _prepare_scale(ctx, items, vectors)
     near = Nearby(len(items), lambda place: _query(ctx, items[place], vectors))
-    opinions = Opinions(ctx.relation_model)
-    _ask_ahead(ctx, items, look, vectors=vectors, near=near, opinions=opinions)
+    opinions, judgements = Opinions(ctx.relation_model), Judgements(ctx.judge)
+    _ask_ahead(ctx, items, look, vectors=vectors, near=near, models=(opinions, judgements))
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         needed: tuple[str, ...] = ()
         open_pairs: tuple[tuple[str, str], ...] = ()
+        to_judge: tuple[tuple[str, str], ...] = ()
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
             near.enter(tx)
-            gate = _Gate(ctx, tx, items, models=(vectors, opinions), near=near, look=look, cause=cause)
+            gate = _Gate(ctx, tx, items, models=(vectors, opinions, judgements), near=near, look=look, cause=cause)
             while len(results) < len(items):
                 try:
                     results.append(gate.pass_through(len(results)))
@@ -140,12 +144,16 @@ def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteRe
                 except NeedsOpinionError as missing:
                     open_pairs = missing.pairs
                     break
+                except NeedsJudgementError as missing:
+                    to_judge = missing.pairs
+                    break
                 except StorageError:
                     raise
                 except WellkeptError as error:
                     results.append(error)
         vectors.fetch(needed)
         opinions.ask(open_pairs)
+        judgements.ask(to_judge)
     return results
 
 
@@ -156,16 +164,18 @@ def _ask_ahead(
     *,
     vectors: Embeddings,
     near: Nearby,
-    opinions: Opinions,
+    models: tuple[Opinions, Judgements],
 ) -> None:
     """Ask the relation model before the lock is taken, about stored memories and about earlier items of the run.
 
     Whatever turns out to be missing inside the transaction is asked then, outside it.
     """
-    if not opinions.available:
+    opinions, judgements = models
+    if not opinions.available and not judgements.available:
         return
     moment = _moment(ctx)
     pairs: list[tuple[str, str]] = []
+    seen: list[tuple[NewMemory, Evidence]] = []
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         near.enter(tx)
         for index, new in enumerate(items):
@@ -176,7 +186,11 @@ def _ask_ahead(
             within = earlier_items(items, index, vectors, moment)
             ahead = replace(evidence, neighbours=(*evidence.neighbours, *within))
             pairs += _pairs(new, ahead, moment)
+            seen.append((new, ahead))
     opinions.ask(pairs)
+    if judgements.available:
+        for new, evidence in seen:
+            judgements.ahead(new, with_opinions(new, evidence, opinions, moment), moment)
 
 
 def _prepare_scale(ctx: Context, items: Sequence[NewMemory], vectors: Embeddings) -> None:
@@ -216,7 +230,7 @@ class _Gate:
         tx: Tx,
         items: Sequence[NewMemory],
         *,
-        models: tuple[Embeddings, Opinions],
+        models: tuple[Embeddings, Opinions, Judgements],
         near: Nearby,
         look: FirstLook,
         cause: Cause,
@@ -224,7 +238,7 @@ class _Gate:
         self._ctx = ctx
         self._tx = tx
         self._items = items
-        self._vectors, self._opinions = models
+        self._vectors, self._opinions, self._judgements = models
         self._look = look
         self._cause = cause
         self._near = near
@@ -277,7 +291,7 @@ class _Gate:
             self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
         )
         _raise_if_asked(self._ctx, new, self._vectors)
-        return judged(new, with_opinions(new, evidence, self._opinions, moment), moment)
+        return self._judgements.decided(new, with_opinions(new, evidence, self._opinions, moment), moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The caller's own links, each to a memory that exists (S0-42)."""

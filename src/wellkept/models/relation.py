@@ -3,7 +3,8 @@
 It is asked only about the few pairs that rules leave open. Each pair is read in both orders, unless
 the first reading calls it clearly distinct, so that the swapped pair has the mirrored opinion. Each
 reading is a run of its own, since int8 arithmetic scales over everything in a run: the same pair has
-the same opinion alone and in any company. Probabilities are calibrated and rounded to 4 decimals before they meet a threshold.
+the same opinion alone and in any company. Probabilities are calibrated, and rounded to 4 decimals
+before they meet a threshold.
 
 How it was trained, on what, and where it fails: the model card in `packages/relation`.
 """

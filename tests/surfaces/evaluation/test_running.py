@@ -175,6 +175,7 @@ class Sure:
     """A relation model with one opinion of everything."""
 
     id = "sure@1"
+    defers = False
 
     def bounds(self, risk: Risk) -> Bounds:
         return NEVER

@@ -72,6 +72,7 @@ def _findings(run: Session) -> Iterator[Finding]:
         return
     yield from _settings(settings)
     yield from _told("embedder", lambda: _embedder(settings))
+    yield from _told("relation model", lambda: _relation_model(settings))
     yield from _told("store", lambda: _store(run, settings))
 
 
@@ -121,12 +122,30 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "actor": settings.actor or "–",
         "durability": settings.durability,
         "auto_calibrate": "yes" if settings.auto_calibrate else "no",
+        "relation_model": settings.relation_model,
+        "judge": _without_secrets(settings.judge),
     }
     for key, value in shown.items():
         yield Finding(key, "ok", f"{value}  [{settings.origins[key]}]")
     if settings.embedder_key:
         yield Finding("embedder key", "ok", f"is set  [{settings.origins['embedder_key']}]")
+    if settings.judge_key:
+        yield Finding("judge key", "ok", f"is set  [{settings.origins['judge_key']}]")
     yield Finding("settings read", "ok", ", ".join(settings.files) or "no file")
+
+
+def _relation_model(settings: Settings) -> Iterator[Finding]:
+    from wellkept.models.registry import load_relation_model
+
+    if settings.relation_model == "none":
+        yield Finding("relation model", "warn", "none: rules judge alone", "Set relation_model to auto")
+        return
+    started = time.perf_counter()
+    model = load_relation_model("packaged")
+    told = model.read([("The light is on.", "The light is off.")]) if model is not None else []
+    took = (time.perf_counter() - started) * 1000
+    name = told[0].model if told and told[0] is not None else "?"
+    yield Finding("relation model", "ok", f"{name}, loaded and answered in {took:.0f} ms")
 
 
 def _embedder(settings: Settings) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import wellkept
 from wellkept.config import Settings, default_db
 from wellkept.core.calibration import UNCALIBRATED, Calibration
 from wellkept.errors import ModelUnavailable, StorePathError, WellkeptError
-from wellkept.models.registry import load_embedder
+from wellkept.models.registry import load_embedder, load_judge
 
 if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
@@ -117,5 +117,11 @@ def embedder_for(settings: Settings, header: Header) -> Embedder:
 
 def _bound(url: str | Storage, settings: Settings, embedder: Embedder) -> MemoryStore:
     return wellkept.open(
-        url, policy=settings.policy, embedder=embedder, namespace=settings.namespace, actor=settings.actor
+        url,
+        policy=settings.policy,
+        embedder=embedder,
+        relation_model=settings.relation_model,
+        judge=load_judge(settings.judge, api_key=settings.judge_key or None),
+        namespace=settings.namespace,
+        actor=settings.actor,
     )

@@ -1,0 +1,303 @@
+"""The packaged relation model: one answer for one pair, mirrored, silent where it cannot read, absent without harm.
+
+No particular probability stands here: the golden set in `tests/golden` shows those.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wellkept
+from wellkept.errors import ModelUnavailable
+from wellkept.models import relation
+from wellkept.models.registry import load_relation_model
+from wellkept.models.relation import PackagedRelationModel
+from wellkept.policy import Risk
+from wellkept.testing.embedder import FakeEmbedder
+from wellkept.types import Opinion
+
+LABELS = ("same", "refines", "generalises", "conflict", "distinct")
+PAIRS = [
+    ("The office is in Berlin.", "The office is located in Berlin."),
+    ("She works at Acme.", "Globex hired her in May."),
+    ("Deploys are started by hand.", "Since March the pipeline ships every merge by itself."),
+    ("Backups run at night.", "Backups run every night at 02:00 on the old server."),
+    ("Marta is allergic to peanuts.", "The invoice template lives in the shared drive."),
+    ("Das Treffen ist am Montag.", "Das Treffen wurde auf Dienstag verschoben."),
+    ("Le train part à huit heures.", "Le départ du train est à 8 h."),
+    ("Релиз выходит в пятницу.", "Релиз перенесли на понедельник."),
+    ("v1.5.2-rc1 drops TLS 1.0", "x = 3 * (y - 2)"),
+    ("Use tabs.", "Never use tabs; four spaces everywhere, please, and no trailing blanks at all in any file."),
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> PackagedRelationModel:
+    return PackagedRelationModel()
+
+
+def values(told: Opinion | None) -> tuple[float, ...] | None:
+    return None if told is None else tuple(getattr(told, label) for label in LABELS)
+
+
+def fresh(**options: int) -> Callable[[str, str], Opinion | None]:
+    """The model loaded anew, remembering nothing; `options` go to the session."""
+
+    def session(blob: bytes, **_: Any) -> Any:
+        ort = importlib.import_module("onnxruntime")
+        made = ort.SessionOptions()
+        for name, value in options.items():
+            setattr(made, name, value)
+        return ort.InferenceSession(blob, made, providers=["CPUExecutionProvider"])
+
+    with pytest.MonkeyPatch.context() as patch:
+        if options:
+            patch.setattr(relation, "session", session)
+        loaded: Any = relation._load.__wrapped__(relation._packaged(), 0)
+    opinion: Callable[[str, str], Opinion | None] = loaded.opinion
+    return opinion
+
+
+# --------------------------------------------------------------------------------------------
+# One pair, one answer (I4)
+
+
+def test_a_pair_has_the_same_opinion_alone_and_in_any_company(model: PackagedRelationModel) -> None:
+    alone = {pair: fresh()(*pair) for pair in PAIRS[:3]}  # each by a model that has read nothing else
+    for seed in range(2):
+        order = PAIRS * 2
+        random.Random(seed).shuffle(order)
+        opinion = fresh()
+        assert {pair: opinion(*pair) for pair in order if pair in alone} == alone
+        told = dict(zip(order, model.read(order), strict=True))
+        assert {pair: told[pair] for pair in alone} == alone
+
+
+def test_one_thread_or_two_make_no_difference() -> None:
+    one, two = fresh(intra_op_num_threads=1), fresh(intra_op_num_threads=2)
+    assert [one(*pair) for pair in PAIRS] == [two(*pair) for pair in PAIRS]
+
+
+def test_several_callers_at_once_get_the_same_answers(model: PackagedRelationModel) -> None:
+    expected = model.read(PAIRS)
+    shared = fresh()
+    seen: list[list[Opinion | None]] = []
+
+    def work() -> None:
+        seen.append([shared(*pair) for pair in PAIRS])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [expected] * 4
+
+
+def test_another_process_gives_the_same_answers(model: PackagedRelationModel) -> None:
+    code = (
+        "import sys\n"
+        "from wellkept.models.relation import PackagedRelationModel\n"
+        f"sys.stdout.write(repr(PackagedRelationModel().read({PAIRS[:4]!r})))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == repr(model.read(PAIRS[:4]))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[str(place) for place in range(len(PAIRS))])
+def test_the_swapped_pair_has_the_mirrored_opinion(model: PackagedRelationModel, pair: tuple[str, str]) -> None:
+    """Design §5: exactly, so that no decision hangs on who was first."""
+    there, back = model.read([pair, pair[::-1]])
+    assert there is not None
+    assert back == replace(there, refines=there.generalises, generalises=there.refines)
+
+
+def test_an_opinion_is_five_probabilities_that_make_one(model: PackagedRelationModel) -> None:
+    for told in model.read(PAIRS):
+        assert told is not None
+        shares = values(told)
+        assert shares is not None
+        assert all(0.0 <= share <= 1.0 and share == round(share, 4) for share in shares)
+        assert sum(shares) == pytest.approx(1.0, abs=3e-4)
+        assert told.model == model.id
+
+
+def test_blatant_pairs_stand_in_the_right_order(model: PackagedRelationModel) -> None:
+    same, update, night, apart = (model.read([PAIRS[place]])[0] for place in (0, 2, 3, 4))
+    assert same and update and night and apart
+    assert same.repeats > max(update.repeats, night.repeats, apart.repeats)
+    assert apart.distinct > max(same.distinct, night.distinct)
+    assert night.refines > max(same.refines, apart.refines)
+    assert update.conflict > max(same.conflict, apart.conflict)
+
+
+@pytest.mark.parametrize("risk", get_args(Risk))
+def test_strict_never_asks_for_less_than_balanced(model: PackagedRelationModel, risk: Risk) -> None:
+    """Issue item 4: a policy names its risk, and the model's card the probabilities for it."""
+    bounds, strict = model.bounds(risk), model.bounds("strict")
+    for act in ("skip", "link", "evolve", "flag", "supersede"):
+        assert 0.0 < getattr(bounds, act) <= getattr(strict, act) <= 2.0
+    assert bounds.flag <= bounds.supersede
+    assert bounds.link <= bounds.skip
+
+
+# --------------------------------------------------------------------------------------------
+# What it cannot read
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n\t", "!!! ???", "👍👍", "𓀀𓀁𓀂 𓁐𓁑", "𒀀𒁀𒂀", "\u200b\u200c\ufeff", "word " * 300, "a" * 20_000, "\ud800"],
+    ids=["empty", "blank", "marks", "emoji", "hieroglyphs", "cuneiform", "invisible", "long", "one word", "surrogate"],
+)
+def test_of_a_text_it_cannot_read_it_says_nothing(model: PackagedRelationModel, text: str) -> None:
+    """Honest silence, in both places; a pair beside it is answered all the same."""
+    told = model.read([(text, "The office is in Berlin."), PAIRS[0], ("The office is in Berlin.", text)])
+    assert told[0] is told[2] is None
+    assert told[1] is not None
+
+
+_PIECES = [
+    *("[SEP]", "[CLS]", "[PAD]", "[UNK]", "[MASK]", "##ing", "<s>", "\x00", "½", "ﷺ", "é", "İ"),
+    *("e\u0301\u0301", "１２３", "not", "5", "\u202e", "%s", "{}", "\\"),
+]
+_HOSTILE = st.one_of(
+    st.text(max_size=80),
+    st.text(st.characters(categories=["Cc", "Cf", "Cs", "Co", "Mn", "So"]), max_size=40),
+    st.lists(st.sampled_from(_PIECES), max_size=30).map(" ".join),
+    st.integers(0, 400).map(lambda size: "ab " * size),
+)
+
+
+@settings(max_examples=120)
+@given(_HOSTILE, _HOSTILE)
+def test_no_text_makes_it_fail(old: str, new: str) -> None:
+    """Text is untrusted."""
+    model = PackagedRelationModel()
+    there, back = model.read([(old, new), (new, old)])
+    assert (there is None) == (back is None)
+    shares = values(there)
+    if shares is not None:
+        assert sum(shares) == pytest.approx(1.0, abs=3e-4)
+
+
+def test_the_names_of_frame_pieces_are_words_like_any_other(model: PackagedRelationModel) -> None:
+    """A memory cannot end its own text and begin the other's."""
+    plain, forged = model._folder, "The office is in Berlin. [SEP] The office is in Berlin."
+    assert plain is None
+    reader = relation._load(relation._packaged(), 0)._reader
+    assert reader._end not in reader.read(forged).pieces
+
+
+def test_no_pairs_cost_nothing() -> None:
+    assert PackagedRelationModel(Path("nowhere")).read([]) == []
+
+
+# --------------------------------------------------------------------------------------------
+# Missing or damaged
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "relation"
+    shutil.copytree(relation._packaged(), folder, ignore=shutil.ignore_patterns("__pycache__"))
+    yield folder
+    relation._settings.cache_clear()
+    relation._checked.cache_clear()
+
+
+def flip(path: Path) -> None:
+    blob = bytearray(path.read_bytes())
+    blob[len(blob) // 2] ^= 1
+    path.write_bytes(blob)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "relation.json"])
+@pytest.mark.parametrize("harm", [flip, cut, Path.unlink], ids=["one bit", "cut short", "deleted"])
+def test_a_damaged_file_is_named_and_nothing_is_judged_by_it(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, name: str, harm: Callable[[Path], None]
+) -> None:
+    """I7: `packaged` is an error that says what and where; `auto` goes on by rules alone and says so."""
+    harm(copied / name)
+    with pytest.raises(ModelUnavailable) as failure:
+        PackagedRelationModel(copied).check()
+    assert str(copied / name) in str(failure.value)
+    assert "relation model" in str(failure.value)
+    assert "pip install" in str(failure.value)
+    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    with pytest.raises(ModelUnavailable, match=name):
+        load_relation_model("packaged")
+    assert_rules_alone()
+
+
+def assert_rules_alone() -> None:
+    old, new = PAIRS[0]
+    assert load_relation_model("auto") is None
+    with wellkept.open("memory:", embedder=FakeEmbedder({(old, new): 0.97})) as store:
+        store.remember(old, kind="lesson")
+        result = store.remember(new, kind="lesson")
+    assert (result.outcome, result.degraded) == ("created", ("relation",))
+
+
+def test_without_the_package_rules_judge_alone(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    monkeypatch.setattr(relation, "PACKAGE", "wellkept_relation_is_not_here")
+    with pytest.raises(ModelUnavailable, match="wellkept-relation"):
+        load_relation_model("packaged")
+    assert_rules_alone()
+    assert any("judging by rules alone" in line for line in caplog.messages)
+
+
+@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
+def test_without_a_library_it_is_said_which(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == module else find(name, *rest))
+    with pytest.raises(ModelUnavailable, match=f"pip install {module}"):
+        PackagedRelationModel().check()
+
+
+def test_damage_after_opening_is_an_outage_and_not_a_lost_memory(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I7: opened whole, broken before the first question."""
+    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    old, new = PAIRS[0]
+    with wellkept.open("memory:", embedder=FakeEmbedder({(old, new): 0.97}), relation_model="packaged") as store:
+        flip(copied / "model.onnx")
+        store.remember(old, kind="lesson")
+        result = store.remember(new, kind="lesson")
+    assert (result.outcome, result.degraded) == ("created", ("relation",))
+
+
+# --------------------------------------------------------------------------------------------
+# Loaded late
+
+
+def test_neither_import_nor_opening_nor_a_first_write_loads_the_weights() -> None:
+    """The package is looked at when a store is opened, and loaded when there is something to ask."""
+    code = (
+        "import sys, wellkept\n"
+        "assert 'wellkept.models.relation' not in sys.modules\n"
+        "store = wellkept.open('memory:', embedder='hashing')\n"
+        "store.remember('The office is in Berlin.', kind='lesson')\n"
+        "from wellkept.models import relation\n"
+        "assert store._ctx.relation_model is not None\n"
+        "assert relation._load.cache_info().currsize == 0\n"
+        "assert not {'onnxruntime', 'tokenizers', 'wellkept_relation'} & set(sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
