@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -108,8 +109,15 @@ def measured(path: Path, reader: PairReader, pairs: Sequence[Pair]) -> NDArray[n
 
 
 def fit(pairs: Sequence[Pair], logits: NDArray[np.float64]) -> dict[str, object]:
-    """Scale and bias of the logits by maximum likelihood, then the thresholds of each risk."""
+    """Scale and bias of the logits by maximum likelihood, then the thresholds of each risk.
+
+    Each relation weighs the same in the fit, however many pairs of it the material happens to give:
+    nobody knows what a store will be told, so no relation is expected before another.
+    """
     targets = torch.tensor([[1.0 if label in pair.labels else 0.0 for label in LABELS] for pair in pairs])
+    groups = ["refines" if "generalises" in pair.labels else pair.labels[0] for pair in pairs]
+    counts = Counter(groups)
+    weights = torch.tensor([1.0 / counts[group] for group in groups])
     given = torch.tensor(logits, dtype=torch.float32)
     scale = torch.ones(1, requires_grad=True)
     shift = torch.zeros(4, requires_grad=True)
@@ -122,7 +130,7 @@ def fit(pairs: Sequence[Pair], logits: NDArray[np.float64]) -> dict[str, object]
     def closure() -> torch.Tensor:
         optimiser.zero_grad()
         shares = adjusted().log_softmax(1)
-        loss = -(shares + targets.clamp(min=1e-9).log()).logsumexp(1).mean()
+        loss = -(weights * (shares + targets.clamp(min=1e-9).log()).logsumexp(1)).sum()
         loss.backward()
         return loss
 

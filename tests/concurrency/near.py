@@ -14,6 +14,7 @@ import wellkept
 from wellkept.core.calibration import IDENTITY, Calibration
 from wellkept.core.text import canonical
 from wellkept.models.port import Embedded
+from wellkept.testing.relations import FakeRelationModel
 
 _THINGS = "valve pump gate door lamp fan heater mixer crane press".split()
 _GAUGES = (
@@ -66,7 +67,9 @@ def write_all(path: str, count: int, seed: int, answers: str) -> None:
     texts = [(number, text) for number, fact in enumerate(facts(count)) for text in fact]
     random.Random(seed).shuffle(texts)
     told = []
-    with wellkept.open(path, embedder=NearEmbedder(), actor=f"writer {seed}") as store:
+    with wellkept.open(
+        path, embedder=NearEmbedder(), relation_model=FakeRelationModel(), actor=f"writer {seed}"
+    ) as store:
         while texts:
             size = 1 if seed % 2 else min(len(texts), 7)  # one writer by one, the other in batches
             part, texts = texts[:size], texts[size:]
@@ -84,7 +87,7 @@ def write_all(path: str, count: int, seed: int, answers: str) -> None:
 
 def write_until_killed(path: str, first: int) -> None:
     """Write without end; each line printed is an acknowledged memory."""
-    with wellkept.open(path, embedder=NearEmbedder()) as store:
+    with wellkept.open(path, embedder=NearEmbedder(), relation_model=FakeRelationModel()) as store:
         for number in range(first, first + 100_000):
             digest = hashlib.sha256(str(number).encode()).hexdigest()
             memory = store.remember(f"Ticket {digest[:12]} belongs to desk {digest[12:20]}.", kind="lesson").memory

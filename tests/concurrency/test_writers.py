@@ -19,6 +19,7 @@ from concurrency.near import NearEmbedder, facts, write_all
 from wellkept.core.differences import differences
 from wellkept.core.vectors import cosine
 from wellkept.storage.memory import DictStorage
+from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +62,7 @@ def test_two_processes_that_say_the_same_things_leave_one_row_for_each(tmp_path:
         led_to[number].add(memory_id)
     assert {number: ids for number, ids in led_to.items() if len(ids) != 1} == {}
     assert Counter(outcome for _, outcome, _ in told) == {"created": count, "duplicate": 9 * count}
-    with wellkept.open(str(path), embedder=NearEmbedder()) as store:
+    with wellkept.open(str(path), embedder=NearEmbedder(), relation_model=FakeRelationModel()) as store:
         rows = store.list(Filter(statuses=ALL_STATUSES))
         assert len(rows) == count
         assert {row.confirmations for row in rows} == {9}
@@ -77,7 +78,10 @@ def test_threads_that_say_the_same_things_leave_one_row_for_each(tmp_path: Path,
     groups = facts(12)
     texts = [text for round_ in range(5) for group in groups for text in (group[round_], group[-round_])]
     where = DictStorage() if backend == "memory" else str(tmp_path / "threads.db")
-    with wellkept.open(where, embedder=NearEmbedder()) as store, ThreadPoolExecutor(8) as pool:
+    with (
+        wellkept.open(where, embedder=NearEmbedder(), relation_model=FakeRelationModel()) as store,
+        ThreadPoolExecutor(8) as pool,
+    ):
 
         def write(text: str) -> tuple[str, str]:
             result = store.remember(text, kind="lesson")
@@ -100,7 +104,10 @@ def test_threads_that_contradict_each_other_record_every_conflict(tmp_path: Path
         def _vector(self, text: str):  # type: ignore[no-untyped-def]
             return super()._vector("all the same")
 
-    with wellkept.open(str(tmp_path / "ports.db"), embedder=Same()) as store, ThreadPoolExecutor(8) as pool:
+    with (
+        wellkept.open(str(tmp_path / "ports.db"), embedder=Same(), relation_model=FakeRelationModel()) as store,
+        ThreadPoolExecutor(8) as pool,
+    ):
         results = list(pool.map(lambda text: store.remember(text, kind="lesson"), texts))
         assert {result.outcome for result in results} == {"created"}
         flagged = {frozenset((item.a, item.b)) for item in store.conflicts()}
@@ -124,7 +131,7 @@ def test_a_killed_writer_leaves_a_sound_store_with_all_it_acknowledged(tmp_path:
                 acknowledged.append(writer.stdout.readline().strip())
             os.kill(writer.pid, signal.SIGKILL)
             acknowledged += [line.strip() for line in writer.stdout if line.endswith("\n")]
-    with wellkept.open(str(path), embedder=NearEmbedder()) as store:
+    with wellkept.open(str(path), embedder=NearEmbedder(), relation_model=FakeRelationModel()) as store:
         assert store.verify() == ()
         assert all(acknowledged)
         rows = {row.id for row in store.list()}

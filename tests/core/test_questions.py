@@ -11,7 +11,7 @@ import pytest
 from wellkept.core.calibration import IDENTITY
 from wellkept.core.compare import LONG_TEXT
 from wellkept.core.evidence import Evidence, Moment
-from wellkept.core.questions import ASK_AT, MOST_ASKED, questions
+from wellkept.core.questions import ASK_AT, CLOSE_AT, MOST_ASKED, questions
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, Memory, NewMemory
 
@@ -37,10 +37,19 @@ def asked(*near: tuple[Memory, float | None], new: NewMemory | None = None, **mo
 
 def test_at_most_four_are_asked_about_and_the_nearest_come_first() -> None:
     """Issue item 5: at most 4 pairs a write."""
-    rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.5 + place / 100) for place in range(7)]
+    rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.6 + place / 100) for place in range(7)]
     assert MOST_ASKED == 4
     assert asked(*rows) == ["m6", "m5", "m4", "m3"]
     assert asked(*reversed(rows)) == ["m6", "m5", "m4", "m3"]  # the backend's order says nothing (I9)
+
+
+def test_far_away_only_the_two_nearest_are_worth_a_question() -> None:
+    """What a text updates is nearly always among them."""
+    rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.41 + place / 100) for place in range(7)]
+    assert asked(*rows) == ["m6", "m5"]
+    near = [(stored("n0", f"{OPEN} once"), CLOSE_AT), (stored("n1", f"{OPEN} twice"), 0.9)]
+    assert asked(*rows, near[1]) == ["n1", "m6"]
+    assert asked(*rows, *near) == ["n1", "n0"]
 
 
 def test_of_equally_near_ones_the_order_is_that_of_their_ids() -> None:

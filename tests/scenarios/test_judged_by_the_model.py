@@ -12,9 +12,10 @@ import pytest
 
 from scenarios.world import Snapshot, snapshot
 from stores import Desk, desk
+from wellkept.core.bounds import Bounds
 from wellkept.core.merge import segments
 from wellkept.errors import ConflictError
-from wellkept.policy import DEFAULT_KINDS, Policy
+from wellkept.policy import DEFAULT_KINDS, Policy, Risk
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import Memory, WriteResult
@@ -88,7 +89,7 @@ REPEAT, CLASH = ("duplicate", "repeat", None), ("contradiction", "model", None)
 REPLACED = ("contradiction", "model", "keep_new")
 AGAIN: dict[str, Any] = {"outcome": "duplicate", "rule": "told_again"}
 MAYBE: dict[str, Any] = {"outcome": "created", "rule": "possible_repeat", "conflict": REPEAT}
-WARNED: dict[str, Any] = {"outcome": "created", "rule": "conflict_warn", "conflict": CLASH}
+WARNED: dict[str, Any] = {"outcome": "created", "rule": "possible_conflict", "conflict": CLASH}
 REFINED: dict[str, Any] = {"outcome": "created", "rule": "refines", "links": ("refines",)}
 HIDDEN: dict[str, Any] = {
     "outcome": "superseded", "rule": "conflict_supersede", "links": ("supersedes",), "conflict": REPLACED,
@@ -237,7 +238,7 @@ def test_a_call_with_the_same_key_is_answered_from_the_journal(make: Make, case:
     assert ended(table) == before
 
 
-MODEL_DECIDED = ("told_again", "possible_repeat", "conflict_warn", "refines", "similarity_evolve")
+MODEL_DECIDED = ("told_again", "possible_repeat", "possible_conflict", "refines", "similarity_evolve")
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.rule in MODEL_DECIDED], ids=str)
@@ -276,6 +277,31 @@ def test_the_conflict_names_the_words_in_which_the_texts_differ(make: Make) -> N
     assert [(item.kind, item.old, item.new, item.decisive) for item in conflict.differences] == [
         ("meaning", "Deploys started hand", "pipeline ships every merge itself", False)
     ]
+
+
+class Anxious(FakeRelationModel):
+    """A model whose bound lets it report what it holds for less than even odds."""
+
+    def bounds(self, risk: Risk) -> Bounds:
+        return replace(super().bounds(risk), flag=0.3)
+
+
+@pytest.mark.parametrize(("share", "reported"), [(0.3, 1), (0.2999, 0)])
+@pytest.mark.parametrize("kind", ["lesson", "fact", "semantic", "knowledge", "decision"])
+def test_what_is_probably_distinct_may_be_a_possible_conflict_and_no_more(
+    make: Make, kind: str, share: float, reported: int
+) -> None:
+    """A report that somebody reads costs less than an old value believed; nothing is hidden on it."""
+    model = Anxious()
+    model.declare(OLD, NEW, conflict=share)
+    table = make(fake=FakeEmbedder({(OLD, NEW): 0.7}, dim=64), relation_model=model)
+    table.store.remember(OLD, kind="fact" if kind == "decision" else kind)
+    result = table.store.remember(NEW, kind=kind)
+    assert (result.outcome, len(result.conflicts)) == ("created", reported)
+    assert [row.content for row in table.store.list()] == [OLD, NEW]
+    if reported:
+        assert (result.reasons[0].rule, result.conflicts[0].resolution) == ("possible_conflict", None)
+        assert f"by {MODEL}" in result.reasons[0].detail
 
 
 # --------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ carries its effects, and the engine applies them in the transaction it gathered 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from wellkept.core.compare import compare
 from wellkept.core.evidence import Evidence, Judged, Moment, compared, compared_elsewhere, in_scope, says_the_same
@@ -77,8 +77,9 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     story.warn(warned, "contradiction")
     story.warn([found for found in elsewhere if _is_reported(found, policy, evidence)], "contradiction")
     story.warn(repeated, "duplicate")
-    story.link([found for found in judged if _is_linked(found, policy, evidence)])
-    story.link([found for found in judged if _is_refined(found, policy, evidence)], "refines")
+    refined = [found for found in judged if _is_refined(found, policy, evidence)]
+    story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
+    story.link(refined, "refines")
     return story.decision()
 
 
@@ -235,9 +236,13 @@ def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence) -> b
     return any(
         found.comparison.relation == "conflict"
         and _is_likely(found, evidence)
-        and found.memory.created_at > repeat.memory.created_at
+        and _since(found.memory) > _since(repeat.memory)
         for found in judged
     )
+
+
+def _since(memory: Memory) -> datetime:
+    return effective_time(memory, memory.created_at)
 
 
 def _is_likely(found: Judged, evidence: Evidence) -> bool:
@@ -295,7 +300,7 @@ def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     if allowed(found, policy, evidence) == "link":
         return True
     merges = any(band.outcome == "merge" for band in policy.bands)
-    near = found.comparison.relation == "same" and _acts(found, policy, evidence)
+    near = found.comparison.relation == "same" and found.similarity >= policy.act_at
     sure = found.comparison.opinion is not None or not (evidence.lexical or evidence.unjudged)
     return merges and near and sure and policy.on_conflict != "ignore"
 

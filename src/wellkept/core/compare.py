@@ -68,12 +68,14 @@ def compare(
     found += textual
     if not any(item.kind == "length" for item in found):
         found += _of_length(new, old)
+    if another or timed:
+        opinion = None  # B-4, F-22: what was given beside the texts outweighs whatever is read in them
     if opinion is not None:
         found = tuple(_doubted(item, opinion) for item in found)
     relation = _relation(new, old, found, similarity, opinion)
     if another or timed:
-        relation = "distinct"  # B-4, F-22: what was given beside the texts outweighs them
-    if _is_told_by_model(relation, opinion) and not any(item.decisive for item in found):
+        relation = "distinct"
+    if _is_told_by_model(relation, opinion) and all(item.kind in _ADDITIONS for item in found):
         found += (_meaning(new.content, old.content),)
     return Comparison(
         relation=relation,

@@ -55,6 +55,8 @@ class Evidence:
         contradiction_fn: The caller's own judge (S2-24).
         opinions: What the relation model said, by memory id; a pair it cannot read is missing.
         bounds: From which probability the model's word may act, under the policy's risk.
+        outage: True when a relation model that should have been asked failed: the memory is then
+            stored unchecked, for a later sweep (I7).
         unjudged: True when a pair without an opinion has been read by nobody: then only its link
             band acts, since similarity alone never means "same".
     """
@@ -74,6 +76,7 @@ class Evidence:
     contradiction_fn: ContradictionFn | None = None
     opinions: Mapping[str, Opinion] = field(default_factory=dict)
     bounds: Bounds = NEVER
+    outage: bool = False
     unjudged: bool = False
 
 
@@ -134,7 +137,7 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 
 
 def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
-    """Memories that the relation model was asked about only for a contradiction, most similar first.
+    """Memories that are compared only for a contradiction, most similar first.
 
     A decision or an episode often tells that a fact has changed. Kinds are never merged (S0-52, S4-16),
     nor memories of a kind whose policy does not search by vector: of these only a contradiction
@@ -143,12 +146,15 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
     judged = []
     for candidate in evidence.neighbours:
         memory = candidate.memory
-        opinion = evidence.opinions.get(memory.id)
-        if opinion is None or not may_contradict(new, memory, moment.policy):
+        if memory.status != "active" or is_expired(memory, moment.now):
             continue
+        if not may_contradict(new, memory, moment.policy):
+            continue
+        opinion = evidence.opinions.get(memory.id)
         similarity = _similarity(candidate, evidence)
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
-        judged.append(Judged(candidate, comparison))
+        if opinion is not None or comparison.relation == "conflict":
+            judged.append(Judged(candidate, comparison))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 

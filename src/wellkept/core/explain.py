@@ -20,6 +20,7 @@ _REASON_WORDS = {
     "conflict_supersede": "it contradicts the older text and is newer",
     "older_assertion": "it was true earlier than what is stored",
     "conflict_warn": "the two cannot both hold",
+    "possible_conflict": "they may not both hold",
     "conflict_judge": "a judge says that the two cannot both hold",
     "possible_repeat": "it may say the same",
     "conflict_raise": "the policy refuses conflicts",

@@ -40,7 +40,7 @@ def born(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory:
         namespace=moment.namespace,
         created_at=recorded,
         updated_at=moment.now,
-        checked="embedding" not in evidence.degraded,
+        checked="embedding" not in evidence.degraded and not evidence.outage,
         embedding=evidence.embedding,
         chunks=evidence.chunks,
     )
@@ -70,6 +70,8 @@ def told(found: Judged) -> str:
     opinion, relation = found.comparison.opinion, found.comparison.relation
     if opinion is None or found.comparison.confidence is None:
         return near
+    if relation == "distinct":
+        relation = "conflict"  # a possible one; that the texts are merely distinct is nothing to report
     return f"{relation} with probability {opinion.of(relation):.4f} by {opinion.model}; {near}"
 
 
@@ -99,6 +101,12 @@ def duplicate(
 
 def _skipped(found: Judged) -> str:
     return "similarity_skip" if found.comparison.confidence is None else "told_again"
+
+
+def _warning(found: Judged) -> str:
+    """The rules are sure of what they report; the relation model only thinks it possible."""
+    by_model = found.comparison.opinion is not None and found.comparison.reason in ("", "model")
+    return "possible_conflict" if by_model else "conflict_warn"
 
 
 def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
@@ -184,7 +192,7 @@ class Story:
         for found in judged:
             self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
             self._actions.setdefault(found.memory.id, "conflict")
-            rule = "possible_repeat" if kind == "duplicate" else "conflict_warn"
+            rule = "possible_repeat" if kind == "duplicate" else _warning(found)
             self._reasons.append(Reason(rule, told(found)))
 
     def link(self, judged: list[Judged], rel: str = "related") -> None:

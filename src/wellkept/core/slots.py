@@ -26,6 +26,8 @@ _PARTICLES = frozenset("up down on off in out".split())
 _TRAILING_PAST = ("ed",)
 _DAYS_AND_CLOCKS = ("date", "time")
 
+_CALLED = 100
+_PLURALS = frozenset("men women children people".split())
 _INDEFINITE = frozenset(("a", "an"))
 
 
@@ -36,6 +38,7 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
     subject = _is_subject(item, slot, language)
     values_a, values_b = _one_value(slot.a), _one_value(slot.b)
     if values_a is not None and values_b is not None:
+        subject = subject and not _counts_known(item, slot, language)
         return _value_slot(item, slot, (values_a, values_b), language, clear=clear and not subject)
     if any(t.value for t in (*slot.a, *slot.b)) and not (_called(slot.a) and _called(slot.b)):
         return None  # left to the comparison of all values
@@ -304,6 +307,23 @@ def _is_subject(item: Frame, slot: Slot, language: Language) -> bool:
         if any(token.lower in language.copula | language.auxiliary for token in after):
             return not any(token.value and token.value.kind in _DAYS_AND_CLOCKS for token in tokens)
     return False
+
+
+def _counts_known(item: Frame, slot: Slot, language: Language) -> bool:
+    """ "The two servers are …", "the five servers are …": the number of definite things, not other things."""
+    sides = ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b))
+    return all(
+        at and clause.tokens[at - 1].lower in language.articles and _counted(clause, at, tokens[0].value)
+        for clause, at, tokens in sides
+    )
+
+
+def _counted(clause: Clause, at: int, value: Value | None) -> bool:
+    """A small number and a plural behind it; "the 504 errors" and "the 8080 port" are called by their number."""
+    if value is None or value.dimension or value.kind != "number" or value.amount >= _CALLED:
+        return False
+    noun = next((t.lower for t in clause.tokens[at + 1 :] if t.content and t.key != t.lower), "")
+    return noun.endswith("s") or noun in _PLURALS
 
 
 def _last(clause: Clause, at: int, tokens: Sequence[Token]) -> bool:

@@ -6,12 +6,13 @@ Features are made once per text and cached. Nothing here compares.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
 from wellkept.core import values as v
+from wellkept.core.clocks import clock, hours_and_minutes, spoken_clock
 from wellkept.core.lexer import CJK_COUNT, CJK_MONTH, has_kana, language_of, prepared, rank_of, stem, token_pattern
 from wellkept.core.lexicon import Language, lexicon
 from wellkept.core.values import Value
@@ -22,7 +23,6 @@ MAX_CLAUSE = 240
 
 _DATE_LINKS = ("de", "del", "of", "the", "года")
 _ACRONYMS = re.compile("[A-Z]{2,5}s")
-_HALVES = frozenset(("half", "quarter"))
 
 
 class Token(NamedTuple):
@@ -304,24 +304,17 @@ class _Reader:
         counted = len(following) > 1 and following[1][0] == "word" and following[1][1] not in self.language.function
         return 1 <= int(following[0][1]) <= 31 and not counted
 
+    def _before(self) -> str:
+        return self.tokens[-1].lower if self.tokens else ""
+
     def _spoken_clock(self, text: str, lower: str) -> bool:
-        """Half past nine, quarter to ten; behind a preposition also the British "half nine". Morning or evening
-        is left open."""
-        if self.language.code != "en" or lower not in _HALVES:
+        words = [word.lower() for _, word, _ in self.raw[self.at + 1 : self.at + 3]]
+        found = spoken_clock(lower, words, self._before(), self.language)
+        if found is None:
             return False
-        before = self.tokens[-1].lower if self.tokens else ""
-        words = [(kind, word.lower()) for kind, word, _ in self.raw[self.at + 1 : self.at + 3]]
-        link = words[0][1] if words and words[0][1] in ("past", "to") else ""
-        place = 1 if link else 0
-        if len(words) <= place or (not link and (lower != "half" or before not in self.language.clock_prepositions)):
-            return False
-        kind, word = words[place]
-        hour = self.language.numerals.get(word, 0) if kind == "word" else int(word) if word.isdecimal() else 0
-        if not 1 <= hour <= 12 or (lower == "half" and link == "to"):
-            return False
-        minute = hour * 60 + (30 if lower == "half" else 15) * (-1 if link == "to" else 1)
-        self.at += 2 + place
-        self._value(" ".join((text, *(word for _, word in words[: place + 1]))), v.spoken_time(minute))
+        value, taken = found
+        self.at += 1 + taken
+        self._value(" ".join((text, *words[:taken])), value)
         return True
 
     def _ranked(self, rank: int) -> tuple[Value, int]:
@@ -506,17 +499,16 @@ class _Reader:
             case "iso" | "day":
                 date = v.numeric_date(text[:10] if kind == "iso" else text, language)
                 self._value(text, date or v.identifier_value(text))
-                clock = re.search(r"[T ](\d{2}):(\d{2})", text)
-                time = v.time_value(int(clock.group(1)), int(clock.group(2))) if clock else None
+                hour = re.search(r"[T ](\d{2}):(\d{2})", text)
+                time = v.time_value(int(hour.group(1)), int(hour.group(2))) if hour else None
                 if time:
                     self._value(text[11:], time)
             case "daymonth":
-                day, month = text.split("-")
-                self._value(text, v.date_value(month=int(month), day=int(day)))
-            case "uhr" if language.code == "en" and (lasted := self._lasting(text)) is not None:
+                self._value(text, v.date_value(month=int(text[3:]), day=int(text[:2])))
+            case "uhr" if language.code == "en" and (lasted := hours_and_minutes(text, self._before(), language)):
                 self._value(text, lasted)
             case "clock" | "ampm" | "uhr" | "cjktime":
-                self._value(text, _clock(text) or v.identifier_value(text))
+                self._value(text, clock(text) or v.identifier_value(text))
             case "cjkdate":
                 numbers = {unit: int(n) for n, unit in re.findall(r"(\d+)([年月日号號])", text)}
                 day = numbers.get("日") or numbers.get("号") or numbers.get("號")
@@ -538,18 +530,6 @@ class _Reader:
                 self._plain_word(text, text.lower())
             case _:
                 self._value(text, v.identifier_value(text.rstrip(".,;:!?)\"'")))
-
-    def _lasting(self, text: str) -> Value | None:
-        """1h30 is a duration in English, unless a preposition makes it a point in time ("at 14h30")."""
-        before = self.tokens[-1].lower if self.tokens else ""
-        found = re.fullmatch(r"(\d{1,2})\s?h\s?(\d{2})", text)
-        if found is None or int(found.group(2)) > 59:
-            return None
-        lasted = v.number_value(Decimal(int(found.group(1)) * 60 + int(found.group(2))), "min")
-        if before not in self.language.clock_prepositions:
-            return lasted
-        point = v.time_value(int(found.group(1)), int(found.group(2)))
-        return point and replace(point, amount=lasted.amount, dimension=lasted.dimension)
 
     def _run(self, run: str) -> None:
         """A run of a script without blanks: known entries, else single characters."""
@@ -600,13 +580,3 @@ class _Reader:
             self.additive = self.additive or (word in owner.additive and len(word) > 1)
             general = word in owner.function or word in owner.soft
             self._add(plain._replace(content=not general))
-
-
-def _clock(text: str) -> Value | None:
-    numbers = [int(n) for n in re.findall(r"\d+", text)]
-    low = text.lower()
-    half = "p" if re.search(r"\dp|\sp", low.replace(".", "")) or low[:2] in ("下午", "午後", "晚上") else ""
-    if not half and (re.search(r"\d\s?a", low) or low[:2] in ("上午", "午前", "凌晨", "早上")):
-        half = "a"
-    minute = 30 if low.endswith("半") else (numbers[1] if len(numbers) > 1 else 0)
-    return v.time_value(numbers[0], minute, half)

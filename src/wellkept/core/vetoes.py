@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from wellkept.core.frames import Pair
+from wellkept.core.lexicon.english import same_by_another_name
 from wellkept.core.particles import particle_vetoes
 from wellkept.core.slots import opposed
 from wellkept.core.text import excerpt
@@ -67,12 +68,7 @@ def _one_gap(a: Clause, b: Clause) -> list[Difference]:
     start = next((n for n in range(shorter) if left[n] != right[n]), shorter)
     tail = next((n for n in range(shorter - start) if left[-1 - n] != right[-1 - n]), shorter - start)
     gap_a, gap_b = a.tokens[start : len(left) - tail], b.tokens[start : len(right) - tail]
-    if (
-        len(gap_a) == len(gap_b) == 1
-        and gap_a[0].value
-        and gap_b[0].value
-        and same_value(gap_a[0].value, gap_b[0].value)
-    ):
+    if len(gap_a) == len(gap_b) == 1 and _one_thing(gap_a[0], gap_b[0]):
         return []
     if not gap_a or not gap_b or start + tail < 3 or (start + tail) * 2 < shorter:
         return []
@@ -82,6 +78,13 @@ def _one_gap(a: Clause, b: Clause) -> list[Difference]:
     if not other_words and not (universal and told_a == told_b):
         return []
     return [Difference("value", span(gap_a), span(gap_b))]
+
+
+def _one_thing(a: Token, b: Token) -> bool:
+    """The same value, or an English word of the same meaning."""
+    if a.value or b.value:
+        return a.value is not None and b.value is not None and same_value(a.value, b.value)
+    return not (a.proper or b.proper) and same_by_another_name(a.lower, b.lower)
 
 
 def _value_vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:

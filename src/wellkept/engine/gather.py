@@ -22,7 +22,7 @@ from wellkept.engine.nearby import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.opinions import Opinions
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Effect, Filter, Memory, NewMemory, Status
+from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Degradation, Effect, Filter, Memory, NewMemory, Status
 
 MAX_COMPARED = 16
 MAX_BESIDE = 8
@@ -112,9 +112,12 @@ def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment
     Raises:
         NeedsOpinionError: Some pairs have not been asked about yet.
     """
+    if not evidence.neighbours:
+        return evidence  # nothing is near: there is nothing to ask, and nothing is missing
     bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
     if not opinions.available:
-        return replace(evidence, unjudged=True, degraded=(*evidence.degraded, "relation"))
+        degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
+        return replace(evidence, unjudged=True, outage=opinions.failure is not None, degraded=degraded)
     told = opinions.of(new.content, questions(new, evidence, moment))
     return replace(evidence, opinions=told, bounds=bounds, unjudged=not opinions.silence_decides)
 

@@ -290,7 +290,7 @@ class _Gate:
         evidence = with_vectors(
             self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
         )
-        _raise_if_asked(self._ctx, new, self._vectors)
+        _raise_if_asked(self._ctx, new, self._vectors, self._opinions)
         return self._judgements.decided(new, with_opinions(new, evidence, self._opinions, moment), moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
@@ -456,9 +456,11 @@ def _moment(ctx: Context) -> Moment:
     return Moment(ctx.clock(), ctx.new_id(), ctx.namespace, ctx.policy)
 
 
-def _raise_if_asked(ctx: Context, new: NewMemory, vectors: Embeddings) -> None:
-    if vectors.failure is not None and ctx.policy.for_kind(new.kind).on_error == "raise":
-        raise vectors.failure
+def _raise_if_asked(ctx: Context, new: NewMemory, *models: Embeddings | Opinions) -> None:
+    if ctx.policy.for_kind(new.kind).on_error == "raise":
+        for model in models:
+            if model.failure is not None:
+                raise model.failure
 
 
 def _result(decision: Decision, *, entry: int, asked_only: bool = False) -> WriteResult:

@@ -110,12 +110,8 @@ def opposites(first: str, second: str) -> Antonymy | None:
 
 def same_by_another_name(first: str, second: str) -> bool:
     """Whether two words have one main sense in common, in the same form: "buy" and "purchase"."""
-    bases = {(base, ending): _main(base) for base, ending in forms(first)}
-    return any(
-        found is not None and found == bases.get((base, ending))
-        for base, ending in forms(second)
-        for found in (_main(base),)
-    )
+    left = {(ending, sense) for base, ending in forms(first) if (sense := _main(base)) is not None}
+    return any((ending, _main(base)) in left for base, ending in forms(second))
 
 
 def _main(word: str) -> tuple[str, int] | None:
