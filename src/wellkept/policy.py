@@ -222,12 +222,19 @@ TOLD_AGAIN_AT = 0.60
 """B-31: similarity from which the default kinds take the relation model's *same* for a repeat."""
 
 
-def _of(preset: str, stability_days: float | None = None, decay: Decay | None = None) -> KindPolicy:
+def _of(
+    preset: str,
+    stability_days: float | None = None,
+    decay: Decay | None = None,
+    *,
+    conflicts_with: ConflictsWith = "any_kind",
+) -> KindPolicy:
     """A preset as a default kind has it: with the relation model's word beside the seeds' bands (B-31).
 
     What a kind may drop, it may also drop when it is told again in other words; what may change, is
     compared with every other kind that may change. Events (append-only, episodes, decisions) are
-    never repeats, but an episode or a decision may tell that a fact no longer holds.
+    never repeats, but an episode or a decision may tell that a fact no longer holds. The four types of
+    S2 stay among themselves, as S2-21 says.
     """
     policy = PRESETS[preset]
     if decay is None:
@@ -238,7 +245,7 @@ def _of(preset: str, stability_days: float | None = None, decay: Decay | None = 
     if preset == "append_only":
         return policy
     same_at = TOLD_AGAIN_AT if "vector" in policy.stages else 1.0
-    return replace(policy, conflicts_with="any_kind", same_at=same_at)
+    return replace(policy, conflicts_with=conflicts_with, same_at=same_at)
 
 
 DEFAULT_KINDS: Mapping[str, KindPolicy] = {
@@ -253,10 +260,10 @@ DEFAULT_KINDS: Mapping[str, KindPolicy] = {
     "watchpoint": _of("append_only", 5, _SIGNALS),
     "turn_summary": _of("append_only", 7, _EPISODIC),
     "session_summary": _of("append_only", 14, _EPISODIC),
-    "semantic": _of("general"),
-    "episodic": _of("general", decay=_EPISODIC),
-    "procedural": _of("general", decay=Decay(120, 3.5, 0.3, 0.03, 365)),
-    "feedback": _of("general"),
+    "semantic": _of("general", conflicts_with="own_kind"),
+    "episodic": _of("general", decay=_EPISODIC, conflicts_with="own_kind"),
+    "procedural": _of("general", decay=Decay(120, 3.5, 0.3, 0.03, 365), conflicts_with="own_kind"),
+    "feedback": _of("general", conflicts_with="own_kind"),
     "note": _of("general"),
     "fact": _of("fact"),
     "episode": _of("episode"),

@@ -121,8 +121,8 @@ def test_the_month_shows_every_outcome_a_write_can_have() -> None:
     assert seen >= {"created", "duplicate", "evolved", "superseded", "reused", "rejected", "refused"}
 
 
-def test_without_a_model_only_what_letters_show_is_stopped_and_the_demo_says_so(tmp_path: Path) -> None:
-    """I7: the fallback is marked, and never skips on similarity."""
+def test_without_an_embedder_nothing_is_stopped_for_its_similarity_and_the_demo_says_so(tmp_path: Path) -> None:
+    """I7: the fallback is marked and never skips on similarity; the relation model reads the texts themselves."""
     text = shown(embedder="hashing")
     assert re.search(r"\d\d writes were compared by their letters only", text)
     rules = {
@@ -131,7 +131,7 @@ def test_without_a_model_only_what_letters_show_is_stopped_and_the_demo_says_so(
         if item["outcome"] == "duplicate"
         for reason in item["reasons"]
     }
-    assert rules <= {"content_hash", "canonical_hash", "same_subject", "replay"}
+    assert rules <= {"content_hash", "canonical_hash", "same_subject", "replay", "told_again"}
 
 
 # --------------------------------------------------------------------------------------------

@@ -3,9 +3,9 @@
 1. A decisive difference is a conflict, and the rules say which words decided.
 2. Equal words are the same, unless something beside them differs.
 3. The relation model's opinion, where it was asked: its most probable relation. Hard differences
-   (numbers, names, dates, another subject) forbid *same* whatever it says. Soft ones (a word more, a
-   condition, a negation somewhere) only tell that the wording differs: one true repeat in three has
-   them, so the model may overrule them, except between texts of nearly the same words.
+   (numbers, names, dates, another subject) forbid *same* whatever it says. Soft ones (a word
+   more, a condition, a negation somewhere) only tell that the wording differs: one true repeat in
+   three has them, so the model may overrule them, except between texts of nearly the same words.
 4. Without an opinion any difference forbids *same*, and what is alike is a *variant*.
 
 How probable and how similar a pair must be for an act is the policy's business, not this module's.
@@ -32,6 +32,9 @@ SOFT: frozenset[DifferenceKind] = frozenset(("antonym", "condition", "detail", "
 """Differences that a paraphrase may show too."""
 NEARLY_THE_SAME_WORDS = 0.8
 """Share of common words from which even a soft difference is what the new text is about."""
+STILL_THE_SAME = 0.8
+"""Of the pairs that the model is this sure of, four in five say the same although a rule sees a difference
+(a format, a word). Whatever other relation then comes second would be an invention: it is left open."""
 OVERRULES_NEGATION = 0.15
 """A denial that the model thinks less probable to be a conflict than this is only a difference of words."""
 
@@ -194,9 +197,12 @@ def _relation(
     if canonical(new.content) == canonical(old.content):
         return "variant" if found else "same"
     if opinion is not None:
-        barred = is_vetoed(new.content, old.content, found)
-        open_to = [relation for relation in _TOLD if relation != "same" or not barred]
-        return max(open_to, key=opinion.of)
+        told = max(_TOLD, key=opinion.of)
+        if told != "same" or not is_vetoed(new.content, old.content, found):
+            return told
+        if opinion.same >= STILL_THE_SAME:
+            return "variant"
+        return max(_TOLD[1:], key=opinion.of)
     if similarity is None and not features(new.content).keys & features(old.content).keys:
         return "none"
     if found or similarity is None:
