@@ -37,7 +37,7 @@ def main() -> None:
     print(json.dumps({"model": model.id, "unread": told.count(None), "groups": figures}, indent=1))
 
 
-_AUTHORS = {"build", "work", "home", "hard", "west", "east"}
+_AUTHORS = {"build", "buildb", "work", "home", "homeb", "hard", "west", "westb", "east", "eastb"}
 
 
 def _figures(rows: Sequence[tuple[Pair, Opinion]]) -> dict[str, object]:

@@ -40,7 +40,7 @@ CONFIDENCE = 0.95
 RISKS = {
     # Largest rate of each error among the pairs where the act would be one.
     "strict": {"skip": 0.005, "merge": 0.01, "link": 0.10, "evolve": 0.01, "flag": 0.07, "supersede": 0.005},
-    "balanced": {"skip": 0.02, "merge": 0.03, "link": 0.20, "evolve": 0.02, "flag": 0.14, "supersede": 0.01},
+    "balanced": {"skip": 0.01, "merge": 0.02, "link": 0.20, "evolve": 0.02, "flag": 0.14, "supersede": 0.01},
 }
 """`skip` bounds updates lost (a conflict or refinement dropped as a repeat), `merge` distinct texts dropped
 as one; the threshold for skipping keeps both."""

@@ -33,8 +33,8 @@ from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 PACKAGE = "wellkept_relation"
-WEIGHTS_SHA256 = "74f71d80b48689a4368ba5c7a8d3aea2c53426e05b94e1e257e9f413776398dd"
-CARD_SHA256 = "318f033a5d17b84e39589b3136df580ecec373e0fb8d136395436ccf864bc4a6"
+WEIGHTS_SHA256 = "ebf7777acdb86991c6a9e995b5d8a5deb5f4ff9df79214becbe32489ae0677db"
+CARD_SHA256 = "50bb4f53afa367951455614b20f18a724172010772243d79c2ba8908382cff9b"
 UNREADABLE_SHARE = 0.3
 """Above this share of unknown letters the model says nothing about a text."""
 _REMEMBERED = 4096
