@@ -146,7 +146,8 @@ def test_a_write_that_ignores_conflicts_asks_nothing() -> None:
         ("decision", "fact", ["m"]),
         ("fact", "decision", ["m"]),
         ("episode", "fact", ["m"]),
-        ("semantic", "lesson", ["m"]),
+        ("note", "lesson", ["m"]),
+        ("semantic", "lesson", []),  # S2-21
         ("lesson", "knowledge", ["m"]),
         ("decision", "decision", ["m"]),  # compared by no vector stage of its own, so only for a contradiction
         ("thesis", "fact", []),  # append-only kinds are events: neither asked nor asked about

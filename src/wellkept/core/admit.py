@@ -6,7 +6,8 @@ Why was this dropped, linked, evolved or superseded? The answer is in this file,
    to a superseded text, the ongoing episode.
 2. `judge`: what needs comparison. Same slot, repeat by similarity, conflict, evolution, plain new.
 
-A difference vetoes skip, merge and evolve on every path (I2). Nothing here writes: the decision
+A difference vetoes skip, merge and evolve on every path (I2); only where the relation model reads both
+texts may it overrule a soft one (`core.compare.SOFT`). Nothing here writes: the decision
 carries its effects, and the engine applies them in the transaction it gathered the evidence in (I3).
 """
 
@@ -213,7 +214,11 @@ def _repeats(found: Judged, evidence: Evidence) -> bool:
 
 def _tells_no_more(found: Judged) -> bool:
     """Whether the new text says the same or less, and no difference forbids to believe it (I2)."""
-    return found.comparison.relation in ("same", "generalises") and not found.vetoed
+    if found.vetoed or found.comparison.relation not in ("same", "generalises"):
+        return False
+    # "Refunds are given" after "only within 14 days" lifts a condition: a change, no repeat.
+    lifted = any(item.kind == "condition" and item.old and not item.new for item in found.comparison.differences)
+    return found.comparison.relation == "same" or not lifted
 
 
 def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:

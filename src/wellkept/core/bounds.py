@@ -19,8 +19,8 @@ class Bounds:
     """Least probability of a relation for each act; above 1 an act never happens.
 
     Attributes:
-        skip: *same*, to drop a text as a repeat.
-        link: *same*, to store it as a possible repeat, linked and listed for review.
+        skip: *same* or *generalises*, to drop a text as a repeat.
+        link: the same two, to store it as a possible repeat, linked and listed for review.
         evolve: *refines*, to append it to the stored memory.
         flag: *conflict*, to list a possible conflict.
         supersede: *conflict*, to hide the older memory where the policy supersedes on its own.
@@ -84,7 +84,7 @@ def least_threshold(scores: Sequence[float], wrong: Sequence[bool], *, most: flo
         confidence: How sure the bound is.
 
     Returns:
-        The threshold; 2.0 when none keeps the bound.
+        The threshold, at least .25; 2.0 when none keeps the bound.
 
     Example:
         >>> least_threshold([0.9, 0.6, 0.2], [True, True, True], most=0.5)

@@ -28,8 +28,8 @@ from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opini
 LONG_TEXT = 1000
 """Characters above which a vector alone never makes two texts the same (B-33)."""
 
-SOFT: frozenset[DifferenceKind] = frozenset(("antonym", "condition", "detail", "negation", "unit", "value"))
-"""Differences that a paraphrase may show too."""
+SOFT: frozenset[DifferenceKind] = frozenset(("condition", "detail", "negation", "value"))
+"""Differences that a paraphrase may show too: one true repeat in three has one of them."""
 NEARLY_THE_SAME_WORDS = 0.8
 """Share of common words from which even a soft difference is what the new text is about."""
 STILL_THE_SAME = 0.8
@@ -213,6 +213,8 @@ def _relation(
 
 def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
     """Whether the differences forbid *same* even against the model."""
+    if any(item.decisive for item in differences(old, new)):
+        return True  # a denial that the model doubts is no conflict, but no repeat either
     real = [item for item in found if not _is_misspelt(item)]
     if any(item.kind not in SOFT for item in real):
         return True

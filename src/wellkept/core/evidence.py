@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wellkept.core.bounds import NEVER, Bounds
 from wellkept.core.compare import compare, is_vetoed
+from wellkept.core.lexer import language_is_known
 from wellkept.core.lifecycle import is_expired
 from wellkept.core.text import canonical, search_terms, slot_key
 from wellkept.policy import KindPolicy, Policy
@@ -131,9 +132,20 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
                 continue
             distant += 1
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
-        vetoed = opinion is not None and is_vetoed(new.content, memory.content, comparison.differences)
+        vetoed = opinion is not None and _is_barred(new, memory, comparison)
         judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy), vetoed))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
+
+
+def _is_barred(new: NewMemory, memory: Memory, comparison: Comparison) -> bool:
+    """Whether the model's word alone must not make a repeat of the pair.
+
+    A hard difference forbids it, something else said beside the texts (title, agent, time, B-37), and
+    a language whose "not" the rules cannot read, in either text.
+    """
+    if is_vetoed(new.content, memory.content, comparison.differences) or not says_the_same(new, memory):
+        return True
+    return not (language_is_known(new.content) and language_is_known(memory.content))
 
 
 def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:

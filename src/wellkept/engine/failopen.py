@@ -53,9 +53,16 @@ def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion
         raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
     if len(told) != len(pairs):
         raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
-    if not all(item is None or isinstance(item, Opinion) for item in told):
+    if not all(item is None or _is_sound(item) for item in told):
         raise ModelResponseInvalid("the relation model gave something that is no opinion", where=model.id)
     return told
+
+
+def _is_sound(opinion: object) -> bool:
+    if not isinstance(opinion, Opinion):
+        return False
+    shares = (opinion.same, opinion.refines, opinion.generalises, opinion.conflict, opinion.distinct)
+    return all(0.0 <= share <= 1.0 for share in shares)  # false for NaN too
 
 
 def bounds(model: RelationModel, risk: Risk) -> Bounds:
@@ -65,11 +72,14 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
         ModelError: It failed, in whatever way.
     """
     try:
-        return model.bounds(risk)
+        told = model.bounds(risk)
     except ModelError:
         raise
     except Exception as error:
         raise ModelUnavailable(f"the relation model has no bounds: {type(error).__name__}", where=model.id) from error
+    if not isinstance(told, Bounds):
+        raise ModelResponseInvalid("the relation model gave something that is no bounds", where=model.id)
+    return told
 
 
 class GuardedJudge:

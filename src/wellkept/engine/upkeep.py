@@ -169,6 +169,8 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
             return _recheck(ctx, memory_id, counts, (opinions, judgements))
         except NeedsOpinionError as missing:
             opinions.ask(missing.pairs)
+            if opinions.failure is not None:
+                raise opinions.failure from None  # still down: the row stays unchecked
         except NeedsJudgementError as missing:
             judgements.ask(missing.pairs)
 
@@ -222,6 +224,13 @@ def _late_effects(
             case MemoryChange(Memory() as before, Memory() as after) if before.id != memory.id:
                 counts["superseded"] += after.status == "superseded"
                 effects.append(effect)
+            case MemoryChange(None, Memory() as after) if after.status == "superseded":
+                # It was true earlier than what is stored (B-35): the row itself is the one to hide.
+                counts["superseded"] += 1
+                buried = replace(
+                    checked, status="superseded", superseded_by=after.superseded_by, superseded_at=after.superseded_at
+                )
+                effects.append(MemoryChange(memory, buried))
             case _:
                 pass
     return effects
