@@ -476,12 +476,13 @@ def test_a_newer_memory_that_hardly_answers_the_query_does_not_come_first(make: 
         ("Take 10 mg of the drug daily.", "The daily dose of the drug is 10 g."),
         ("The door of the lab is locked at night.", "At night the lab's door stays unlocked."),
         ("Servern körs inte på natten.", "Servern körs på natten."),
+        ("Which port does the proxy use?", "What is the port of the proxy?"),
     ],
 )
 def test_a_model_that_is_sure_of_a_repeat_does_not_drop_what_a_rule_tells_apart_or_cannot_read(
     tmp_path: Path, old: str, new: str
 ) -> None:
-    """I2: units, opposites, and languages whose "not" no rule reads, whatever the model thinks."""
+    """I2: units, opposites, languages whose "not" no rule reads, and questions, which the model never learnt."""
     model = FakeRelationModel()
     model.declare(old, new, same=1.0)
     table = desk("memory", tmp_path, fake=FakeEmbedder({(old, new): 0.97}), relation_model=model)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _SHARED_WORDS = 0.6
 # Of 2,395 pairs at .60 to .80 in a store of 10,000 one was a conflict: a few of the nearest are enough.
 _MOST_DISTANT = 4
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e")
 
 ContradictionFn = Callable[[Memory, Statement], bool]
 
@@ -140,9 +141,12 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 def _is_barred(new: NewMemory, memory: Memory, comparison: Comparison) -> bool:
     """Whether the model's word alone must not make a repeat of the pair.
 
-    A hard difference forbids it, something else said beside the texts (title, agent, time, B-37), and
-    a language whose "not" the rules cannot read, in either text.
+    A hard difference forbids it, something else said beside the texts (title, agent, time, B-37), a
+    language whose "not" the rules cannot read, in either text, and a question: the model learnt from
+    statements only.
     """
+    if any(text.rstrip().endswith(_QUESTION_MARKS) for text in (new.content, memory.content)):
+        return True
     if is_vetoed(new.content, memory.content, comparison.differences) or not says_the_same(new, memory):
         return True
     return not (language_is_known(new.content) and language_is_known(memory.content))
