@@ -5,7 +5,7 @@ from __future__ import annotations
 from wellkept.core.merge import short
 from wellkept.core.text import excerpt
 from wellkept.policy import DEDUP_CHECK_THRESHOLD, SIMILARITY_EDGE_THRESHOLD
-from wellkept.types import Conflict, Decision, Difference, Json, Match, Memory, Reason, WriteResult
+from wellkept.types import Conflict, Decision, Difference, Json, Match, Memory, Reason, Relation, WriteResult
 
 _REASON_WORDS = {
     "content_hash": "the same text, to the letter",
@@ -78,11 +78,16 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
 def _judged_by(decision: Decision) -> str:
     """Where the relation model decided: what it said, how sure it was, and its version."""
     said = [
-        f"{match.relation} with probability {match.opinion.of(match.relation):.4f} by {match.opinion.model}"
+        f"{_reported(match)} with probability {match.opinion.of(_reported(match)):.4f} by {match.opinion.model}"
         for match in decision.matches
         if match.action != "none" and match.opinion is not None and not any(item.decisive for item in match.differences)
     ]
     return f" Judged {'; '.join(said)}." if said else ""
+
+
+def _reported(match: Match) -> Relation:
+    """What is said of a match: of two that are called distinct, the conflict that is still possible."""
+    return "conflict" if match.action == "conflict" and match.relation == "distinct" else match.relation
 
 
 def _aside(decision: Decision, memory: Memory) -> str:
