@@ -270,7 +270,7 @@ def test_what_another_writer_adds_meanwhile_is_asked_about_before_anything_is_de
     other = desk(storage, tmp_path, fake=fake, relation_model=theirs).store
     once = iter([lambda: other.remember(written, kind="fact")])
     model = Model(beside=lambda: next(once, lambda: None)() and None)
-    model.declare(OLD, NEW, distinct=1.0)
+    model.declare(OLD, NEW, refines=1.0)  # no rival for the nearest contradiction
     model.declare(BETWEEN, NEW, **told)
     other.remember(OLD, kind="fact")
     result = desk(storage, tmp_path, fake=fake, relation_model=model, new_id=other._ctx.new_id).store.remember(

@@ -512,3 +512,19 @@ def test_lifting_a_condition_is_no_repeat_that_says_less(tmp_path: Path) -> None
     table = desk("memory", tmp_path, fake=FakeEmbedder({(old, new): 0.97}), relation_model=model)
     table.store.remember(old, kind="lesson")
     assert table.store.remember(new, kind="lesson").outcome == "created"
+
+
+def test_of_the_models_contradictions_only_the_nearest_is_reported(tmp_path: Path) -> None:
+    """E-3.8: whoever errs about one fact of a person errs about all of them; a flooded list is read by nobody."""
+    olds = ["Caroline joined a support group.", "Caroline paints at night.", "Caroline plans to study."]
+    new = "Caroline gave a speech at school."
+    model = FakeRelationModel()
+    cosines = {(a, b): 0.3 for at, a in enumerate(olds) for b in olds[at + 1 :]}
+    for place, old in enumerate(olds):
+        model.declare(old, new, conflict=0.95)
+        cosines[old, new] = 0.7 - place / 10
+    table = desk("memory", tmp_path, fake=FakeEmbedder(cosines), relation_model=model)
+    for old in olds:
+        table.store.remember(old, kind="note")
+    told = table.store.remember(new, kind="note")
+    assert [table.store.get(conflict.a).content for conflict in told.conflicts] == olds[:1]

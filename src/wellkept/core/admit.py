@@ -55,10 +55,11 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
             others = [found for found in judged if found not in repeats]
             return duplicate(new, repeats, others, evidence, moment)
+    reported = _reported([*judged, *elsewhere], policy, evidence)
     conflicting = [
         found
         for found in judged
-        if _is_reported(found, policy, evidence)
+        if found in reported
         and found.memory.id not in {old.id for old in (*replaced, *reverted)}
         and policy.on_conflict != "ignore"
     ]
@@ -76,7 +77,7 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     story.supersede(reverted, "reversion")
     story.supersede([found.memory for found in retired], "conflict_supersede", retired)
     story.warn(warned, "contradiction")
-    story.warn([found for found in elsewhere if _is_reported(found, policy, evidence)], "contradiction")
+    story.warn([found for found in elsewhere if found in reported], "contradiction")
     story.warn(repeated, "duplicate")
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
@@ -255,6 +256,30 @@ def _is_likely(found: Judged, evidence: Evidence) -> bool:
     opinion = found.comparison.opinion
     by_rules = found.comparison.reason not in ("", "model")
     return by_rules or (opinion is not None and opinion.conflict >= evidence.bounds.flag)
+
+
+def _reported(judged: list[Judged], policy: KindPolicy, evidence: Evidence) -> list[Judged]:
+    """The contradictions worth reporting: all that rules found, and of the model's the nearest it was asked about.
+
+    What a text updates is nearly always the nearest that it does not repeat; a model that errs about a
+    person errs about every fact of that person, and a list nobody can read is worth nothing (E-3.8).
+    """
+    apart = [
+        found
+        for found in judged
+        if found.comparison.opinion is not None and found.comparison.relation in ("conflict", "distinct")
+    ]
+    nearest = max(apart, key=_nearness, default=None)
+    return [
+        found
+        for found in judged
+        if _is_reported(found, policy, evidence)
+        and (found is nearest or found.comparison.opinion is None or found.comparison.reason not in ("", "model"))
+    ]
+
+
+def _nearness(found: Judged) -> float:
+    return found.similarity
 
 
 def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:

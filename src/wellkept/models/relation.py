@@ -34,7 +34,7 @@ from wellkept.types import Opinion
 
 PACKAGE = "wellkept_relation"
 WEIGHTS_SHA256 = "ebf7777acdb86991c6a9e995b5d8a5deb5f4ff9df79214becbe32489ae0677db"
-CARD_SHA256 = "ff102afe6aff15656bce89a1b707ac5b1e51e62d96d232e2f3f3c39022ec7211"
+CARD_SHA256 = "35d7740a3ea4a3aea317e7b91bb4e3bf09ce74ea4e4a68469511fc4c3b98ba53"
 UNREADABLE_SHARE = 0.3
 """Above this share of unknown letters the model says nothing about a text."""
 _REMEMBERED = 4096
