@@ -18,7 +18,9 @@
     ├── UndoBlocked                        later changes stand in the way; names them
     ├── IdempotencyMismatch                the same key came with another payload
     ├── ConfigError
-    │   └── InvalidPolicy (ValueError)     a wrong key, value or kind in a policy
+    │   ├── InvalidPolicy (ValueError)     a wrong key, value or kind in a policy
+    │   ├── InvalidRules (ValueError)      a wrong key or value in consolidation rules
+    │   └── InvalidPlan (ValueError)       a plan file that is none, of another schema, store or namespace
     ├── StorageError
     │   ├── StorePathError                 a directory, a missing directory, no permission
     │   ├── NotAStore                      a file that is something else
@@ -138,6 +140,14 @@ class ConfigError(WellkeptError):
 
 class InvalidPolicy(ConfigError, ValueError):
     """A policy has a wrong key, value or kind."""
+
+
+class InvalidRules(ConfigError, ValueError):
+    """Consolidation rules have a wrong key or value."""
+
+
+class InvalidPlan(ConfigError, ValueError):
+    """A plan file cannot be read, or was made for another store, namespace or schema."""
 
 
 class StorageError(WellkeptError):

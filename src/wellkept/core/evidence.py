@@ -133,12 +133,12 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
                 continue
             distant += 1
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
-        vetoed = opinion is not None and _is_barred(new, memory, comparison)
+        vetoed = opinion is not None and is_barred(new, memory, comparison)
         judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy), vetoed))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 
-def _is_barred(new: NewMemory, memory: Memory, comparison: Comparison) -> bool:
+def is_barred(new: Statement, memory: Memory, comparison: Comparison) -> bool:
     """Whether the model's word alone must not make a repeat of the pair.
 
     A hard difference forbids it, something else said beside the texts (title, agent, time, B-37), a

@@ -55,6 +55,16 @@ def lifecycle(memory: Memory, decay: Decay, now: datetime) -> Lifecycle:
     return "WEAK" if left > decay.dormant_below else "DORMANT"
 
 
+DECAY_RATE = 0.1
+"""D2's lambda: share of its worth an unused memory loses in a day."""
+
+
+def decay_score(memory: Memory, now: datetime) -> float:
+    """What a memory is still worth: `importance * exp(-0.1 * days since last use)` (host-systems D2)."""
+    days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
+    return memory.importance * math.exp(-DECAY_RATE * days)
+
+
 def grown_stability(memory: Memory, decay: Decay) -> float:
     """Stability after one more read by id: `min(S * growth * (1 - difficulty / 2), cap)`."""
     grown = (memory.stability or decay.stability_days) * decay.growth * (1 - 0.5 * decay.difficulty)

@@ -61,7 +61,7 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
             where="undo",
             todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
         )
-    _refuse_if_blocked(tx, entry)
+    refuse_if_blocked(tx, entry)
     back = tuple(invert(effect) for effect in reversed(entry.effects))
     taken = JournalEntry(
         at=ctx.clock(),
@@ -75,12 +75,12 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
         undoes=seq,
     )
     try:
-        return tx.apply(taken, vectors=_lost_vectors(tx, back, vectors))
+        return tx.apply(taken, vectors=lost_vectors(tx, back, vectors))
     except Stale as stale:
         raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
 
 
-def _lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
+def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
     """Vectors of texts that come back and are not kept any more: another memory with the same text was
     erased, or the embedder changed. After an outage they stay missing, and `verify` says so (I7).
 
@@ -120,7 +120,7 @@ def is_undone(tx: Tx, seq: int) -> bool:
     return any(found.undoes == seq and not is_undone(tx, found.seq) for found in tx.journal(seqs=(seq,)))
 
 
-def _refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
+def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
     """Later entries that touched the same memories stand in the way, unless they cancel out themselves."""
     ids = touched(entry.effects)
     later = [found for found in tx.journal(memory_ids=ids, after=entry.seq) if found.seq > entry.seq and found.effects]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, get_args
 
-from wellkept.engine import acts, batch, files, journal, read, transfer, upkeep, write
+from wellkept.engine import acts, batch, journal, read, write
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import check_namespace, new_memory
-from wellkept.errors import InvalidField, InvalidInput
+from wellkept.engine.operating import OperatorVerbs
+from wellkept.errors import InvalidField
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -20,7 +19,6 @@ from wellkept.types import (
     Filter,
     Graph,
     Hit,
-    ImportReport,
     JournalEntry,
     Link,
     Memory,
@@ -28,15 +26,13 @@ from wellkept.types import (
     Neighbour,
     NewMemory,
     OnConflict,
-    Problem,
     Resolution,
-    Stats,
     Version,
     WriteResult,
 )
 
 
-class MemoryStore:
+class MemoryStore(OperatorVerbs):
     """The memory of one agent: one namespace of one store. Made by `wellkept.open`.
 
     A store may be used from several threads; other processes may use the same file at the same time.
@@ -415,117 +411,6 @@ class MemoryStore:
         """
         return journal.log(self._ctx, newest=newest, after=after)
 
-    def import_(
-        self, path: str | Path, spec: transfer.ImportSpec | None = None, *, namespace_from: str = "",
-        rejects: str | Path | None = None, progress: Callable[[int], None] | None = None,
-    ) -> ImportReport:  # fmt: skip
-        """Take a file of JSON lines (or one of our exports) through the gate; the same file again changes nothing.
-
-        Args:
-            path: The file; `.gz` is unpacked on the way.
-            spec: How lines become memories.
-            namespace_from: Key of each line that names its namespace, below this store's.
-            rejects: Where bad lines are written; beside the file by default, only if there are any.
-            progress: Called with the bytes read so far.
-
-        Raises:
-            StorePathError: The file cannot be read, or the rejects would overwrite something else.
-
-        Example:
-            >>> import pathlib, tempfile, wellkept
-            >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.jsonl"
-            >>> _ = path.write_text('{"text": "Tea is upstairs."}\\n', encoding="utf-8")
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     store.import_(path).counts, store.import_(path).counts
-            ({'created': 1}, {'replayed': 1})
-        """
-        source = Path(path)
-        spec = (spec if spec is not None else transfer.ImportSpec()).of_file(source)
-        run_id = f"import-{self._ctx.new_id()}"
-        with ExitStack() as stack:
-            lines = files.counted(stack.enter_context(files.opened(source)), source, progress)
-            sink = files.Rejects(source, rejects, stack)
-            first = next(lines, b"")
-            if transfer.is_export(first):
-                return transfer.import_export(self._ctx, lines, run_id=run_id)
-            importer = transfer.Importer(self._ctx, run_id, reject=sink)
-            for row in transfer.rows(files.chained(first, lines), spec, self._ctx.policy):
-                try:
-                    namespace = self._namespace_of(row, namespace_from)
-                except InvalidInput as error:  # the line is bad, not the import (S4-14)
-                    row, namespace = replace(row, new=None, error=row.error or error), self._ctx.namespace
-                importer.take(row, namespace)
-            return importer.report(str(sink.path))
-
-    def export(self, path: str | Path) -> int:
-        """Write the namespace to a file of JSON lines; `import_` brings it back. Returns the number of lines.
-
-        A file of that name is replaced when the export is whole, never before.
-
-        Raises:
-            StorePathError: It cannot be written there, or it is a store.
-
-        Example:
-            >>> import pathlib, tempfile, wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     _ = store.remember("Tea is upstairs.")
-            ...     store.export(pathlib.Path(tempfile.mkdtemp()) / "all.jsonl")
-            2
-        """
-        with files.replacing(Path(path)) as out:
-            count = 0
-            for line in transfer.export_lines(self._ctx):
-                out.write(line + "\n")
-                count += 1
-        return count
-
-    def stats(self) -> Stats:
-        """Counts of the namespace.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     _ = store.remember("Tea is upstairs.")
-            ...     store.stats().memories
-            {'active': 1}
-        """
-        return upkeep.stats(self._ctx)
-
-    def verify(self) -> tuple[Problem, ...]:
-        """What is not as it should be, each with what mends it; empty when all is well.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     store.verify()
-            ()
-        """
-        return upkeep.verify(self._ctx)
-
-    def reembed(self, progress: upkeep.Progress | None = None) -> dict[str, int]:
-        """Make missing or foreign vectors anew and check what was stored unchecked. Returns counts.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     _ = store.remember("Tea is upstairs.")
-            ...     store.reembed()["embedded"]
-            0
-        """
-        return upkeep.reembed(self._ctx, progress)
-
-    def namespaces(self) -> tuple[str, ...]:
-        """All namespaces of the store.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     _ = store.in_namespace("acme/alice").remember("Tea is upstairs.")
-            ...     store.namespaces()
-            ('acme/alice',)
-        """
-        return self._ctx.storage.header().namespaces
-
     @property
     def namespace(self) -> str:
         """The namespace this store is bound to."""
@@ -588,11 +473,3 @@ class MemoryStore:
 
     def _id(self, given: str) -> str:
         return read.identify(self._ctx, given)
-
-    def _namespace_of(self, row: transfer.Row, key: str) -> str:
-        if not key:
-            return self._ctx.namespace
-        name = row.outer.get(key)
-        if isinstance(name, bool) or not isinstance(name, str | int):
-            raise InvalidField("names no namespace", where=key, todo="Give each line a text there")
-        return check_namespace(f"{self._ctx.namespace}/{name}")

@@ -214,6 +214,7 @@ class _ReadTx:
         after: int = 0,
         seqs: Iterable[int] | None = None,
         key: str = "",
+        run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
         """See `Tx.journal`; conditions are joined by "and"."""
@@ -226,6 +227,8 @@ class _ReadTx:
             found = [entry for entry in found if entry.seq in numbers or (entry.undoes and entry.undoes in numbers)]
         if key:
             found = [entry for entry in found if entry.idempotency_key == key]
+        if run_id:
+            found = [entry for entry in found if entry.run_id == run_id]
         return found if newest is None else found[len(found) - min(len(found), max(0, newest)) :]
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:

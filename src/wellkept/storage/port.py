@@ -67,9 +67,10 @@ class Tx(Protocol):
         after: int = 0,
         seqs: Iterable[int] | None = None,
         key: str = "",
+        run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
-        """Entries by ascending `seq`: all after `after`, those that touched a memory, or with an idempotency key.
+        """Entries by ascending `seq`: all after `after`, those that touched a memory, of a key or of a run.
 
         `newest` keeps only that many of the highest numbers. An entry whose `undoes` is one of
         `seqs` is included with them.

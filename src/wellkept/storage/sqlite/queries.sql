@@ -205,6 +205,8 @@ SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns
   UNION SELECT u.seq FROM json_each(:seqs) AS s JOIN journal AS u ON u.ns = :ns AND u.undoes = s.value WHERE u.undoes > 0)
 -- name: journal.key
  AND j.key = :key
+-- name: journal.run
+ AND instr(j.record, :run) > 0 AND json_extract(j.record, '$.run_id') = :run
 -- name: journal.newest_first
  ORDER BY j.seq DESC LIMIT :limit
 -- name: census.memories

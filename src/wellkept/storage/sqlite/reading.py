@@ -230,6 +230,7 @@ class ReadTx:
         after: int = 0,
         seqs: Iterable[int] | None = None,
         key: str = "",
+        run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
         """See `Tx.journal`; conditions are joined by "and"."""
@@ -246,6 +247,9 @@ class ReadTx:
         if key:
             parts.append("journal.key")
             parameters["key"] = key
+        if run_id:
+            parts.append("journal.run")
+            parameters["run"] = run_id
         sql = "".join([queries()[name] for name in [*parts, "journal.newest_first"]])
         rows = self._session.select(sql, parameters)
         rows.reverse()

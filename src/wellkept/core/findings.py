@@ -1,0 +1,201 @@
+"""What stands in a store side by side: which pairs say the same, which contradict, before any rule is asked.
+
+The same comparison as at the gate (I2): the older of two stored memories is the old text, the newer
+one the new. A pair is *same* only if the texts are equal in every spelling, or the relation model
+says so within its bound and no difference forbids it; nearness alone never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Literal, TypeAlias
+
+from wellkept.core.bounds import Bounds
+from wellkept.core.compare import LONG_TEXT, compare
+from wellkept.core.evidence import in_scope, is_barred, may_contradict, reaches, says_the_same
+from wellkept.core.text import canonical, slot_key
+from wellkept.policy import KindPolicy, Policy
+from wellkept.types import Comparison, Memory, Opinion
+
+Verdict: TypeAlias = Literal["same", "conflict", "apart"]
+MOST_IN_SLOT = 8
+"""Neighbours in time of the same subject that are compared, however many it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Two memories worth a comparison; `a` is the older.
+
+    Attributes:
+        cosine: Of their vectors; None where one has none.
+        similarity: On the published scale.
+    """
+
+    a: Memory
+    b: Memory
+    cosine: float | None
+    similarity: float | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The two ids."""
+        return self.a.id, self.b.id
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A pair after comparison."""
+
+    near: Near
+    comparison: Comparison
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Court:
+    """By what pairs are judged: policy, bounds of the model, opinions it gave, and whether vectors mean anything.
+
+    Attributes:
+        lexical: True when the vectors only compare letters: then only equal texts are the same.
+        silent: True when no relation model answers: rules decide alone.
+    """
+
+    policy: Policy
+    bounds_of: Callable[[str], Bounds]
+    opinions: Mapping[tuple[str, str], Opinion] = field(default_factory=dict)
+    lexical: bool = False
+    silent: bool = False
+
+
+def order_of(memory: Memory) -> tuple[object, str]:
+    """S1-24: by creation, then id."""
+    return memory.created_at, memory.id
+
+
+def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, ...]]:
+    """Groups of memories that say the same in any spelling, each oldest first (S1-19).
+
+    Only of kinds whose policy stops verbatim repeats; the same words of another kind, agent, subject
+    or event are another memory (B-37).
+    """
+    buckets: dict[tuple[str, str, str], list[Memory]] = {}
+    for row in rows:
+        if merges(policy.for_kind(row.kind)):
+            buckets.setdefault((row.kind, row.agent, canonical(row.content)), []).append(row)
+    found = []
+    for members in buckets.values():
+        for group in _agreeing(members) if len(members) > 1 else ():
+            if len(group) > 1:
+                found.append(tuple(group))
+    return sorted(found, key=lambda group: order_of(group[0]))
+
+
+def merges(policy: KindPolicy) -> bool:
+    """Whether repeats of a kind are repeats at all; events of append-only kinds never are (design §4)."""
+    return "canonical" in policy.stages or "hash" in policy.stages
+
+
+def _agreeing(members: Iterable[Memory]) -> list[list[Memory]]:
+    """Members whose other fields do not contradict, each group wholly."""
+    groups: list[list[Memory]] = []
+    for row in sorted(members, key=order_of):
+        home = next((group for group in groups if all(says_the_same(row, other) for other in group)), None)
+        if home is None:
+            groups.append([row])
+        else:
+            home.append(row)
+    return groups
+
+
+def families(rows: Sequence[Memory], policy: Policy) -> list[list[Memory]]:
+    """Memories that may be compared with each other: by kind, or all kinds that look further together."""
+    found: dict[str, list[Memory]] = {}
+    for row in rows:
+        wide = reaches(row.kind, policy)
+        if wide or "vector" in policy.for_kind(row.kind).stages:
+            found.setdefault("" if wide else row.kind, []).append(row)
+    return [found[name] for name in sorted(found)]
+
+
+def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    """Pairs about the same attribute of the same subject, each with its nearest in time (E-2.6)."""
+    slots: dict[tuple[str, str], list[Memory]] = {}
+    for row in rows:
+        if row.subject and row.attribute:
+            slots.setdefault((slot_key(row.subject), slot_key(row.attribute)), []).append(row)
+    found = []
+    for members in slots.values():
+        ordered = sorted(members, key=order_of)
+        found += [(a, b) for at, b in enumerate(ordered) for a in ordered[max(0, at - MOST_IN_SLOT) : at]]
+    return found
+
+
+def comparable(near: Near, policy: Policy) -> bool:
+    """Whether the policy lets the two be compared; tags do not part what is stored already (S1-39)."""
+    kind = policy.for_kind(near.b.kind)
+    if near.a.kind != near.b.kind:
+        return may_contradict(near.b, near.a, policy)
+    return in_scope(near.b, near.a, replace(kind, scope=tuple(key for key in kind.scope if key != "tags")))
+
+
+def is_open(near: Near, *, ask_at: float) -> bool:
+    """Whether the relation model shall read the pair: near enough, and left open by the rules."""
+    if near.similarity is None or near.similarity < ask_at:
+        return False
+    if max(len(near.a.content), len(near.b.content)) > LONG_TEXT:
+        return False
+    if canonical(near.a.content) == canonical(near.b.content):
+        return False
+    told = compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity)
+    return told.relation != "distinct" and all(item.kind == "negation" for item in told.differences if item.decisive)
+
+
+def judged(near: Near, court: Court) -> Finding:
+    """The pair with its verdict."""
+    opinion = court.opinions.get((near.a.content, near.b.content))
+    comparison = compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opinion=opinion)
+    return Finding(near, comparison, _verdict(near, comparison, court))
+
+
+def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
+    policy = court.policy.for_kind(near.b.kind)
+    opinion = comparison.opinion
+    if comparison.relation == "conflict" and comparison.reason != "model":
+        placed = slot_key(near.a.subject) and slot_key(near.a.attribute)
+        near_enough = near.similarity is None or near.similarity >= policy.conflict_at
+        return "conflict" if placed or near_enough else "apart"
+    bounds = court.bounds_of(near.b.kind)
+    if comparison.relation in ("conflict", "distinct"):
+        return "conflict" if opinion is not None and opinion.conflict >= bounds.flag else "apart"
+    if near.a.kind != near.b.kind or comparison.relation != "same" or not merges(policy):
+        return "apart"
+    if not says_the_same(near.b, near.a):
+        return "apart"
+    if canonical(near.a.content) == canonical(near.b.content):
+        return "same"
+    if opinion is None or court.lexical or is_barred(near.b, near.a, comparison):
+        return "apart"
+    return "same" if opinion.repeats >= bounds.skip else "apart"
+
+
+def nearest_only(findings: Sequence[Finding]) -> list[Finding]:
+    """The model's contradictions but for the nearest of each newer memory (E-3.8); what rules found stays."""
+    best: dict[str, tuple[float, str]] = {}
+    for found in findings:
+        if found.comparison.opinion is not None and found.comparison.relation in ("conflict", "distinct"):
+            rank = (-(found.near.similarity or 0.0), found.near.a.id)
+            best[found.near.b.id] = min(best.get(found.near.b.id, rank), rank)
+    kept = []
+    for found in findings:
+        by_model = found.verdict == "conflict" and found.comparison.reason in ("", "model")
+        rank = (-(found.near.similarity or 0.0), found.near.a.id)
+        if not by_model or best.get(found.near.b.id) == rank:
+            kept.append(found)
+    return kept
+
+
+def pairs_inside(group: Sequence[Memory]) -> list[tuple[str, str]]:
+    """Every pair of a group, older first."""
+    return [(a.id, b.id) for a, b in combinations(group, 2)]
