@@ -8,8 +8,11 @@ the sentences. Everything follows from one random generator, so a seed gives the
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 from training.material import Case, Frame
@@ -17,7 +20,7 @@ from training.material import Case, Frame
 MIRRORED = {"refines": "generalises", "generalises": "refines"}
 Labels: TypeAlias = tuple[str, ...]
 
-_RELATIONS = {"same": 0.27, "refines": 0.24, "conflict": 0.26, "distinct": 0.23}
+_RELATIONS = {"same": 0.24, "refines": 0.19, "conflict": 0.24, "distinct": 0.33}
 _CASES_SHARE = 0.62
 """Cases are worded as people word things; frames teach that the words do not matter."""
 
@@ -90,16 +93,16 @@ class Composer:
                     old = chance.choice(part["refines"])
                 elif roll < 0.26:
                     new = f"{new} {beside}"
-            case "distinct" if roll < 0.6:
+            case "distinct" if roll < 0.55:
                 new = beside
-            case "distinct" if roll < 0.72:
+            case "distinct" if roll < 0.65:
                 old, new = chance.choice(part["refines"]), beside
-            case "distinct" if roll < 0.78:
+            case "distinct" if roll < 0.7:
                 old, new = chance.choice(part["conflict"]), beside
             case "distinct":
                 stranger = self._stranger(case)
                 old = self._any(case)
-                new = self._any(stranger)
+                new = self._namesake(case, stranger, self._any(stranger))
             case _ if roll < 0.03:
                 new = same
             case _:
@@ -113,6 +116,13 @@ class Composer:
             if found.id != case.id and found.lang == case.lang:
                 return found
         return next(item for item in self._cases if item.id != case.id)
+
+    def _namesake(self, case: Case, stranger: Case, told: str) -> str:
+        """What is told of a stranger, mostly told of this case's subject: a name in common makes no contradiction."""
+        ours, theirs = _name_of(case), _name_of(stranger)
+        if not ours or not theirs or self._random.random() < 0.25:
+            return told
+        return re.sub(rf"\b{re.escape(theirs)}\b", ours, told, flags=re.IGNORECASE)
 
     def _any(self, case: Case) -> str:
         return self._random.choice(case.parts[self._random.choice(("same", "same", "refines", "conflict"))])
@@ -212,6 +222,23 @@ class Composer:
 
 
 # --------------------------------------------------------------------------------------------
+
+_NAMED_IN = 0.6
+"""Share of a case's wordings that a word must stand in to be what the case is about."""
+
+
+@cache
+def _name_of(case: Case) -> str:
+    """The word with a capital, not only at the beginning, that most wordings of the case share; empty if none."""
+    wordings = case.parts["same"]
+    shares: Counter[str] = Counter()
+    for text in wordings:
+        shares.update({word for word in re.findall(r"(?<=\s)[^\W\d_]{3,}", text) if word[0].isupper()})
+    low = [text.lower() for text in wordings]
+    named = {word: sum(word.lower() in text for text in low) for word in shares}
+    best = max(named, key=lambda word: (named[word], shares[word], word), default="")
+    return best if best and named[best] >= _NAMED_IN * len(wordings) else ""
+
 
 _REMARKS = (
     "As discussed.", "Just so you know.", "Writing this down before I forget.", "From today's sync.", "For the record:",

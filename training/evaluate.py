@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from training.compose import Pair
 from training.material import cases, frames
-from training.natural import natural_pairs
+from training.natural import natural_pairs, stream_pairs
 from wellkept.models.pairs import LABELS
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.types import Opinion
@@ -21,23 +21,26 @@ from wellkept.types import Opinion
 
 def main() -> None:
     """Print the figures as JSON."""
-    pairs = natural_pairs(cases("select"), frames("select"))
+    kept = cases("select")
+    concrete = {case.id for case in kept}
+    pairs = natural_pairs(kept, frames("select"))
+    streamed = stream_pairs(kept)
+    pairs += streamed
+    others = set(streamed)
     model = PackagedRelationModel()
     told = model.read([(pair.old, pair.new) for pair in pairs])
     groups: dict[str, list[tuple[Pair, Opinion]]] = defaultdict(list)
     for pair, opinion in zip(pairs, told, strict=True):
         if opinion is None:
             continue
+        if pair in others:
+            groups["same subject"].append((pair, opinion))
+            continue
         groups["all"].append((pair, opinion))
-        groups["cases" if "-" in pair.source and pair.source.split("-")[0] in _AUTHORS else "frames"].append(
-            (pair, opinion)
-        )
+        groups["cases" if pair.source in concrete else "frames"].append((pair, opinion))
         groups[pair.lang].append((pair, opinion))
     figures = {name: _figures(rows) for name, rows in sorted(groups.items())}
     print(json.dumps({"model": model.id, "unread": told.count(None), "groups": figures}, indent=1))
-
-
-_AUTHORS = {"build", "buildb", "work", "home", "homeb", "hard", "west", "westb", "east", "eastb"}
 
 
 def _figures(rows: Sequence[tuple[Pair, Opinion]]) -> dict[str, object]:

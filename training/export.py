@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import onnx
@@ -27,7 +28,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from training.compose import Pair
 from training.material import HERE, cases, frames
 from training.model import RelationModel
-from training.natural import natural_pairs
+from training.natural import natural_pairs, stream_pairs
 from wellkept.core.bounds import least_threshold, upper_bound
 from wellkept.core.compare import is_vetoed
 from wellkept.core.differences import differences
@@ -39,13 +40,17 @@ RUNTIME = HERE.parent / "src" / "wellkept" / "models" / "relation.py"
 CONFIDENCE = 0.95
 RISKS = {
     # Largest rate of each error among the pairs where the act would be one.
-    "strict": {"skip": 0.005, "merge": 0.01, "link": 0.02, "evolve": 0.01, "flag": 0.003, "supersede": 0.0},
-    "balanced": {"skip": 0.01, "merge": 0.02, "link": 0.03, "evolve": 0.02, "flag": 0.007, "supersede": 0.0},
+    "strict": {"skip": 0.005, "merge": 0.01, "link": 0.10, "evolve": 0.01, "flag": 0.07, "supersede": 0.005},
+    "balanced": {"skip": 0.01, "merge": 0.02, "link": 0.20, "evolve": 0.02, "flag": 0.14, "supersede": 0.01},
 }
-"""`skip` bounds updates lost (a conflict or refinement dropped as a repeat), `merge` distinct texts dropped
-as one; the threshold for skipping keeps both. `flag` is far below what near misses alone would allow, and the
-model supersedes nothing: on a real stream (600 facts about the people of a few conversations) it called two
-true statements about one person a conflict far too often, which the near misses do not show."""
+"""Among near misses. `skip` bounds updates lost (a conflict or refinement dropped as a repeat), `merge` distinct
+texts dropped as one; the threshold for skipping keeps both."""
+STREAM_RISKS = {
+    "strict": {"skip": 0.002, "link": 0.01, "evolve": 0.002, "flag": 0.01, "supersede": 0.002},
+    "balanced": {"skip": 0.004, "link": 0.02, "evolve": 0.004, "flag": 0.02, "supersede": 0.004},
+}
+"""Among other facts about the same person or thing, of which a real stream mostly consists; an act must keep
+both bounds. Near misses alone are no measure of what a review list will hold."""
 
 
 def main() -> None:
@@ -61,9 +66,10 @@ def main() -> None:
     export(args.run / "averaged.pt", extra, path, layers=args.layers)
     known = args.vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     pieces = {piece: place for place, piece in enumerate([*known, *extra])}
-    pairs = calibration_pairs()
-    logits = measured(path, PairReader(tokenizer_of(pieces)), pairs)
-    settings = fit(pairs, logits) | {"pieces": extra}
+    reader = PairReader(tokenizer_of(pieces))
+    pairs, stream = calibration_pairs(), stream_pairs(cases("calibrate"))
+    settings = fit((pairs, measured(path, reader, pairs)), (stream, measured(path, reader, stream)))
+    settings |= {"pieces": extra}
     (args.out / "relation.json").write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
     pin(path, args.out / "relation.json")
     print(json.dumps({name: value for name, value in settings.items() if name != "pieces"}, indent=1))
@@ -110,12 +116,17 @@ def measured(path: Path, reader: PairReader, pairs: Sequence[Pair]) -> NDArray[n
     return np.array([logits_of(run, pair.old, pair.new) for pair in pairs])
 
 
-def fit(pairs: Sequence[Pair], logits: NDArray[np.float64]) -> dict[str, object]:
-    """Scale and bias of the logits by maximum likelihood, then the thresholds of each risk.
+Measured: TypeAlias = tuple[Sequence[Pair], NDArray[np.float64]]
+"""Pairs and their logits."""
+
+
+def fit(near: Measured, stream: Measured) -> dict[str, object]:
+    """Scale and bias of the logits by maximum likelihood on near misses, then the thresholds of each risk.
 
     Each relation weighs the same in the fit, however many pairs of it the material happens to give:
     nobody knows what a store will be told, so no relation is expected before another.
     """
+    pairs, logits = near
     targets = torch.tensor([[1.0 if label in pair.labels else 0.0 for label in LABELS] for pair in pairs])
     groups = ["refines" if "generalises" in pair.labels else pair.labels[0] for pair in pairs]
     counts = Counter(groups)
@@ -125,31 +136,37 @@ def fit(pairs: Sequence[Pair], logits: NDArray[np.float64]) -> dict[str, object]
     shift = torch.zeros(4, requires_grad=True)
     optimiser = torch.optim.LBFGS([scale, shift], max_iter=200)
 
-    def adjusted() -> torch.Tensor:
+    def adjusted(raw: torch.Tensor) -> torch.Tensor:
         # Refines and generalises share a bias: the swapped pair must have the mirrored opinion.
-        return given * scale + shift[[0, 1, 1, 2, 3]]
+        return raw * scale + shift[[0, 1, 1, 2, 3]]
 
     def closure() -> torch.Tensor:
         optimiser.zero_grad()
-        shares = adjusted().log_softmax(1)
+        shares = adjusted(given).log_softmax(1)
         loss = -(weights * (shares + targets.clamp(min=1e-9).log()).logsumexp(1)).sum()
         loss.backward()
         return loss
 
     optimiser.step(closure)
-    shares = adjusted().softmax(1).detach().numpy().round(4)
-    bounds, told = {}, {}
+    shares = adjusted(given).softmax(1).detach().numpy().round(4)
+    others, raw = stream
+    streamed = adjusted(torch.tensor(raw, dtype=torch.float32)).softmax(1).detach().numpy().round(4)
+    bounds: dict[str, dict[str, float]] = {}
+    told: dict[str, object] = {}
     for risk, most in RISKS.items():
-        bounds[risk], told[risk] = thresholds(pairs, shares, most)
+        bounds[risk], measured_near = thresholds(pairs, shares, most)
+        there, measured_stream = thresholds(others, streamed, STREAM_RISKS[risk])
+        bounds[risk] = {act: max(value, there[act]) for act, value in bounds[risk].items()}
+        told[risk] = {"near_misses": measured_near, "same_subject": measured_stream}
     bias = [round(float(value), 4) for value in shift.detach()[[0, 1, 1, 2, 3]]]
     return {
         "scale": round(float(scale), 4),
         "bias": bias,
         "bounds": bounds,
         "calibration": {
-            "pairs": len(pairs),
+            "pairs": {"near_misses": len(pairs), "same_subject": len(others)},
             "confidence": CONFIDENCE,
-            "largest_error": RISKS,
+            "largest_error": {"near_misses": RISKS, "same_subject": STREAM_RISKS},
             "measured": told,
             "accuracy": round(
                 float(np.mean([LABELS[row.argmax()] in pair.labels for pair, row in zip(pairs, shares, strict=True)])),
@@ -175,7 +192,7 @@ def thresholds(
     strange = ["distinct" in pair.labels for pair in pairs]
     acts = {
         # An act on the pairs of the other kind is neither right nor wrong here.
-        "skip": (repeats, [not wrong for wrong in apart]),
+        "skip": (repeats, [not wrong for wrong in apart] if any(nothing_new) else nothing_new),
         "merge": (repeats, [not wrong for wrong in strange]),
         "link": (repeats, nothing_new),
         "evolve": (refines, ["refines" in pair.labels for pair in pairs]),
@@ -185,6 +202,8 @@ def thresholds(
     found: dict[str, float] = {}
     told: dict[str, object] = {}
     for act, (scores, right) in acts.items():
+        if act not in most:
+            continue
         wrong = [not good for good in right]
         found[act] = least_threshold(list(scores), wrong, most=most[act], confidence=CONFIDENCE)
         acted = scores >= found[act]
@@ -194,9 +213,9 @@ def thresholds(
             "errors": errors,
             "could_be_wrong": sum(wrong),
             "bound": round(upper_bound(errors, sum(wrong), CONFIDENCE), 4),
-            "share_of_right_ones": round(float(np.mean(acted[np.array(right)])), 3),
+            "share_of_right_ones": round(float(np.mean(acted[np.array(right)])), 3) if any(right) else None,
         }
-    found["skip"] = max(found["skip"], found.pop("merge"))
+    found["skip"] = max(found["skip"], found.pop("merge", 0.0))
     return found, told
 
 

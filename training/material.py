@@ -1,8 +1,9 @@
-"""What the relation model learns from: frames and cases, read from `training/frames` and `training/cases`.
+"""What the relation model learns from: frames, cases and dossiers, read from the folders of these names.
 
 A *frame* is one kind of fact with slots, so that the same sentence serves many values; a *case* is
-one concrete fact and what may be said around it, worded as freely as people do. Both are written
-by hand and released CC0. Their keys are described in `training/README.md`.
+one concrete fact and what may be said around it, worded as freely as people do; a *dossier* is what
+a memory holds about one person or thing, many facts that are all true at once. All are written by
+hand and released CC0. Their keys are described in `training/README.md`.
 
 Material is split by what it is about, never by pair: whoever has seen a frame in one wording has
 seen its answer (issue: split by frame and by author).
@@ -15,7 +16,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 HERE = Path(__file__).parent
 Split: TypeAlias = Literal["train", "select", "calibrate"]
@@ -45,7 +46,7 @@ class Frame:
     aliases: Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One concrete fact: ways to say it, and what refines, generalises, contradicts or only resembles it."""
 
@@ -71,14 +72,29 @@ def frames(split: Split, folder: Path = HERE / "frames") -> list[Frame]:
     return [_frame(row) for row in _rows(folder) if split_of(row["id"]) == split]
 
 
-def cases(split: Split, folder: Path = HERE / "cases") -> list[Case]:
-    """The cases of a split, in a fixed order."""
+def cases(split: Split, folder: Path = HERE / "cases", dossiers: Path = HERE / "dossiers") -> list[Case]:
+    """The cases of a split, in a fixed order; then each fact of its dossiers, beside which all others are distinct."""
     found = []
     for row in _rows(folder):
         if split_of(row["id"]) == split:
             parts = {name: tuple(row.get(name, ())) for name in CASE_PARTS}
             found.append(Case(row["id"], row["lang"], parts))
+    for row in _rows(dossiers):
+        if split_of(row["id"]) == split:
+            found += _facts(row)
     return found
+
+
+def is_of_dossier(identity: str) -> bool:
+    """Whether a case is one fact of a dossier."""
+    return "/" in identity
+
+
+def _facts(dossier: Mapping[str, Any]) -> Iterator[Case]:
+    facts = [{name: tuple(fact.get(name, ())) for name in CASE_PARTS} for fact in dossier["facts"]]
+    for place, parts in enumerate(facts):
+        others = (text for other in facts if other is not parts for texts in other.values() for text in texts)
+        yield Case(f"{dossier['id']}/{place + 1:02}", dossier["lang"], {**parts, "distinct": tuple(others)})
 
 
 def texts(items: Sequence[Frame | Case]) -> Iterator[tuple[str, str]]:
@@ -93,20 +109,20 @@ def texts(items: Sequence[Frame | Case]) -> Iterator[tuple[str, str]]:
                     yield item.lang, value
 
 
-def _frame(row: Mapping[str, object]) -> Frame:
-    parts = {name: tuple(row.get(name, ())) for name in FRAME_PARTS}  # type: ignore[call-overload]
+def _frame(row: Mapping[str, Any]) -> Frame:
+    parts = {name: tuple(row.get(name, ())) for name in FRAME_PARTS}
     return Frame(
         id=str(row["id"]),
         lang=str(row["lang"]),
-        slots=row["slots"],  # type: ignore[arg-type]
-        subject=row["subject"],  # type: ignore[arg-type]
-        exclusive=row["exclusive"],  # type: ignore[arg-type]
+        slots=row["slots"],
+        subject=row["subject"],
+        exclusive=row["exclusive"],
         parts=parts,
-        aliases=row.get("value_alias", {}),  # type: ignore[arg-type]
+        aliases=row.get("value_alias", {}),
     )
 
 
-def _rows(folder: Path) -> Iterator[dict[str, object]]:
+def _rows(folder: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.strip():

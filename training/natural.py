@@ -1,4 +1,8 @@
-"""Pairs for measuring: each composition of a case once, without noise, and one filling of each frame."""
+"""Pairs for measuring: each composition of a case once, without noise, and a few fillings of each frame.
+
+Facts of one dossier are measured as a store meets them: each beside the few others that lie nearest, since
+only those are ever read by the model. They are kept apart from the near misses, which are far rarer.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,12 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 
+import numpy as np
+
 from training.compose import Composer, Pair
-from training.material import Case, Frame
+from training.material import Case, Frame, is_of_dossier
+from wellkept.core.vectors import cosines
+from wellkept.models.minilm import MiniLmEmbedder
 
 FRAME_PAIRS = 12
 """Pairs drawn of each frame; cases count more, since they are worded as people word things."""
@@ -34,7 +42,34 @@ def of_case(case: Case) -> list[Pair]:
     pairs = [Pair(old, new, ("same",), case.lang, case.id) for old, new in combinations(same, 2)]
     for place, old in enumerate(same[:3]):
         for relation in ("refines", "conflict", "distinct"):
+            if relation == "distinct" and is_of_dossier(case.id):
+                continue  # see stream_pairs
             # Each text of a kind once or twice, so that no kind is swamped by another.
             chosen = case.parts[relation][place::3] if relation != "refines" else case.parts[relation]
             pairs += [Pair(old, new, (relation,), case.lang, case.id) for new in chosen]
     return pairs
+
+
+NEAREST = 4
+"""As many stored neighbours as the gate has read for one write."""
+
+
+def stream_pairs(cases: Sequence[Case]) -> list[Pair]:
+    """Each wording of each dossier's facts beside the nearest wordings of its other facts: all distinct."""
+    dossiers: dict[str, list[Case]] = {}
+    for case in cases:
+        if is_of_dossier(case.id):
+            dossiers.setdefault(case.id.partition("/")[0], []).append(case)
+    embedder = MiniLmEmbedder()
+    found = []
+    for facts in dossiers.values():
+        told = [(place, text) for place, fact in enumerate(facts) for text in fact.parts["same"]]
+        made = embedder.embed([text for _, text in told])
+        told = [row for row, item in zip(told, made, strict=True) if item.vector is not None]
+        vectors = np.asarray([item.vector for item in made if item.vector is not None])
+        for (place, text), vector in zip(told, vectors, strict=True):
+            near = np.argsort(-cosines(vector, vectors), kind="stable").tolist()
+            others = [told[at] for at in near if told[at][0] != place]
+            nearest = list({of: old for of, old in reversed(others)}.items())[::-1][:NEAREST]
+            found += [Pair(old, text, ("distinct",), facts[0].lang, facts[place].id) for _, old in nearest]
+    return found
