@@ -23,7 +23,10 @@ from wellkept.types import (
     Memory,
     Neighbour,
     NewMemory,
+    Plan,
     Reason,
+    RunReport,
+    Scope,
     Stats,
     Version,
     WriteResult,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from wellkept.core.evidence import ContradictionFn
+    from wellkept.core.rules import Consolidation, Rule, When, rules_from_toml
     from wellkept.engine.context import Seams
     from wellkept.engine.scale import Scale
     from wellkept.engine.store import MemoryStore
@@ -46,6 +50,7 @@ __all__ = [
     "Band",
     "BatchResult",
     "Conflict",
+    "Consolidation",
     "Decay",
     "Filter",
     "Graph",
@@ -60,16 +65,29 @@ __all__ = [
     "MemoryStore",
     "Neighbour",
     "NewMemory",
+    "Plan",
     "Policy",
     "Reason",
+    "Rule",
+    "RunReport",
+    "Scope",
     "Stats",
     "Version",
     "WellkeptError",
+    "When",
     "WriteResult",
     "open",
+    "rules_from_toml",
 ]
 
-_LAZY = {"MemoryStore": "wellkept.engine.store", "ImportSpec": "wellkept.engine.transfer"}
+_LAZY = {
+    "Consolidation": "wellkept.core.rules",
+    "ImportSpec": "wellkept.engine.transfer",
+    "MemoryStore": "wellkept.engine.store",
+    "Rule": "wellkept.core.rules",
+    "When": "wellkept.core.rules",
+    "rules_from_toml": "wellkept.core.rules",
+}
 
 
 def open(
@@ -143,6 +161,7 @@ def open(
         contradiction_fn=contradiction_fn,
         relation_model=reader,
         judge=timeboxed(second) if second is not None else None,
+        held=_held,
     )
     try:
         require_embedder(ctx)
@@ -151,6 +170,13 @@ def open(
             storage.close()
         raise
     return MemoryStore(ctx)
+
+
+def _held() -> str:
+    """Why no plan may be executed; settings are read only when one is (S1-52)."""
+    from wellkept.config import consolidation_held
+
+    return consolidation_held()
 
 
 def _scale(embedder: Embedder) -> Scale:

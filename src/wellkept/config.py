@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -28,11 +28,12 @@ APP = "wellkept"
 PREFIX = "WELLKEPT_"
 KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "durability")
 """Settings that may stand anywhere: flag, environment, file."""
-SWITCHES: tuple[str, ...] = ("auto_calibrate",)
+KILL_SWITCH = "consolidate_dry_run"
+SWITCHES: tuple[str, ...] = ("auto_calibrate", KILL_SWITCH)
 """Yes or no; they may stand in the environment and in files."""
-UNFLAGGED: tuple[str, ...] = ("judge", "relation_model")
+UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "summariser")
 """Texts that may stand in the environment and in files; no command has a flag for them."""
-SECRETS: Mapping[str, str] = {"embedder_key": "embedder", "judge_key": "judge"}
+SECRETS: Mapping[str, str] = {"embedder_key": "embedder", "judge_key": "judge", "summariser_key": "summariser"}
 """Keys, and the setting whose endpoint each is sent to. They stand in the environment only: files get
 copied, committed and shown."""
 _POLICY_KEYS = ("kinds", "max_content_chars", "conflict_days")
@@ -55,10 +56,13 @@ class Settings:
         actor: Who acts, for the journal.
         durability: `full` or `relaxed`, for a SQLite store.
         auto_calibrate: Whether an embedder without a calibration is measured on first use.
+        consolidate_dry_run: The kill switch: no plan is executed, whatever is asked for (S1-52). On when
+            any place says so, also one that others overrule elsewhere.
         judge: `none`, `nli:PATH` or the URL of a chat endpoint.
         relation_model: `auto`, `packaged` (an error where it is missing) or `none` (rules alone).
+        summariser: `extractive` or the URL of a chat endpoint, for reflection.
         embedder_key: Key of the endpoint; from the environment, never shown.
-        judge_key: Key of the judge's endpoint; likewise.
+        judge_key / summariser_key: Keys of the judge's and the summariser's endpoint; likewise.
         origins: Setting to where it was said: flag, environment, a file, or default.
         files: Configuration files that were read.
     """
@@ -71,10 +75,13 @@ class Settings:
     actor: str = ""
     durability: Durability = "full"
     auto_calibrate: bool = True
+    consolidate_dry_run: bool = False
     judge: str = "none"
     relation_model: str = "auto"
+    summariser: str = "extractive"
     embedder_key: str = field(default="", repr=False)
     judge_key: str = field(default="", repr=False)
+    summariser_key: str = field(default="", repr=False)
     origins: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
 
@@ -132,6 +139,9 @@ def load(
     for layer in reversed(layers):
         if layer.policy is not None:
             policy, policy_file, origins["policy"] = layer.policy, layer.policy_file, layer.origin
+    held = _held(layers)
+    if held is not None:
+        origins[KILL_SWITCH] = held.origin
     for secret in secrets:
         _refuse_to_send(secret, found)
         origins[secret] = _ENVIRONMENT
@@ -144,10 +154,13 @@ def load(
         actor=texts.get("actor", ""),
         durability=_durability(texts.get("durability", "full"), origins["durability"]),
         auto_calibrate=texts.get("auto_calibrate", _ON) == _ON,
+        consolidate_dry_run=held is not None,
         judge=texts.get("judge", "none"),
         relation_model=texts.get("relation_model", "auto"),
+        summariser=texts.get("summariser", "extractive"),
         embedder_key=secrets.get("embedder_key", ""),
         judge_key=secrets.get("judge_key", ""),
+        summariser_key=secrets.get("summariser_key", ""),
         origins=origins,
         files=tuple(layer.origin for layer in layers if layer.file),
     )
@@ -169,6 +182,31 @@ def auto_calibrate(*, environ: Mapping[str, str] | None = None, folder: Path | N
         if "auto_calibrate" in layer.values:
             return layer.values["auto_calibrate"] == _ON
     return True
+
+
+def consolidation_held(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
+    """Why no plan may be executed: the place that says so; empty when none does (S1-52).
+
+    A switch that is pulled anywhere is pulled: a project's file cannot release what the user's own, or
+    the environment of a scheduler, holds. It is read in every program, the library's users included.
+
+    Raises:
+        ConfigError: The value, or a configuration file of ours, cannot be used.
+
+    Example:
+        >>> consolidation_held(environ={"WELLKEPT_CONSOLIDATE_DRY_RUN": "1"})
+        'consolidate_dry_run (environment)'
+    """
+    name = PREFIX + KILL_SWITCH.upper()
+    said = (os.environ if environ is None else environ).get(name)
+    here = folder if folder is not None else Path.cwd()
+    own = [_layer(_ENVIRONMENT, {KILL_SWITCH: said}, base=Path())] if said else []
+    held = _held([*own, *_project(here), *_personal()])
+    return f"{KILL_SWITCH} ({held.origin})" if held is not None else ""
+
+
+def _held(layers: Iterable[_Layer]) -> _Layer | None:
+    return next((layer for layer in layers if layer.values.get(KILL_SWITCH) == _ON), None)
 
 
 def calibration_folder() -> Path:

@@ -41,7 +41,8 @@ def ids(cli: Cli) -> tuple[str, str]:
 
 def test_every_command_has_a_json_test() -> None:
     tested = {name for name, *_ in OBJECTS} | {name for name, *_ in LISTS} | {name for name, *_ in PLAIN}
-    elsewhere = {"calibrate", "demo", "eval", "export", "namespaces"}
+    elsewhere = {"apply", "audit", "calibrate", "consolidate", "decay", "demo", "eval", "export", "namespaces"}
+    elsewhere |= {"reflect", "replay", "runs"}
     assert set(get_command(app).commands) == tested | elsewhere  # type: ignore[attr-defined]
 
 
@@ -113,6 +114,9 @@ PLAIN: list[tuple[str, Callable[[Cli], list[str]], dict[str, object]]] = [
     ("unlink", lambda cli: [*ids(cli)], {"removed": 0}),
     ("recall", lambda cli: ["anything"], {"hits": []}),
     ("verify", lambda cli: [], {"problems": []}),
+    ("repair", lambda cli: [], {"dry_run": True, "mends": [], "left": []}),
+    ("sweep", lambda cli: [], {"embedded": 0, "left": 0, "outage": ""}),
+    ("maintain", lambda cli: [(cli.remember(OLD), "--once")[1]], {"stopped": False, "held": ""}),
     ("reembed", lambda cli: [(cli.remember(OLD), "--quiet")[1]], {"embedded": 0, "checked": 0}),
     ("doctor", lambda cli: [], {"ok": True}),
 ]

@@ -80,7 +80,7 @@ def test_a_damaged_store_is_a_failure_and_not_a_crash(cli: Cli) -> None:
 def test_a_link_to_nowhere_is_a_failure_with_a_remedy(cli: Cli) -> None:
     cli("link", cli.remember("Tea at four."), "nobody", "--quiet")
     found = look(cli, code=3)
-    assert (found["integrity"]["health"], found["integrity"]["todo"]) == ("fail", "Unlink it")
+    assert (found["integrity"]["health"], found["integrity"]["todo"]) == ("fail", "Unlink it, or run `wellkept repair`")
 
 
 def test_broken_settings_are_a_failure_and_the_rest_is_still_told(cli: Cli) -> None:

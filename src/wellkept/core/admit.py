@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 
 from wellkept.core.compare import compare
 from wellkept.core.evidence import Evidence, Judged, Moment, compared, compared_elsewhere, in_scope, says_the_same
+from wellkept.core.levels import is_summary, is_summary_of
 from wellkept.core.lifecycle import effective_time, is_expired
 from wellkept.core.outcomes import Story, born, duplicate, evolved, match_of, refused
 from wellkept.core.recording import refusal
@@ -146,6 +147,8 @@ def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment
     head = evidence.heads.get(memory.id)
     if head is None or head.id == memory.id or head.status != "active":
         return False
+    if is_summary_of(head, memory):
+        return True  # S2-33: it is summed up, not replaced; said again, it is known and hides nothing
     return effective_time(new, new.recorded_at or moment.now) < effective_time(head, head.created_at)
 
 
@@ -401,6 +404,8 @@ def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence) -> list[Me
     heads: dict[str, Memory] = {}
     for candidate in evidence.verbatim:
         head = evidence.heads.get(candidate.memory.id)
-        if head is not None and head.status == "active" and says_the_same(new, candidate.memory):
+        if head is None or head.status != "active" or is_summary(head):
+            continue  # one text said again takes no summary of many away
+        if says_the_same(new, candidate.memory):
             heads[head.id] = head
     return list(heads.values())

@@ -20,6 +20,7 @@ from rapidfuzz.distance import OSA
 
 from wellkept.core.differences import differences
 from wellkept.core.frames import PAIR_AT
+from wellkept.core.levels import is_summary_of
 from wellkept.core.merge import segments
 from wellkept.core.text import canonical, excerpt, slot_key
 from wellkept.core.tokens import Features, features
@@ -71,6 +72,10 @@ def compare(
     found += textual
     if not any(item.kind == "length" for item in found):
         found += _of_length(new, old)
+    derived = _derived(new, old)
+    if derived is not None:
+        found = tuple(replace(item, decisive=False, sure=False) for item in found)
+        opinion = None  # S2-33: it says less than its source, and never the contrary
     if another or timed:
         opinion = None  # B-4, F-22: what was given beside the texts outweighs whatever is read in them
     if opinion is not None:
@@ -78,6 +83,8 @@ def compare(
     relation = _relation(new, old, found, similarity, opinion)
     if another or timed:
         relation = "distinct"
+    if derived is not None and relation != "same":
+        relation = derived
     if _is_told_by_model(relation, opinion) and all(item.kind in _ADDITIONS for item in found):
         found += (_meaning(new.content, old.content),)
     return Comparison(
@@ -88,6 +95,13 @@ def compare(
         reason=_reason(found) or ("model" if relation == "conflict" else ""),
         opinion=opinion,
     )
+
+
+def _derived(new: Statement, old: Memory) -> Relation | None:
+    """How a summary and one of the memories it was made from stand to each other; None for all other pairs."""
+    if is_summary_of(new, old):
+        return "generalises"
+    return "refines" if isinstance(new, Memory) and is_summary_of(old, new) else None
 
 
 def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:

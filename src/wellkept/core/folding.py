@@ -6,22 +6,25 @@ as they are, out of sight, and their hashes lead to the winner (B-8).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
+from typing import TypeVar
 
-from wellkept.core.codec import time_from, to_plain
+from wellkept.core.codec import USAGE, time_from, to_plain
 from wellkept.core.findings import order_of
 from wellkept.core.merge import MAX_PROVENANCE, united
 from wellkept.core.rules import Rule, Winner
+from wellkept.core.text import slot_key
 from wellkept.types import Json, Memory, RowChange
 
 MERGED_FROM = "merged_from"
 PROMOTED = "promoted"
-COUNTS = ("access_count", "confirmations")
+COUNTS = ("confirmations",)
 """Counts change by a difference, so that what happens between plan and execution is not lost."""
 _OWN_METADATA = (MERGED_FROM, PROMOTED)
 _TUPLES = ("tags", "provenance")
+T = TypeVar("T")
 
 
 def winner(members: Sequence[Memory], how: Winner) -> Memory:
@@ -47,30 +50,57 @@ def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:
     metadata: dict[str, Json] = {}
     for row in reversed(everyone):
         metadata |= {key: value for key, value in row.metadata.items() if key not in _OWN_METADATA}
-    if PROMOTED in kept.metadata:
-        metadata[PROMOTED] = kept.metadata[PROMOTED]
+    promoted = {rule_id: was for row in reversed(everyone) for rule_id, was in promoted_by(row).items()}
+    if promoted:  # the highest importance is taken over, and with it that a rule has raised it already
+        metadata[PROMOTED] = promoted
     metadata[MERGED_FROM] = list(_sources(kept, others))
+    counted = frozenset(merged_from(kept))
+    fresh = [row for row in others if row.id not in counted]
+    subject, attribute = _slot(everyone)
+    event_time, event_end = _times(everyone)
     expiries = [row.expires_at for row in everyone]
-    stabilities = [row.stability for row in everyone if row.stability is not None]
-    uses = [row.last_accessed_at for row in everyone if row.last_accessed_at is not None]
     return replace(
-        kept,
+        used_by_all(kept, fresh),
         importance=raised(max(row.importance for row in everyone), rule),
-        access_count=sum(row.access_count for row in everyone),
-        confirmations=sum(row.confirmations for row in everyone) + len(others),
-        last_accessed_at=max(uses, default=None),
-        stability=max(stabilities, default=None),
+        confirmations=kept.confirmations + sum(row.confirmations + 1 for row in fresh),
         tags=_all(row.tags for row in everyone),
         provenance=_all(row.provenance for row in everyone)[:MAX_PROVENANCE],
         pinned=any(row.pinned for row in everyone),
-        subject=_first(row.subject for row in everyone),
-        attribute=_first(row.attribute for row in everyone),
+        subject=subject,
+        attribute=attribute,
         source=_first(row.source for row in everyone),
-        event_time=next((row.event_time for row in everyone if row.event_time), None),
-        event_end=next((row.event_end for row in everyone if row.event_end), None),
+        event_time=event_time,
+        event_end=event_end,
         expires_at=None if None in expiries else max(at for at in expiries if at is not None),
         metadata=metadata,
     )
+
+
+def used_by_all(kept: Memory, others: Iterable[Memory]) -> Memory:
+    """The winner with the use of all: reads add up, the last one and the firmest trace count (S1-39).
+
+    A memory that was merged into it before (and restored since) has been counted then (F-26).
+    """
+    counted = frozenset(merged_from(kept))
+    everyone = (kept, *(row for row in others if row.id not in counted))
+    return replace(
+        kept,
+        access_count=sum(row.access_count for row in everyone),
+        last_accessed_at=max((row.last_accessed_at for row in everyone if row.last_accessed_at), default=None),
+        stability=max((row.stability for row in everyone if row.stability is not None), default=None),
+    )
+
+
+def merged_from(row: Memory) -> tuple[str, ...]:
+    """Ids of what an earlier run merged into a memory; what else a writer put there says nothing."""
+    said = row.metadata.get(MERGED_FROM)
+    return tuple(one for one in said if isinstance(one, str)) if isinstance(said, list | tuple) else ()
+
+
+def promoted_by(row: Memory) -> dict[str, Json]:
+    """Rules that have raised a memory, and from what; what else a writer put there says nothing."""
+    said = row.metadata.get(PROMOTED)
+    return dict(said) if isinstance(said, Mapping) else {}
 
 
 def raised(importance: float, rule: Rule) -> float:
@@ -100,13 +130,13 @@ def change_of(before: Memory, after: Memory) -> RowChange:
 def changed(memory: Memory, change: RowChange, *, at: datetime) -> Memory:
     """The memory with a planned change applied, as its next version.
 
-    Counts move by the planned difference: accesses between plan and execution are kept.
+    Its use is left to whoever applies it: it moves on without a new version, so the plan's is of the past.
     """
     values: dict[str, Json] = {}
     for name, value in change.after.items():
         if name in COUNTS:
             values[name] = getattr(memory, name) + value - change.before[name]
-        else:
+        elif name not in USAGE:
             values[name] = _typed(name, value)
     if values.get("status") == "superseded":
         values["superseded_at"] = at
@@ -115,7 +145,7 @@ def changed(memory: Memory, change: RowChange, *, at: datetime) -> Memory:
 
 def holds(memory: Memory, after: Mapping[str, Json]) -> bool:
     """Whether a memory already is what a change would make of it; usage and counts do not tell."""
-    loose = {*COUNTS, "last_accessed_at", "stability"}
+    loose = {*COUNTS, *USAGE}
     return all(to_plain(getattr(memory, name)) == value for name, value in after.items() if name not in loose)
 
 
@@ -129,7 +159,7 @@ def _typed(name: str, value: Json) -> Json:
 
 def _sources(kept: Memory, others: Sequence[Memory]) -> tuple[str, ...]:
     """Ids of everything the winner is made of but itself, earlier merges included (S1-39, E-2.4)."""
-    earlier = [one for row in (kept, *others) for one in row.metadata.get(MERGED_FROM, ())]
+    earlier = [one for row in (kept, *others) for one in merged_from(row)]
     return tuple(one for one in dict.fromkeys((*earlier, *(row.id for row in others))) if one != kept.id)
 
 
@@ -138,6 +168,29 @@ def _all(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
     for part in parts:
         found = united(found, part)
     return found
+
+
+def _slot(everyone: Sequence[Memory]) -> tuple[str, str]:
+    """Subject and attribute of one and the same statement: a slot put together from two is nobody's."""
+    return _pair([(row.subject, row.attribute) for row in everyone], ("", ""), slot_key)
+
+
+def _times(everyone: Sequence[Memory]) -> tuple[datetime | None, datetime | None]:
+    """Begin and end of one and the same event."""
+    return _pair([(row.event_time, row.event_end) for row in everyone], (None, None), lambda value: value)
+
+
+def _pair(said: Sequence[tuple[T, T]], nothing: tuple[T, T], key: Callable[[T], object]) -> tuple[T, T]:
+    """The winner's pair, completed from members that say the same in the half that it has; else the first."""
+    one, other = said[0]
+    if one and not other:
+        return one, next((b for a, b in said if b and key(a) == key(one)), nothing[1])
+    if other and not one:
+        return next((a for a, b in said if a and key(b) == key(other)), nothing[0]), other
+    if not one:
+        whole = next((pair for pair in said if all(pair)), None)
+        return whole or next((pair for pair in said if any(pair)), nothing)
+    return one, other
 
 
 def _first(values: Iterable[str]) -> str:

@@ -153,6 +153,9 @@ def restore(
     back = replace(
         memory, status="active", superseded_by="", superseded_at=None, updated_at=at, version=memory.version + 1
     )
+    if memory.status == "archived":
+        # What was archived for want of use would be archived again by the next pass: a restore is a use (S0-35).
+        back = replace(back, access_count=memory.access_count + 1, last_accessed_at=at)
     effects: list[Effect] = [MemoryChange(memory, back)]
     effects += [
         LinkChange(link, None)

@@ -18,25 +18,26 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 MOST_NEAR = 24
 """Pairs of one row above `all_from` that are kept: a store of near-copies must not cost its square."""
-_ROWS, _COLUMNS = 2048, 8192
+_ROWS, _COLUMNS = 1024, 8192
 _MARGIN = 1e-3
 _SPARE = 8
 _MANY = 3_000_000
-_EXACT_AT_ONCE = 65_536
+_EXACT_AT_ONCE = 16_384
 
 
 def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, nearest: int) -> Pairs:
     """Pairs of rows that are near enough.
 
     Args:
-        rows: One vector a row, of any length but zero.
+        rows: One vector a row, of any length but zero, oldest first.
         floor: Least cosine of any pair.
-        all_from: From this cosine on, up to `MOST_NEAR` pairs of each row are kept; below, the
-            `nearest` of each.
+        all_from: From this cosine on, up to `MOST_NEAR` pairs of each row with older ones are kept,
+            and as many with newer ones; below, the `nearest` of each.
         nearest: How many neighbours of each row.
 
     Returns:
-        The pairs by place; a pair is there if it is among the nearest of either row.
+        The pairs by place; a pair is there if it is among the nearest of either row. Nearness counts
+        to four decimals, as everywhere; of equally near rows the next in age come first.
 
     Example:
         >>> import numpy as np
@@ -45,43 +46,63 @@ def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, near
         >>> [(int(a), int(b), round(float(c), 3)) for a, b, c in zip(first, second, cosine)]
         [(0, 2, 0.995)]
     """
-    unit = _units(rows)
+    part = np.ascontiguousarray(rows[:, :COMPARISON_DIMS], dtype=np.float32)
+    limits = (nearest + _SPARE, MOST_NEAR + _SPARE)
     found: list[Pairs] = []
     held = 0
-    for part in _tiles(unit, floor - _MARGIN):
-        found.append(part)
-        held += len(part[0])
+    for tile in _tiles(_units(part), floor - _MARGIN, limits[1]):
+        found.append(tile)
+        held += len(tile[0])
         if held > _MANY:
-            found = [_nearest(_joined(found), all_from - _MARGIN, nearest + _SPARE, MOST_NEAR + _SPARE)]
+            found = [_nearest(_joined(found), all_from - _MARGIN, *limits)]
             held = len(found[0][0])
-    pairs = _nearest(_joined(found), all_from - _MARGIN, nearest + _SPARE, MOST_NEAR + _SPARE)
-    exact = _exact(unit, pairs)
+    pairs = _nearest(_joined(found), all_from - _MARGIN, *limits)
+    exact = _exact(part, pairs)
     kept = exact[2] >= floor
     pairs = _nearest((exact[0][kept], exact[1][kept], exact[2][kept]), all_from, nearest, MOST_NEAR)
     order = np.lexsort((pairs[1], pairs[0]))
     return pairs[0][order], pairs[1][order], pairs[2][order]
 
 
-def _units(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    part = np.ascontiguousarray(rows[:, :COMPARISON_DIMS], dtype=np.float32)
+def _units(part: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
     units: NDArray[np.float32] = (part / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32)
     return units
 
 
-def _tiles(unit: NDArray[np.float32], floor: float) -> Iterator[Pairs]:
+def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs]:
     """What reaches the floor above the diagonal, tile by tile."""
     count = len(unit)
     for top in range(0, count, _ROWS):
         rows = unit[top : top + _ROWS]
         for left in range(top, count, _COLUMNS):
             scores = rows @ unit[left : left + _COLUMNS].T
-            first, second = np.nonzero(scores >= np.float32(floor))
-            values = scores[first, second].astype(np.float64)
-            first, second = first + top, second + left
-            upper = first < second
-            if upper.any():
-                yield first[upper], second[upper], values[upper]
+            near = scores >= np.float32(floor)
+            if left < top + len(rows):
+                near &= np.arange(left, left + scores.shape[1]) > np.arange(top, top + len(rows))[:, None]
+            if np.count_nonzero(near) > most * sum(scores.shape):
+                near &= _best_of(scores, near, most)
+            first, second = np.nonzero(near)
+            if len(first):
+                yield first + top, second + left, scores[first, second].astype(np.float64)
+
+
+def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+    """Of a crowded tile the nearest of each row and of each column: near-copies must not fill the memory.
+
+    Whole numbers of four decimals and the place in one key: ties are settled, and the last bit of a
+    product decides nothing. A crowded tile is larger than `most` both ways.
+    """
+    tens = np.where(near, np.rint(scores * 10_000), -1).astype(np.int64)
+    height, width = scores.shape
+    kept = np.zeros(scores.shape, dtype=np.bool_)
+    keys = tens * width + np.arange(width - 1, -1, -1)  # of a row the next newer ones first
+    best = np.argpartition(keys, width - most, axis=1)[:, width - most :]
+    np.put_along_axis(kept, best, values=True, axis=1)
+    keys = tens * height + np.arange(height)[:, None]  # of a column the next older ones first
+    best = np.argpartition(keys, height - most, axis=0)[height - most :]
+    np.put_along_axis(kept, best, values=True, axis=0)
+    return kept
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:
@@ -101,9 +122,10 @@ def _nearest(pairs: Pairs, all_from: float, nearest: int, most: int) -> Pairs:
     if not len(first):
         return pairs
     allowed = np.where(values >= all_from, most, nearest)
+    decimals = np.rint(values * 10_000)
     kept = np.zeros(len(first), dtype=np.bool_)
-    for end, other in ((first, second), (second, first)):
-        order = np.lexsort((other, -values, end))
+    for end, other in ((first, second), (second, -first)):
+        order = np.lexsort((other, -decimals, end))
         sorted_ends = end[order]
         starts = np.searchsorted(sorted_ends, sorted_ends)
         rank = np.arange(len(order)) - starts
@@ -111,13 +133,13 @@ def _nearest(pairs: Pairs, all_from: float, nearest: int, most: int) -> Pairs:
     return first[kept], second[kept], values[kept]
 
 
-def _exact(unit: NDArray[np.float32], pairs: Pairs) -> Pairs:
+def _exact(part: NDArray[np.float32], pairs: Pairs) -> Pairs:
     """The same pairs with cosines in double precision."""
     first, second, _ = pairs
     values = np.zeros(len(first))
     for start in range(0, len(first), _EXACT_AT_ONCE):
-        a = unit[first[start : start + _EXACT_AT_ONCE]].astype(np.float64)
-        b = unit[second[start : start + _EXACT_AT_ONCE]].astype(np.float64)
+        a = part[first[start : start + _EXACT_AT_ONCE]].astype(np.float64)
+        b = part[second[start : start + _EXACT_AT_ONCE]].astype(np.float64)
         dots = np.einsum("ij,ij->i", a, b)
         lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
         values[start : start + _EXACT_AT_ONCE] = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
+from wellkept.core.text import slot_key
 from wellkept.errors import InvalidRules
 from wellkept.types import ActionType, Trigger
 
@@ -171,7 +172,7 @@ def fits(rule: Rule, seen: Figures) -> bool:
         and _within(seen.access_count, when.min_access_count, when.max_access_count)
         and _within(seen.importance, least, most)
         and _within(seen.score, None, when.max_score)
-        and (not when.categories_any or not seen.categories.isdisjoint(name.casefold() for name in when.categories_any))
+        and (not when.categories_any or not seen.categories.isdisjoint(map(slot_key, when.categories_any)))
         and (not when.lifecycle_any or seen.lifecycle in when.lifecycle_any)
         and (when.expired is None or seen.expired is when.expired)
     )
@@ -205,7 +206,22 @@ _WHEN_KEYS: Mapping[str, str] = {
     "expired": "expired",
     "maxScore": "max_score",
 }
-_PARAMS = ("bump", "cap", "pin", "canonical", "older")
+_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "merge": ("bump", "cap", "canonical", "older"),
+    "promote": ("bump", "cap", "pin"),
+    "archive": (),
+    "flag_contradiction": (),
+    "noop": (),
+}
+_TRIGGERS: Mapping[str, tuple[Trigger, ...]] = {
+    "merge": ("on_similarity", "always", "daily", "weekly"),
+    "promote": ("always", "daily", "weekly"),
+    "archive": ("always", "daily", "weekly"),
+    "flag_contradiction": ("on_contradiction", "always", "daily", "weekly"),
+    "noop": get_args(Trigger),
+}
+"""What starts each action: a rule that could never be asked is an error, not a silent one."""
+MAX_ID = 200
 _COUNTS = ("min_cluster_size", "min_access_count", "max_access_count")
 _SHARES = ("min_similarity", "max_score")
 _LISTS: Mapping[str, tuple[str, ...]] = {"categories_any": (), "lifecycle_any": ("ACTIVE", "WEAK", "DORMANT")}
@@ -239,6 +255,8 @@ def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidRules(f"not TOML: {error}", where=origin, todo="Mend the syntax") from error
+    except RecursionError as error:
+        raise InvalidRules("nested too deeply", where=origin, todo="Write [[rules]] for each rule") from error
     _known(data, ("rules", "defaults"), origin)
     keep = data.get("defaults", True)
     if not isinstance(keep, bool):
@@ -260,27 +278,35 @@ def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
 def _rule(table: Mapping[str, Any], where: str) -> Rule:
     _known(table, ("id", "trigger", "importanceScale", "when", "then"), where)
     name = table.get("id")
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InvalidRules("needs an id of one line", where=where, todo='Write id = "my-rule"')
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_ID:
+        raise InvalidRules("needs an id of one short line", where=where, todo='Write id = "my-rule"')
     where = f"{where} ({name[:60]})"
     then = table.get("then")
     if not isinstance(then, Mapping):
         raise InvalidRules("must be a table", where=f"{where}: then", todo='Write then = {action = "archive"}')
     _known(then, ("action", "params"), f"{where}: then")
+    action: ActionType = _one_of(then.get("action"), _RULE_ACTIONS, f"{where}: then.action")
     params = then.get("params", {})
     if not isinstance(params, Mapping):
         raise InvalidRules("must be a table", where=f"{where}: then.params", todo="Write params = {bump = 0.1}")
-    _known(params, _PARAMS, f"{where}: then.params")
+    _known(params, _PARAMS[action], f"{where}: then.params")
     scale: Scale = _one_of(table.get("importanceScale", "0-1"), get_args(Scale), f"{where}: importanceScale")
     top = 3.0 if scale == "1-3" else 1.0
     pin = params.get("pin", False)
     if not isinstance(pin, bool):
         raise InvalidRules(f"{pin!r} is not allowed", where=f"{where}: then.params.pin", todo="Use true or false")
+    when = _when(table.get("when", {}), f"{where}: when", top)
+    if action in ("promote", "archive") and (when.min_similarity is not None or when.min_cluster_size is not None):
+        raise InvalidRules(
+            "minSimilarity and minClusterSize are of clusters, and this rule looks at one memory",
+            where=f"{where}: when",
+            todo="Leave them out",
+        )
     return Rule(
         id=name,
-        trigger=_one_of(table.get("trigger", "always"), get_args(Trigger), f"{where}: trigger"),
-        action=_one_of(then.get("action"), _RULE_ACTIONS, f"{where}: then.action"),
-        when=_when(table.get("when", {}), f"{where}: when", top),
+        trigger=_one_of(table.get("trigger", _TRIGGERS[action][0]), _TRIGGERS[action], f"{where}: trigger"),
+        action=action,
+        when=when,
         scale=scale,
         bump=_number(params.get("bump", 0.0), f"{where}: then.params.bump", (0, top)),
         cap=_number(params.get("cap", top), f"{where}: then.params.cap", (0, top)),
@@ -310,13 +336,19 @@ def _when(table: Any, where: str, top: float) -> When:
         else:
             most = top if "importance" in name else 1.0 if name in _SHARES else 36_500.0
             values[name] = _number(value, place, (0, most))
+    for name in ("AgeDays", "AccessCount", "Importance"):
+        least, greatest = (f"{end}{name}" for end in ("min", "max"))
+        low, high = (values.get(_WHEN_KEYS[key]) for key in (least, greatest))
+        if low is not None and high is not None and low > high:
+            raise InvalidRules(f"{least} is above {greatest}, so it never holds", where=where, todo="Change one")
     return When(**values)
 
 
 def _known(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
     for key in table:
         if key not in allowed:
-            raise InvalidRules(f"unknown key {key!r}", where=where, todo=f"Allowed here: {', '.join(allowed)}")
+            names = ", ".join(allowed) or "nothing"
+            raise InvalidRules(f"unknown key {key!r}", where=where, todo=f"Allowed here: {names}")
 
 
 def _one_of(value: Any, allowed: Sequence[Any], where: str) -> Any:

@@ -45,6 +45,8 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     names_a, names_b = foreign_names(pair.a, pair.b), foreign_names(pair.b, pair.a)
     if names_a and names_b and not known & {"name", "subject", "value", "antonym"}:
         found.append(Difference("name", span(names_a[:4]), span(names_b[:4])))
+    if not found and not known:
+        found += _roles_veto(pair)
     if "condition" not in known:
         found += _condition_veto(pair)
     if "antonym" not in known:
@@ -56,6 +58,33 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     if not found and not known and (small := particle_vetoes(pair)):
         found.append(Difference("value", excerpt(small[0], SPAN), excerpt(small[1], SPAN)))
     return found
+
+
+_JOINING = frozenset("and & , + / with und et y e i и と 和 与".split())
+_AGENT = frozenset("by von durch par por da от".split())
+
+
+def _roles_veto(pair: Pair) -> list[Difference]:
+    """ "Ana thanked Bo" and "Bo thanked Ana": each opens with a name the other has later, so somebody else acts.
+
+    A passive ("Bo was thanked by Ana") and a pair ("Ana and Bo", "Bo and Ana") say the same.
+    """
+    opening = _opening(pair.a), _opening(pair.b)
+    if None in opening or opening[0] == opening[1]:
+        return []
+    first, second = (token.lower for token in opening if token is not None)
+    for own, other in ((pair.a, second), (pair.b, first)):
+        before = [token.lower for clause in own.clauses for token in clause.tokens]
+        at = next((place for place, word in enumerate(before) if word == other), -1)
+        named = any(token.lower == other for token in own.names)
+        if at < 1 or not named or before[at - 1] in _AGENT or at <= 2 and before[at - 1] in _JOINING:
+            return []
+    return [Difference("name", opening[0].text, opening[1].text)]  # type: ignore[union-attr]
+
+
+def _opening(own: Features) -> Token | None:
+    """The word a text opens with."""
+    return next((token for clause in own.clauses for token in clause.tokens), None)
 
 
 _UNIVERSAL = frozenset("all every each both same".split())

@@ -6,7 +6,9 @@ pure (`core/plan.py`). What changes in the meantime is found when the plan is ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -15,32 +17,41 @@ from wellkept.core.findings import (
     Court,
     Finding,
     Near,
+    Patience,
     comparable,
     exact_groups,
     families,
+    in_turn,
     is_open,
     judged,
+    looked_at,
     nearest_only,
     of_one_subject,
     order_of,
+    says_something,
 )
+from wellkept.core.folding import merged_from
+from wellkept.core.lifecycle import is_expired
+from wellkept.core.moving import heirs
 from wellkept.core.near import near_pairs
 from wellkept.core.plan import Setting, Survey, plan_of
 from wellkept.core.rules import Consolidation
-from wellkept.core.text import slot_key
+from wellkept.core.text import canonical, slot_key
 from wellkept.core.vectors import cosine
 from wellkept.engine.context import Context
 from wellkept.engine.opinions import Opinions
+from wellkept.errors import InvalidField
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, Conflict, Filter, Link, Memory, Plan, Scope, Vector
+from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Memory, Plan, Scope, Vector
 
 Progress = Callable[[str, int, int], None]
 """Told which step, how much of it is done, and how much there is."""
 
 MOST_ROWS = 1_000_000
 _PAGE = 5_000
-_ASK_AT_ONCE = 256
-_TOLD_EVERY = 2_000
+_AT_ONCE = 1_024
+_MOST_SPOKEN = 12
+"""Texts of one memory that a further merge is checked against."""
 
 
 def plan(
@@ -56,9 +67,12 @@ def plan(
 
     Returns:
         The plan; the same for the same store, policy, rules and models (S1-5).
+
+    Raises:
+        InvalidField: The scope makes no sense.
     """
     config = config if config is not None else Consolidation()
-    scope = scope if scope is not None else Scope()
+    scope = _sound(scope if scope is not None else Scope())
     tell = progress if progress is not None else _quiet
     now = ctx.clock()
     ctx.scale.prepare()
@@ -66,10 +80,12 @@ def plan(
         rows = _rows(tx, scope)
         tell("read", len(rows), len(rows))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
-    groups = exact_groups(rows, ctx.policy)
-    nears = _nears(ctx, _without_repeats(rows, groups), vectors, config)
+    holding = [row for row in rows if not is_expired(row, now)]  # as at the gate: B-9
+    groups = exact_groups(holding, ctx.policy)
+    nears = _nears(ctx, _without_repeats(holding, groups), vectors, config)
     del vectors
-    findings, degraded, asked = _judged(ctx, nears, config, tell)
+    bench = _Bench(ctx, config, tell)
+    findings = _agreed_before(ctx, bench, nearest_only(bench.judged(nears)))
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         links = tuple(tx.links(concerned)) if (concerned := _concerned(groups, findings)) else ()
         survey = Survey(
@@ -79,8 +95,9 @@ def plan(
             conflicts=_conflicts(tx, rows),
             links=links,
             hidden=_hidden(tx, links, frozenset(concerned)),
-            asked=asked,
-            degraded=degraded,
+            asked=bench.asked,
+            compared=bench.compared,
+            degraded=bench.degraded,
         )
     models = (ctx.embedder.id, ctx.relation_model.id if ctx.relation_model is not None else "")
     return plan_of(
@@ -91,6 +108,17 @@ def plan(
 
 def _quiet(step: str, done: int, whole: int) -> None:
     pass
+
+
+def _sound(scope: Scope) -> Scope:
+    """Refuse a scope that would silently mean something else (E-4.3)."""
+    if scope.limit is not None and (isinstance(scope.limit, bool) or scope.limit < 0):
+        raise InvalidField(f"{scope.limit!r} is no number of memories", where="limit", todo="Use 0 or more, or none")
+    for name in ("created_from", "created_to"):
+        at = getattr(scope, name)
+        if at is not None and at.tzinfo is None:
+            raise InvalidField("a time has no zone", where=name, todo="Give it one, such as UTC")
+    return scope
 
 
 def _rows(tx: Tx, scope: Scope) -> tuple[Memory, ...]:
@@ -105,7 +133,7 @@ def _rows(tx: Tx, scope: Scope) -> tuple[Memory, ...]:
             break
         after = (page[-1].created_at, page[-1].id)
     found.sort(key=order_of)
-    return tuple(found[-scope.limit :] if scope.limit else found)
+    return tuple(found if scope.limit is None else found[len(found) - scope.limit :] if scope.limit else ())
 
 
 def _in_scope(row: Memory, scope: Scope) -> bool:
@@ -146,14 +174,13 @@ def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], 
                 found[near.key] = near
     for old, new in of_one_subject(rows):
         if (old.id, new.id) not in found:
-            near = _slot_pair(old, new, vectors, ctx)
+            near = _near(ctx, old, new, vectors)
             if comparable(near, ctx.policy):
                 found[near.key] = near
-    place = {row.id: at for at, row in enumerate(rows)}
-    return sorted(found.values(), key=lambda near: (place[near.b.id], place[near.a.id]))
+    return in_turn(found.values())
 
 
-def _slot_pair(old: Memory, new: Memory, vectors: Mapping[str, Vector], ctx: Context) -> Near:
+def _near(ctx: Context, old: Memory, new: Memory, vectors: Mapping[str, Vector]) -> Near:
     ours, theirs = vectors.get(old.embedding), vectors.get(new.embedding)
     if ours is None or theirs is None:
         return Near(old, new, None, None)
@@ -161,38 +188,116 @@ def _slot_pair(old: Memory, new: Memory, vectors: Mapping[str, Vector], ctx: Con
     return Near(old, new, raw, ctx.scale.calibration.similarity(raw))
 
 
-def _judged(
-    ctx: Context, nears: Sequence[Near], config: Consolidation, tell: Progress
-) -> tuple[list[Finding], tuple[str, ...], int]:
-    """The pairs with their verdicts, what could not run, and how many the relation model read."""
-    opinions = Opinions(ctx.relation_model)
-    asked = [near for near in nears if is_open(near, ask_at=config.ask_at)] if opinions.available else []
-    pairs = [(near.a.content, near.b.content) for near in asked]
-    for start in range(0, len(pairs), _ASK_AT_ONCE):
-        opinions.ask(pairs[start : start + _ASK_AT_ONCE])
-        tell("ask", min(start + _ASK_AT_ONCE, len(pairs)), len(pairs))
-    known: dict[str, Bounds] = {}
+class _Bench:
+    """Judges pairs: asks the relation model what rules leave open, and remembers what could not run.
 
-    def bounds_of(kind: str) -> Bounds:
-        if kind not in known:
-            known[kind] = opinions.bounds(ctx.policy.for_kind(kind).risk) if opinions.available else NEVER
-        return known[kind]
+    Attributes:
+        asked: Pairs that the model had an opinion on.
+        compared: Pairs that were looked at.
+    """
 
-    said = {
-        (near.a.content, near.b.content): opinion
-        for near in asked
-        for opinion in opinions.of(near.b.content, (near.a,)).values()
+    def __init__(self, ctx: Context, config: Consolidation, tell: Progress) -> None:
+        self._ctx = ctx
+        self._config = config
+        self._tell = tell
+        self._opinions = Opinions(ctx.relation_model)
+        self._bounds: dict[str, Bounds] = {}
+        self.asked = 0
+        self.compared = 0
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What could not run; its part of the findings is missing (I7)."""
+        missing: tuple[str, ...] = () if self._opinions.available else ("relation",)
+        if self._ctx.embedder.lexical:
+            missing += ("lexical",)
+        return missing + tuple(self._ctx.scale.degraded)
+
+    def judged(self, nears: Sequence[Near], *, all_of_them: bool = False) -> list[Finding]:
+        """What the pairs say that matters for a plan; all of them on request, whatever they say."""
+        found: list[Finding] = []
+        patience = None if all_of_them else Patience()
+        for start in range(0, len(nears), _AT_ONCE):
+            part = self._looked_at(nears[start : start + _AT_ONCE], patience)
+            found += (one for one in self._page(part) if all_of_them or says_something(one))
+            self._tell("compare", min(start + _AT_ONCE, len(nears)), len(nears))
+        return found
+
+    def _looked_at(self, nears: Sequence[Near], patience: Patience | None) -> list[tuple[Near, Comparison, bool]]:
+        """What the rules say of each pair, and whether they leave it open for the relation model."""
+        found = []
+        for near in nears:
+            if patience is not None and patience.is_out(near):
+                continue
+            told = looked_at(near)
+            is_left = self._opinions.available and is_open(near, told, ask_at=self._config.ask_at)
+            if patience is not None and not is_left:
+                patience.told(near, told)
+            found.append((near, told, is_left))
+        return found
+
+    def _page(self, part: Sequence[tuple[Near, Comparison, bool]]) -> Iterator[Finding]:
+        opinions = self._opinions
+        asked = [near for near, _, is_left in part if is_left]
+        opinions.ask((near.a.content, near.b.content) for near in asked)
+        said = {
+            (near.a.content, near.b.content): opinion
+            for near in asked
+            for opinion in opinions.of(near.b.content, (near.a,)).values()
+        }
+        self.asked += len(said)
+        self.compared += len(part)
+        court = Court(
+            policy=self._ctx.policy, bounds_of=self._bounds_of, opinions=said, lexical=self._ctx.embedder.lexical
+        )
+        return (judged(near, court, told) for near, told, _ in part)
+
+    def may_merge(self, found: Finding) -> bool:
+        """Whether a pair says the same and is near enough for any merging rule."""
+        return found.verdict == "same" and (found.near.similarity or 0.0) >= self._config.merge_at
+
+    def _bounds_of(self, kind: str) -> Bounds:
+        if kind not in self._bounds:
+            risk = self._ctx.policy.for_kind(kind).risk
+            self._bounds[kind] = self._opinions.bounds(risk) if self._opinions.available else NEVER
+        return self._bounds[kind]
+
+
+def _agreed_before(ctx: Context, bench: _Bench, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, but for pairs that only the present texts call the same.
+
+    What an earlier run merged into a memory is part of it, so it must say the same as well: complete
+    linkage would else be lost from night to night, one neighbour at a time (S1-21).
+    """
+    grown = [one for one in findings if bench.may_merge(one) and (merged_from(one.near.a) or merged_from(one.near.b))]
+    if not grown:
+        return list(findings)
+    ids = {name for one in grown for row in (one.near.a, one.near.b) for name in merged_from(row)}
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        former = {row.id: row for row in tx.find(Filter(ids=tuple(sorted(ids)), statuses=ALL_STATUSES))}
+        whole = {row.id: row for one in grown for row in (one.near.a, one.near.b)} | former
+        vectors = tx.vectors({row.embedding for row in whole.values() if row.embedding})
+    crossed: dict[tuple[str, str], list[Near]] = {}
+    for one in grown:
+        ours, theirs = (_spoken(row, former) for row in (one.near.a, one.near.b))
+        pairs = [sorted(pair, key=order_of) for pair in product(ours, theirs)]
+        crossed[one.near.key] = [_near(ctx, old, new, vectors) for old, new in pairs if old.id != new.id]
+    wanted = {near.key: near for nears in crossed.values() for near in nears}
+    apart = {
+        found.near.key for found in bench.judged(list(wanted.values()), all_of_them=True) if not bench.may_merge(found)
     }
-    court = Court(policy=ctx.policy, bounds_of=bounds_of, opinions=said, lexical=ctx.embedder.lexical)
-    findings = []
-    for at, near in enumerate(nears, start=1):
-        findings.append(judged(near, court))
-        if at % _TOLD_EVERY == 0:
-            tell("compare", at, len(nears))
-    degraded: tuple[str, ...] = () if opinions.available else ("relation",)
-    if ctx.embedder.lexical:
-        degraded += ("lexical",)
-    return nearest_only(findings), degraded + tuple(ctx.scale.degraded), len(said)
+    refused = {key for key, nears in crossed.items() if any(near.key in apart for near in nears)}
+    return [replace(one, verdict="apart") if one.near.key in refused else one for one in findings]
+
+
+def _spoken(row: Memory, former: Mapping[str, Memory]) -> list[Memory]:
+    """A memory and what it has absorbed, one for each text; the newest of them where they are many."""
+    texts = {canonical(row.content): row}
+    for name in reversed(merged_from(row)):
+        other = former.get(name)
+        if other is not None and other.content and len(texts) < _MOST_SPOKEN:
+            texts.setdefault(canonical(other.content), other)
+    return list(texts.values())
 
 
 # --------------------------------------------------------------------------------------------
@@ -207,7 +312,8 @@ def _concerned(groups: Iterable[tuple[Memory, ...]], findings: Iterable[Finding]
 
 
 def _conflicts(tx: Tx, rows: Sequence[Memory]) -> tuple[Conflict, ...]:
-    there = {row.id for row in rows}
+    """Conflicts of the rows, and of what an earlier run merged into them."""
+    there = {row.id for row in rows} | heirs(rows).keys()
     return tuple(item for item in tx.conflicts() if item.a in there or item.b in there)
 
 

@@ -38,6 +38,7 @@ class Context:
         new_id: A new time-ordered id.
         relation_model: Reads the pairs that rules leave open; None to judge by rules alone.
         judge: Adds possible conflicts to review, last of all; in a time box. None for none.
+        held: Says why no plan may be executed, asked each time; empty when one may (S1-52).
     """
 
     storage: Storage
@@ -51,6 +52,7 @@ class Context:
     contradiction_fn: ContradictionFn | None = None
     relation_model: RelationModel | None = None
     judge: Judge | None = None
+    held: Callable[[], str] = str
 
 
 def utc_now() -> datetime:

@@ -14,7 +14,7 @@ from wellkept.core.admit import judge
 from wellkept.core.bounds import Bounds
 from wellkept.core.evidence import ContradictionFn, Evidence, Moment
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.port import Embedded, Embedder, RelationModel
+from wellkept.models.port import Embedded, Embedder, RelationModel, Summariser
 from wellkept.policy import Risk
 from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
 
@@ -80,6 +80,23 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
     if not isinstance(told, Bounds):
         raise ModelResponseInvalid("the relation model gave something that is no bounds", where=model.id)
     return told
+
+
+def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:
+    """The summariser's text.
+
+    Raises:
+        ModelError: It failed, in whatever way, or gave something that is no text.
+    """
+    try:
+        text = model.summarise(texts, limit=limit)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the summariser failed: {type(error).__name__}", where=model.id) from error
+    if not isinstance(text, str):
+        raise ModelResponseInvalid("the summariser gave something that is no text", where=model.id)
+    return text
 
 
 class GuardedJudge:

@@ -9,6 +9,7 @@ from datetime import timedelta
 import numpy as np
 
 from wellkept.core.evidence import Evidence, Moment, in_scope, may_contradict, reaches
+from wellkept.core.levels import is_summary_of
 from wellkept.core.lexer import language_is_known
 from wellkept.core.lifecycle import head_of
 from wellkept.core.merge import aliases, canonical_alias, content_alias
@@ -183,6 +184,8 @@ def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
             if not rows:
                 break
             known[step] = rows[0]
+            if is_summary_of(rows[0], memory):
+                break  # what replaced the summary has not replaced each of its sources
             step = rows[0].superseded_by
         heads[memory.id] = head_of(memory, known)
     return heads
@@ -213,6 +216,8 @@ def _neighbours(
             if len(inside) >= MAX_COMPARED:
                 break
             for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED])):
+                if is_summary_of(new, row):
+                    continue  # S2-33: not even a judge is asked whether it contradicts its source
                 if in_scope(new, row, policy) and "vector" in policy.stages:
                     inside.append(Candidate(row, "vector", close[row.id]))
                 elif may_contradict(new, row, ctx.policy):

@@ -9,31 +9,29 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 
 from wellkept.core import conflicts as flags
 from wellkept.core.effects import invert, touched
 from wellkept.core.folding import changed, holds
-from wellkept.core.merge import absorbed, segments
+from wellkept.core.moving import apart
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError
-from wellkept.engine.journal import is_undone, lost_vectors, refuse_if_blocked
-from wellkept.engine.summaries import born_summary
+from wellkept.engine.journal import lost_vectors
+from wellkept.engine.merging import conflict_changes, merged, relinks
+from wellkept.engine.summaries import about, behind_summary, born_summary, held_back, summed_up
 from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
 from wellkept.storage.port import Stale, Tx
 from wellkept.types import (
     ALL_STATUSES,
     Action,
     ActionResult,
-    Comparison,
     Conflict,
     ConflictChange,
     Effect,
     Filter,
     JournalEntry,
-    Link,
-    LinkChange,
     Memory,
     MemoryChange,
     Plan,
@@ -47,6 +45,8 @@ log = logging.getLogger("wellkept.consolidate")
 
 Told = Callable[[int, int], None]
 VERB = "consolidate"
+_MARGIN = 64
+"""Entries about a memory that changed nothing of it (links, conflicts) and stand between its versions."""
 
 
 class _StaleActionError(Exception):
@@ -123,7 +123,7 @@ def _refuse_foreign(ctx: Context, plan: Plan, named: Sequence[str]) -> None:
 
 def _is_left_out(action: Action, only: Collection[str], skip: Collection[str]) -> bool:
     names = {action.id, action.type}
-    return bool(names & set(skip)) or (bool(only) and not names & set(only))
+    return not names.isdisjoint(skip) or (bool(only) and names.isdisjoint(only))
 
 
 def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
@@ -150,107 +150,107 @@ def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
 def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:
     plan, run_id = run
     now = ctx.clock()
-    rows = {row.id: row for row in tx.find(Filter(ids=tuple(action.expect), statuses=ALL_STATUSES))}
     known = {item.key: item for item in tx.conflicts(ids=action.targets)}
-    _refuse_stale(action, rows, known)
+    rows = _rows(tx, action)
+    _refuse_stale(tx, plan, action, rows, known)
     effects: list[Effect] = []
     made: dict[str, Vector] = {}
     if action.summary:
         born, made = born_summary(ctx, action, vectors, at=now)
         effects += born
     effects += [MemoryChange(rows[one.memory_id], changed(rows[one.memory_id], one, at=now)) for one in action.rows]
-    if action.type == "summarize":
-        effects = _behind_summary(effects)
-    effects += _links(tx, action, effects)
-    for source in action.aliases:
-        effects += absorbed(action.canonical, segments(rows[source]), frozenset())
-    effects += [change for change in _conflicts(action, rows, known, ctx) if change is not None]
+    match action.type:
+        case "merge":
+            effects = merged(ctx, tx, action, changes=effects, rows=rows, conflicts=known.values())
+        case "summarize":
+            if held := held_back(action, known.values(), now):
+                raise _StaleActionError(held)
+            effects = behind_summary(effects)
+            effects += relinks(tx, action.links, action.unlinks, effects)
+        case _:
+            effects += conflict_changes(ctx, action.flags, action.settles, rows=rows, known=known)
     entry = JournalEntry(
         at=now,
         verb=VERB,
         actor=ctx.actor,
         policy=ctx.policy.hash,
         outcome=action.type,
-        memory_id=action.canonical or action.targets[-1],
+        memory_id=about(action, effects),
         memory_ids=tuple(dict.fromkeys((*action.targets, *touched(effects)))),
         reasons=(
             Reason(action.rationale.rule, "; ".join(action.rationale.reasons)),
-            Reason("plan", f"{plan.plan_id} {plan.config_hash} action {action.id}"),
+            Reason("plan", f"{_mark(plan)} action {action.id}"),
         ),
-        conflict_keys=tuple(sorted({*_keys(action), *action.settles})),
+        conflict_keys=_named(effects),
         effects=tuple(effects),
         run_id=run_id,
     )
     return tx.apply(entry, vectors=made)
 
 
-def _refuse_stale(action: Action, rows: Mapping[str, Memory], known: Mapping[str, Conflict]) -> None:
+def _mark(plan: Plan) -> str:
+    """By what the journal tells that an entry is of this plan (S1-45)."""
+    return f"{plan.plan_id} {plan.config_hash}"
+
+
+def _rows(tx: Tx, action: Action) -> dict[str, Memory]:
+    """What the action reads or changes, and both sides of the conflicts that it opens."""
+    ids = dict.fromkeys((*action.expect, *(one for flag in action.flags for one in (flag.a, flag.b))))
+    return {row.id: row for row in tx.find(Filter(ids=tuple(ids), statuses=ALL_STATUSES))}
+
+
+def _refuse_stale(
+    tx: Tx, plan: Plan, action: Action, rows: Mapping[str, Memory], known: Mapping[str, Conflict]
+) -> None:
     """Done before, or planned on something that has changed since."""
     after = {one.memory_id: one.after for one in action.rows}
     done = [one for one, said in after.items() if one in rows and holds(rows[one], said)]
     if action.type == "flag_contradiction":
         if all(key in known for key in _keys(action)):
             raise _DoneError("the pair is flagged already")
-    elif after and len(done) == len(after):
+    elif there := summed_up(tx, action):
+        raise _DoneError(f"memory {there} sums them up already")
+    elif action.type != "summarize" and after and len(done) == len(after):
         raise _DoneError("the memories are so already")
     for memory_id, version in action.expect.items():
         row = rows.get(memory_id)
         if row is None:
             raise _StaleActionError(f"memory {memory_id} does not exist any more")
-        if row.version != version:
+        if row.version != version and not (action.type == "flag_contradiction" and _own_doing(tx, plan, row, version)):
             raise _StaleActionError(
                 f"memory {memory_id} has changed since: version {row.version}, planned on {version}"
             )
+    if action.type == "merge":
+        held = apart(known.values(), {})
+        for one in action.targets:
+            for other in held.get(one, frozenset()) & {*action.targets}:
+                raise _StaleActionError(f"since then {one} and {other} are held apart by a conflict")
+
+
+def _own_doing(tx: Tx, plan: Plan, row: Memory, version: int) -> bool:
+    """Whether only this plan has changed a memory since: a flag that failed alone may be opened later (S1-44)."""
+    left = row.version
+    for entry in reversed(tx.journal(memory_ids=(row.id,), newest=row.version - version + _MARGIN)):
+        changes = [item for item in entry.effects if isinstance(item, MemoryChange) and row.id in _ends(item)]
+        if left == version or not changes:
+            continue
+        if not any(reason.rule == "plan" and reason.detail.startswith(_mark(plan)) for reason in entry.reasons):
+            return False
+        left -= len(changes)
+    return left == version
+
+
+def _ends(change: MemoryChange) -> set[str]:
+    return {end.id for end in (change.before, change.after) if end is not None}
 
 
 def _keys(action: Action) -> tuple[str, ...]:
     return tuple(flags.key_of(flag.a, flag.b, flag.kind) for flag in action.flags)
 
 
-def _behind_summary(effects: Sequence[Effect]) -> list[Effect]:
-    """Sources of a summary are hidden behind it, and it has its id only now (S2-48)."""
-    made = next(item.after for item in effects if isinstance(item, MemoryChange) and item.before is None)
-    found: list[Effect] = []
-    for item in effects:
-        if made is not None and isinstance(item, MemoryChange) and item.before is not None and item.after is not None:
-            if item.after.status == "superseded":
-                item = MemoryChange(item.before, replace(item.after, superseded_by=made.id))
-        found.append(item)
-    return found
-
-
-def _links(tx: Tx, action: Action, effects: Sequence[Effect]) -> list[Effect]:
-    """Links of the plan that are not there yet, and those it removes that still are."""
-    born = next((item.after for item in effects if isinstance(item, MemoryChange) and item.before is None), None)
-    named = {one for edge in (*action.links, *action.unlinks) for one in edge[:2] if one}
-    there = {(item.src, item.dst, item.rel): item for item in tx.links(named)} if named else {}
-    moment = next((item.after.updated_at for item in effects if isinstance(item, MemoryChange) and item.after), None)
-    found: list[Effect] = [LinkChange(there[edge], None) for edge in action.unlinks if edge in there]
-    for src, dst, rel in action.links:
-        edge = (src or (born.id if born else ""), dst, rel)
-        if edge not in there and edge[0] != edge[1]:
-            found.append(LinkChange(None, Link(*edge, moment)))
-    return found
-
-
-def _conflicts(
-    action: Action, rows: Mapping[str, Memory], known: Mapping[str, Conflict], ctx: Context
-) -> list[ConflictChange | None]:
-    found: list[ConflictChange | None] = []
-    moment = (ctx.clock(), ctx.policy.conflict_days)
-    for flag in action.flags:
-        key = flags.key_of(flag.a, flag.b, flag.kind)
-        old, new = rows.get(flag.a), rows.get(flag.b)
-        if key in known or old is None or new is None:
-            continue
-        comparison = Comparison("conflict", flag.similarity, None, flag.differences, flag.reason)
-        opened = flags.between(old, new, comparison, kind=flag.kind, moment=moment)
-        found.append(ConflictChange(None, opened))
-    for key in action.settles:
-        item = known.get(key)
-        if item is not None and item.resolution is None:
-            found.append(ConflictChange(item, flags.settled(item, "merge", at=moment[0])))
-    return found
+def _named(effects: Sequence[Effect]) -> tuple[str, ...]:
+    ends = [end for item in effects if isinstance(item, ConflictChange) for end in (item.before, item.after)]
+    return tuple(sorted({end.key for end in ends if end is not None}))
 
 
 # --------------------------------------------------------------------------------------------
@@ -270,25 +270,48 @@ def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoRe
         UndoBlocked: Later changes stand in the way; names them. Nothing was changed.
     """
     vectors = Embeddings(ctx.embedder)
+    unfit: dict[int, tuple[int, ...]] = {}
     while True:
         try:
             with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _undo_run(ctx, tx, run_id, force_except=force_except, vectors=vectors)
+                return _undo_run(ctx, tx, run_id, force_except=force_except, vectors=vectors, unfit=unfit)
         except NeedsVectorError as missing:
             vectors.fetch(missing.texts)
+        except _UnfitError as stale:
+            if not force_except:
+                raise UndoBlocked(str(stale), entries=(), where=run_id) from stale
+            unfit[stale.seq] = ()
 
 
-def _undo_run(ctx: Context, tx: Tx, run_id: str, *, force_except: bool, vectors: Embeddings) -> UndoReport:
-    entries = [item for item in tx.journal(run_id=run_id) if item.effects and not is_undone(tx, item.seq)]
+class _UnfitError(Exception):
+    """An entry does not fit what is stored, and its transaction has to be left."""
+
+    def __init__(self, seq: int, why: str) -> None:
+        super().__init__(f"entry {seq} no longer fits: {why}")
+        self.seq = seq
+
+
+def _undo_run(
+    ctx: Context,
+    tx: Tx,
+    run_id: str,
+    *,
+    force_except: bool,
+    vectors: Embeddings,
+    unfit: Mapping[int, tuple[int, ...]],
+) -> UndoReport:
+    of_run = tx.journal(run_id=run_id)
+    since = _Since(tx.journal(after=of_run[0].seq - 1) if of_run else ())
+    entries = [item for item in of_run if item.effects and not since.is_undone(item.seq)]
     if not entries:
         raise NotFound(f"no run {run_id!r} to take back", where=ctx.namespace, todo="List the runs to see their ids")
     undone: list[int] = []
-    blocked: dict[int, tuple[int, ...]] = {}
+    blocked: dict[int, tuple[int, ...]] = dict(unfit)
     for entry in sorted(entries, key=lambda item: -item.seq):
-        try:
-            refuse_if_blocked(tx, entry)
-        except UndoBlocked as block:
-            blocked[entry.seq] = tuple(block.entries)
+        if entry.seq in unfit:
+            continue
+        if later := since.standing_on(entry):
+            blocked[entry.seq] = later
             continue
         back = tuple(invert(effect) for effect in reversed(entry.effects))
         taken = JournalEntry(
@@ -307,15 +330,58 @@ def _undo_run(ctx: Context, tx: Tx, run_id: str, *, force_except: bool, vectors:
         try:
             tx.apply(taken, vectors=lost_vectors(tx, back, vectors))
         except Stale as stale:
-            raise UndoBlocked(f"entry {entry.seq} no longer fits: {stale}", entries=(), where=run_id) from stale
+            raise _UnfitError(entry.seq, str(stale)) from stale
+        since.take_back(entry.seq)
         undone.append(entry.seq)
     if blocked and not force_except:
         names = "; ".join(f"entry {seq} by {', '.join(map(str, later))}" for seq, later in sorted(blocked.items()))
-        later = sorted({one for entries in blocked.values() for one in entries})
         raise UndoBlocked(
             f"later changes stand in the way: {names}",
-            entries=later,
+            entries=sorted({one for entries in blocked.values() for one in entries}, reverse=True),
             where=run_id,
             todo="Undo those first, or take back the rest with force_except (--force-except)",
         )
     return UndoReport(run_id=run_id, undone=tuple(undone), blocked=blocked)
+
+
+class _Since:
+    """The journal from a run's first entry on: what stands on what, read once for all entries of the run.
+
+    The same answers as `journal.refuse_if_blocked` gives for one entry.
+    """
+
+    def __init__(self, entries: Sequence[JournalEntry]) -> None:
+        self._entries = {item.seq: item for item in entries}
+        self._of: defaultdict[str, list[int]] = defaultdict(list)
+        self._gone: set[int] = set()
+        for item in reversed(entries):
+            if item.undoes and item.seq not in self._gone:
+                self._gone.add(item.undoes)
+            ids = item.memory_ids if item.verb == "erase" else touched(item.effects)
+            for memory_id in ids:
+                self._of[memory_id].append(item.seq)  # newest first
+
+    def is_undone(self, seq: int) -> bool:
+        """Whether an entry stands taken back, counting undos of undos."""
+        return seq in self._gone
+
+    def take_back(self, seq: int) -> None:
+        """The entry has been taken back now."""
+        self._gone.add(seq)
+
+    def standing_on(self, entry: JournalEntry) -> tuple[int, ...]:
+        """Later entries that the undo of this one would run over, newest first."""
+        later: dict[int, None] = {}
+        for memory_id in touched(entry.effects):
+            for seq in self._of[memory_id]:
+                if seq <= entry.seq:
+                    break
+                later[seq] = None
+        found = []
+        for seq in sorted(later, reverse=True):
+            item = self._entries[seq]
+            # The undo of something older stands in the way itself; of something later, both cancel out.
+            cancelled = seq in self._gone or item.undoes > entry.seq
+            if item.verb == "erase" or not cancelled:
+                found.append(seq)
+        return tuple(found)

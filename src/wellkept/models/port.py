@@ -99,3 +99,21 @@ class Judge(Protocol):
         In the order of the pairs. Raises `ModelError` when it cannot be asked at all.
         """
         ...
+
+
+class Summariser(Protocol):
+    """Writes one short text that stands for several; what it writes is checked before it is taken.
+
+    Attributes:
+        id: Names the summariser, its model and prompt; stands in every plan it has a part in.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    def summarise(self, texts: Sequence[str], *, limit: int) -> str:
+        """A summary of the texts, oldest first, of at most `limit` characters.
+
+        Raises `ModelError` when it cannot be asked at all; it is then not asked again in this run.
+        """
+        ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wellkept.types import Census, Conflict, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
 
@@ -135,6 +135,35 @@ class Storage(Protocol):
 
     def close(self) -> None:
         """Release everything; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class Mending(Protocol):
+    """What a backend may do beside `Storage`, where it keeps copies of what its rows say."""
+
+    def mend(self, *, dry_run: bool) -> list[str]:
+        """Make anew what follows from the rows, such as full text; nothing that is a decision.
+
+        Returns the problems that were (in a dry run: would be) mended, in the words of `verify`.
+        """
+        ...
+
+    def strayed(self, namespace: str) -> list[str]:
+        """Ids of memories that are not what the journal's last entry about them left."""
+        ...
+
+
+@runtime_checkable
+class Binding(Protocol):
+    """What a backend may do beside `Storage`, where other processes can move the store to another embedder."""
+
+    def bind(self, embedder: str) -> None:
+        """This object brings vectors of this embedder only.
+
+        While the store is bound to another one, searches propose nothing, `vectors` knows none, and
+        `apply` refuses to keep any: vectors of two embedders would be mixed.
+        """
         ...
 
 

@@ -156,7 +156,7 @@ class Plan:
     @property
     def planned(self) -> dict[str, int]:
         """Actions by type, every type named."""
-        counts = dict.fromkeys(ACTION_TYPES, 0)
+        counts: dict[str, int] = dict.fromkeys(ACTION_TYPES, 0)
         for action in self.actions:
             counts[action.type] += 1
         return counts
@@ -185,6 +185,7 @@ class RunReport:
         mode: `dry_run` unless it was executed.
         results: One for each action, in the plan's order; empty after a dry run.
         forced: Why an asked-for execution stayed a dry run (the kill switch, S1-52); else empty.
+        path: The file the report was written to; empty when to none.
     """
 
     run_id: str
@@ -194,6 +195,7 @@ class RunReport:
     seconds: float
     results: tuple[ActionResult, ...] = ()
     forced: str = ""
+    path: str = ""
 
     @property
     def executed(self) -> int:

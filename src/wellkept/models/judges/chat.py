@@ -16,7 +16,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from wellkept.errors import ConfigError, ModelResponseInvalid
+from wellkept.errors import ConfigError
+from wellkept.models.completion import content_of, sendable
 from wellkept.models.judges.endpoint import Endpoint
 from wellkept.models.judges.timeboxed import SECONDS
 
@@ -85,7 +86,7 @@ class ChatJudge:
             ModelResponseInvalid: It answered with something that is no chat completion.
         """
         until = time.monotonic() + self._seconds
-        return [self._judged(_clean(old), _clean(new), until) for old, new in pairs]
+        return [self._judged(sendable(old), sendable(new), until) for old, new in pairs]
 
     def _judged(self, old: str, new: str, until: float) -> float | None:
         if max(len(old), len(new)) > LONGEST_TEXT:
@@ -94,7 +95,7 @@ class ChatJudge:
         quoted = json.dumps({"older": old, "newer": new}, ensure_ascii=False)
         messages = [{"role": "system", "content": prompt()}, {"role": "user", "content": quoted}]
         body = self.endpoint.post({**self._asking, "messages": messages}, where=self._where, until=until)
-        verdict = verdict_of(_content(body, self._where))
+        verdict = verdict_of(content_of(body, self._where))
         if verdict is None:
             with self._counting:
                 self.unanswered += 1
@@ -127,23 +128,3 @@ def verdict_of(content: object) -> str | None:
 def prompt() -> str:
     """The instructions a chat judge gets."""
     return resources.files("wellkept.models").joinpath("data", f"{PROMPT}.txt").read_text("utf-8")
-
-
-def _clean(text: str) -> str:
-    # Lone surrogates cannot be sent as JSON.
-    return text.encode("utf-8", "replace").decode()
-
-
-def _content(body: bytes, where: str) -> object:
-    """What the model said in an answer, if the answer is a chat completion at all."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ModelResponseInvalid("the answer is not JSON", where=where) from None
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
-        raise ModelResponseInvalid("the answer has no list `choices` of one", where=where)
-    message = choices[0].get("message")
-    if not isinstance(message, dict):
-        raise ModelResponseInvalid("the answer's choice has no message", where=where)
-    return message.get("content")

@@ -38,8 +38,8 @@ def nli_judge(spec: str) -> TimeBoxed:
     judge = NliJudge(
         Path(path).expanduser(),
         sha256=options.get("sha256", ""),
-        contradiction=_number(options, "contradiction", 0, int) if "contradiction" in options else None,
-        longest=_number(options, "longest", LONGEST, int),
+        contradiction=number(options, "contradiction", 0, int) if "contradiction" in options else None,
+        longest=number(options, "longest", LONGEST, int),
     )
     judge.check()
     return TimeBoxed(judge, seconds=_seconds(options))
@@ -66,23 +66,30 @@ def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
         options.get("model", ""),
         api_key=api_key,
         seconds=seconds,
-        timeout=_number(options, "timeout", seconds, float),
-        retries=_number(options, "retries", 1, int),
-        max_tokens=_number(options, "max_tokens", 64, int),
+        timeout=number(options, "timeout", seconds, float),
+        retries=number(options, "retries", 1, int),
+        max_tokens=number(options, "max_tokens", 64, int),
         json_mode=options.get("json", "").lower() in ("1", "true", "yes"),
     )
     return TimeBoxed(judge, seconds=seconds)
 
 
 def _seconds(options: Mapping[str, str]) -> float:
-    seconds = _number(options, "seconds", SECONDS, float)
+    seconds = number(options, "seconds", SECONDS, float)
     if not 0 < seconds <= 600:
         raise ConfigError("seconds must be above 0 and at most 600", where=_WHERE)
     return seconds
 
 
-def _number(options: Mapping[str, str], name: str, default: _Number, read: Callable[[str], _Number]) -> _Number:
+def number(
+    options: Mapping[str, str], name: str, default: _Number, read: Callable[[str], _Number], *, where: str = _WHERE
+) -> _Number:
+    """The number that an option says, or its default.
+
+    Raises:
+        ConfigError: It says something else.
+    """
     try:
         return read(options[name]) if name in options else default
     except ValueError:
-        raise ConfigError(f"{name} must be a number", where=_WHERE) from None
+        raise ConfigError(f"{name} must be a number", where=where) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -12,14 +13,17 @@ from wellkept.core.codec import time_from
 from wellkept.errors import Busy, EmbedderMismatch, StorageError
 from wellkept.storage.index import VectorIndex
 from wellkept.storage.sqlite.failures import translated
+from wellkept.storage.sqlite.mending import mend, remake_words
 from wellkept.storage.sqlite.opening import checked_path, prepare
 from wellkept.storage.sqlite.reading import ReadTx
-from wellkept.storage.sqlite.rows import memory_of, words_of, words_version
+from wellkept.storage.sqlite.rows import words_version
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
-from wellkept.storage.sqlite.verifying import problems
+from wellkept.storage.sqlite.verifying import against_rows, problems
 from wellkept.storage.sqlite.writing import WriteTx
 from wellkept.types import Header
+
+log = logging.getLogger("wellkept")
 
 _IDLE_READERS = 8
 _POLL_MS = 4
@@ -62,6 +66,8 @@ class SqliteStorage:
         self._pool = threading.Lock()
         self._closed = False
         self._wipe = False
+        self._model: int | None = None
+        self._told = False
         self._writer = self._connect()
         try:
             prepare(self._writer, self._file)
@@ -178,6 +184,28 @@ class SqliteStorage:
                     todo="Give an embedder of another size another id",
                 )
             session.run("header.set", {"embedder": embedder, "policy": policy})
+        if self._model is not None:
+            self.bind(embedder)
+
+    def bind(self, embedder: str) -> None:
+        """See `Binding.bind`."""
+        with self._reader() as session:
+            row = session.row("embedder.model", {"embedder": embedder})
+        self._model = None if row is None else row[0]
+        self._told = False
+
+    def _check_model(self, tx: ReadTx) -> None:
+        """Another process may have moved the store to another embedder while it was open here.
+
+        Reading then goes by words alone, and a write that brings a vector is refused: vectors of two
+        embedders would be mixed, and with as many components nobody would ever notice (I8, B-1).
+        """
+        if self._model is None or tx.model == self._model or tx.foreign:
+            return
+        tx.foreign = True
+        if not self._told:
+            self._told = True
+            log.warning("The store was moved to another embedder; open it again with that one. Recall goes by words")
 
     @contextmanager
     def begin(self, namespace: str, *, write: bool) -> Iterator[ReadTx]:
@@ -188,10 +216,13 @@ class SqliteStorage:
         """
         if not write:
             with self._reader() as session:
-                yield ReadTx(session, namespace, self._index, self._reader)
+                reading = ReadTx(session, namespace, self._index, self._reader)
+                self._check_model(reading)
+                yield reading
             return
         with self._write() as session:
             tx = WriteTx(session, namespace, self._index, self._reader)
+            self._check_model(tx)
             yield tx
         tx.committed()
         if tx.erased or self._wipe:
@@ -217,6 +248,22 @@ class SqliteStorage:
             found.append("the log still holds erased text, since a reader is open; verify again once it is closed")
         return found
 
+    def mend(self, *, dry_run: bool) -> list[str]:
+        """See `Mending.mend`."""
+        if dry_run:
+            with self._reader() as session:
+                return mend(session, dry_run=True)
+        with self._write() as session:
+            done = mend(session, dry_run=False)
+        if done:
+            self._index.clear()  # vectors may have gone, and no entry says so
+        return done
+
+    def strayed(self, namespace: str) -> list[str]:
+        """See `Mending.strayed`."""
+        with self._reader() as session:
+            return [memory_id for _, memory_id in against_rows(session, namespace)[0]]
+
     def close(self) -> None:
         """See `Storage.close`; waits for a transaction that is under way."""
         with self._lock, self._pool:
@@ -239,8 +286,5 @@ class SqliteStorage:
         if self._writer.row("header.words")[0] == words:
             return
         with self._write() as session:
-            session.run("words.delete_all")
-            for ns, place, record in session.rows("memory.active"):
-                memory = memory_of(record, 0, None, None)
-                session.run("words.insert", {"place": place, "terms": words_of(memory, ns)})
+            remake_words(session)
             session.run("header.set_words", {"words": words})

@@ -34,6 +34,8 @@ INSERT INTO embedder (model, name, dim) VALUES (1, '', 0)
 INSERT INTO embedder (name, dim) VALUES (:embedder, :dim) ON CONFLICT (name) DO NOTHING
 -- name: embedder.dim
 SELECT dim FROM embedder WHERE name = :embedder
+-- name: embedder.model
+SELECT model FROM embedder WHERE name = :embedder
 -- name: namespace.add
 INSERT INTO namespace (name, seq) VALUES (:name, 0)
 -- name: namespace.set_seq
@@ -243,5 +245,44 @@ WHERE length(v.vec) <> 2 * e.dim LIMIT 20
 -- name: verify.aliases
 SELECT n.name, a.id FROM alias AS a JOIN namespace AS n ON n.ns = a.ns
 WHERE NOT EXISTS (SELECT 1 FROM memory AS m WHERE m.ns = a.ns AND m.id = a.id) LIMIT 20
+-- name: verify.journal_memory
+SELECT n.name, c.id, c.seq FROM journal_memory AS c JOIN namespace AS n ON n.ns = c.ns
+WHERE NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.ns = c.ns AND j.seq = c.seq) LIMIT :most
+-- name: verify.vectors
+SELECT n.name, v.hash, v.place, v.vec FROM vector AS v JOIN namespace AS n ON n.ns = v.ns
+JOIN embedder AS e ON e.model = v.model
+WHERE v.place > :after AND length(v.vec) = 2 * e.dim ORDER BY v.place LIMIT :most
+-- name: verify.links
+SELECT n.name, l.src, l.dst, l.rel, l.created_at FROM link AS l JOIN namespace AS n ON n.ns = l.ns
+-- name: verify.conflicts
+SELECT n.name, c.key, c.a, c.b, c.created, c.record FROM conflict AS c JOIN namespace AS n ON n.ns = c.ns
+-- name: verify.namespaces
+SELECT name, ns FROM namespace ORDER BY name
+-- name: verify.terms
+SELECT term FROM word_count
+-- name: verify.journal
+SELECT seq, record FROM journal WHERE ns = :ns AND seq > :after ORDER BY seq LIMIT :most
 -- name: verify.records
-SELECT n.name, m.id, m.kind, m.status, m.version, m.record FROM memory AS m JOIN namespace AS n ON n.ns = m.ns
+SELECT n.name, m.id, m.place, m.kind, m.status, m.subject, m.attribute, m.created, m.ongoing, m.checked, m.version,
+  m.embedding, m.access_count, m.last_accessed_at, m.stability, m.record
+FROM memory AS m JOIN namespace AS n ON n.ns = m.ns WHERE m.place > :after ORDER BY m.place LIMIT :most
+
+-- Making anew what follows from the rows ---------------------------------------------------------
+
+-- name: mend.aliases
+DELETE FROM alias WHERE NOT EXISTS (SELECT 1 FROM memory AS m WHERE m.ns = alias.ns AND m.id = alias.id)
+-- name: mend.numbers
+UPDATE namespace SET seq = (SELECT max(j.seq) FROM journal AS j WHERE j.ns = namespace.ns)
+WHERE seq <> (SELECT max(j.seq) FROM journal AS j WHERE j.ns = namespace.ns)
+  AND (SELECT max(j.seq) FROM journal AS j WHERE j.ns = namespace.ns)
+    = (SELECT count(*) FROM journal AS j WHERE j.ns = namespace.ns)
+-- name: mend.sizes
+DELETE FROM vector WHERE length(vec) <> 2 * (SELECT e.dim FROM embedder AS e WHERE e.model = vector.model)
+-- name: mend.vector
+DELETE FROM vector WHERE place = :place
+-- name: mend.link
+UPDATE link SET created_at = NULL WHERE ns = :ns AND src = :src AND dst = :dst AND rel = :rel
+-- name: mend.usage
+UPDATE memory SET access_count = 0, last_accessed_at = NULL, stability = NULL WHERE place = :place
+-- name: mend.conflict
+DELETE FROM conflict WHERE ns = :ns AND key = :key

@@ -39,6 +39,9 @@ class ReadTx:
         snapshot: Gives a connection on the last committed state, and takes it back.
     """
 
+    foreign = False
+    """Whether the store has moved on to another embedder than the one this process makes vectors with."""
+
     _newest = False
     """Whether nothing newer than this transaction's view can exist."""
 
@@ -56,6 +59,11 @@ class ReadTx:
         self._mixed = newest_model > 2  # 1 stands for "no embedder yet"
         self._stamp = Stamp(store_id, model, dim)
         self._uncommitted: dict[str, Row | None] = {}
+
+    @property
+    def model(self) -> int:
+        """Number of the embedder whose vectors this view holds."""
+        return self._model
 
     # ---- memories ----
 
@@ -80,6 +88,8 @@ class ReadTx:
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
     ) -> list[Neighbours]:
         """See `Tx.nearest`; exact."""
+        if self.foreign:
+            return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
         space = self._index.space(self.namespace)
         with space.lock:
             self._bring_up(space)
@@ -137,6 +147,8 @@ class ReadTx:
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """See `Tx.vectors`."""
+        if self.foreign:
+            return {}
         rows = self._session.rows("vector.get", {"ns": self._ns, "model": self._model, "hashes": _json(hashes)})
         return {digest: restore(blob) for digest, blob in rows}
 

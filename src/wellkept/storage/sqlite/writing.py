@@ -155,6 +155,12 @@ class WriteTx(ReadTx):
     # ---- vectors ----
 
     def _keep_vector(self, digest: str, vector: Vector) -> Vector:
+        if self.foreign:
+            raise EmbedderMismatch(
+                "the store was moved to another embedder while it was open here",
+                where=self._session.where,
+                todo="Open it again with that embedder; nothing was written",
+            )
         if vector.shape != (self._dim,):
             raise EmbedderMismatch(
                 f"a vector has {vector.size} components, the store's embedder {self._dim}",

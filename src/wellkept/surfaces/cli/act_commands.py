@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wellkept.errors import NotFound
-from wellkept.surfaces.cli import exits, render
+from wellkept.surfaces.cli import exits, plan_tables, render
 from wellkept.surfaces.cli.fields import IdArgument, resolution, resolutions
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
@@ -63,13 +63,33 @@ def erase(
 
 
 def undo(
-    run: Session, entry: Annotated[int, typer.Argument(metavar="ENTRY", min=1, help="Its number in the journal.")]
-) -> None:
-    """Take a journal entry back; the undo is an entry too and can be undone."""
+    run: Session,
+    entry: Annotated[
+        int | None, typer.Argument(metavar="ENTRY", min=1, help="Its number in the journal.", show_default=False)
+    ] = None,
+    *,
+    run_id: Annotated[
+        str | None, typer.Option("--run", metavar="ID", help="Take a whole run back; `wellkept runs` lists them.")
+    ] = None,
+    force_except: Annotated[
+        bool, typer.Option("--force-except", help="Of a run: leave what later changes stand on, take back the rest.")
+    ] = False,
+) -> int:
+    """Take a journal entry or a whole run back; an undo is an entry too and can be undone."""
+    if (entry is None) == (run_id is None):
+        raise typer.BadParameter("Give the number of an entry, or --run with the id of a run", param_hint="ENTRY")
     store = run.store(model=False)
-    made = store.undo(entry)
+    if run_id is not None:
+        report = store.undo_run(run_id, force_except=force_except)
+        run.show(report, lambda: plan_tables.run_undone(report))
+        return exits.FINDINGS if report.blocked else exits.OK
+    if force_except:
+        raise typer.BadParameter("It is for --run", param_hint="--force-except")
+    number = entry or 0
+    made = store.undo(number)
     changes = _taken_back(store, made)
-    run.show({"entry": made, "undone": entry, "changes": changes}, lambda: _undone(entry, made, changes))
+    run.show({"entry": made, "undone": number, "changes": changes}, lambda: _undone(number, made, changes))
+    return exits.OK
 
 
 def link(

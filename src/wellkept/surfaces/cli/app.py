@@ -10,12 +10,17 @@ import typer
 import wellkept
 from wellkept.surfaces.cli import (
     act_commands,
+    audit_commands,
     calibrate_command,
+    consolidate_commands,
     doctor,
     eval_commands,
     exits,
+    lifecycle_commands,
     operate_commands,
     read_commands,
+    replay_commands,
+    upkeep_commands,
     write_commands,
 )
 from wellkept.surfaces.cli.groups import options_of, taken
@@ -55,6 +60,19 @@ _root.__signature__ = Signature(  # type: ignore[attr-defined]
     ]
 )
 app.callback()(_root)
-_MODULES = (write_commands, read_commands, act_commands, operate_commands, calibrate_command, eval_commands, doctor)
+_MODULES = (
+    write_commands,
+    read_commands,
+    act_commands,
+    operate_commands,
+    consolidate_commands,
+    lifecycle_commands,
+    upkeep_commands,
+    audit_commands,
+    replay_commands,
+    calibrate_command,
+    eval_commands,
+    doctor,
+)
 for _module in _MODULES:
     _module.register(app)

@@ -122,6 +122,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "actor": settings.actor or "–",
         "durability": settings.durability,
         "auto_calibrate": "yes" if settings.auto_calibrate else "no",
+        "consolidate_dry_run": "yes" if settings.consolidate_dry_run else "no",
         "relation_model": settings.relation_model,
         "judge": _without_secrets(settings.judge),
     }

@@ -19,7 +19,8 @@ MEANINGS: Mapping[int, str] = {
     ERROR: "it could not be done; the message says what, where and what to do",
     USAGE: "the command line was not understood",
     FINDINGS: "done, with findings: a problem (verify, doctor), a line not taken (import, remember-many), "
-    "a repeat or conflict (check --exit-code, conflicts --exit-code)",
+    "a repeat or conflict (check --exit-code, conflicts --exit-code), a stale or failed action or a forced dry run "
+    "(consolidate, apply), what could not be taken back (undo --force-except)",
     REFUSED: "refused by the policy: not worth keeping, or a conflict under --on-conflict raise",
     INTERRUPTED: "interrupted",
     READER_GONE: "the reader of the output went away",

@@ -1,11 +1,10 @@
-"""Commands that operate a store: import, export, verify, reembed, doctor, demo."""
+"""Commands that operate a store: import, export, demo."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ import typer
 from wellkept.errors import StorePathError
 from wellkept.surfaces.cli import exits, render
 from wellkept.surfaces.cli.fields import KindOption, field_value, pair
-from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
 from wellkept.types import NewMemory
 
@@ -114,33 +112,6 @@ def export(
     run.show({"lines": count, "file": file}, lambda: [f"{count} lines written to {file}"])
 
 
-def verify(run: Session) -> int:
-    """Look for what is not as it should be; each problem comes with what mends it."""
-    store = run.store(writes=False, model=False)
-    with run.busy("Looking through the store"):
-        problems = store.verify()
-    rows = [(problem.where, problem.what, problem.todo) for problem in problems]
-    run.show(
-        {"problems": problems},
-        lambda: [render.rows_of(("where", "what", "todo"), rows) if rows else "All is well"],
-    )
-    return exits.FINDINGS if problems else exits.OK
-
-
-def reembed(run: Session) -> None:
-    """Make all vectors of the store with the embedder that is set, and check what was stored unchecked."""
-    from wellkept.surfaces.cli.opening import open_for_reembedding
-
-    store = open_for_reembedding(run.settings)
-    run.on_end(store.close)
-    counts: Counter[str] = Counter()
-    names = store.namespaces() or (store.namespace,)
-    for name in names:
-        with run.progress(f"Embedding {one_line(name, limit=40)}", None) as done:
-            counts.update(store.in_namespace(name).reembed(done))
-    run.show(dict(counts), lambda: [render.counted(counts, 0)])
-
-
 def demo(
     run: Session,
     *,
@@ -156,8 +127,6 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     command(app, "import", panel=_PANEL)(import_file)
     command(app, "export", panel=_PANEL)(export)
-    command(app, "verify", panel=_PANEL)(verify)
-    command(app, "reembed", panel=_PANEL)(reembed)
     command(app, "demo", panel=_PANEL)(demo)
 
 

@@ -327,6 +327,29 @@ def journal_entries_come_back_whole(world: World) -> None:
     equal(world.journal(after=1, newest=2)[0].effects, written[2].effects, "a part of the journal")
 
 
+def the_entries_of_a_run_are_found_by_its_id(world: World) -> None:
+    """Every entry of a run names it, so a run can be taken back as a whole; ids are compared to the letter."""
+    first = world.add(memory("m1"))
+    world.apply(changed(first, title="one"), verb="consolidate", run_id="run-1")
+    world.apply(LinkChange(None, Link("m1", "m2")), verb="consolidate", run_id="run-1")
+    world.apply(LinkChange(None, Link("m1", "m3")), verb="consolidate", run_id="run-10")
+    world.apply(outcome="merge", memory_id="m1", memory_ids=("m1",), run_id="run-1")
+    world.apply(LinkChange(None, Link("m1", "m4")), verb="consolidate", run_id="run-1", namespace="other")
+
+    def numbers(**fields: Any) -> list[int]:
+        return [found.seq for found in world.journal(**fields)]
+
+    equal(numbers(run_id="run-1"), [2, 3, 5], "of a run, also one that changed nothing")
+    equal(numbers(run_id="run-10"), [4], "an id is no prefix")
+    equal(numbers(run_id="RUN-1"), [], "to the letter")
+    equal(numbers(run_id="run-%"), [], "no pattern")
+    equal(numbers(run_id="run-1", after=2), [3, 5], "after an entry")
+    equal(numbers(run_id="run-1", newest=1), [5], "the newest of it")
+    equal(numbers(run_id="run-1", memory_ids=("m2",)), [3], "and of a memory")
+    equal(numbers(run_id="run-1", namespace="other"), [1], "of its own namespace only (I8)")
+    equal([found.run_id for found in world.journal()], ["", "run-1", "run-1", "run-10", "run-1"], "kept with each")
+
+
 CHECKS = (
     a_fresh_store_has_no_embedder_and_no_namespaces,
     a_census_counts_without_reading,
@@ -342,5 +365,6 @@ CHECKS = (
     a_link_is_kept_once,
     a_conflict_is_kept_once_and_found_by_pair_and_key,
     the_journal_is_read_in_order_and_by_every_filter,
+    the_entries_of_a_run_are_found_by_its_id,
     journal_entries_come_back_whole,
 )

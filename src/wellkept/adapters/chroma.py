@@ -1,0 +1,75 @@
+"""Folders of Chroma: the SQLite file in it holds documents and metadata, and only that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from wellkept.adapters.databases import looking_at
+from wellkept.adapters.rows import KINDS, Foreign, Found, Unread, texts_of, time_of
+from wellkept.errors import InvalidInput
+
+FILE = "chroma.sqlite3"
+OLD_FILES = ("chroma-embeddings.parquet", "chroma-collections.parquet")
+_DOCUMENT = "chroma:document"
+_NEEDED = {
+    "collections": ("id", "name"),
+    "segments": ("id", "collection"),
+    "embeddings": ("id", "segment_id", "embedding_id", "created_at"),
+    "embedding_metadata": ("id", "key", "string_value", "int_value", "float_value", "bool_value"),
+}
+_TIMES = ("created_at", "timestamp", "date", "time")
+_OWNERS = ("user_id", "user", "agent_id")
+
+
+def is_one(tables: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a database is one of these."""
+    return "embedding_metadata" in tables and "collections" in tables
+
+
+def memories(file: Path) -> Iterator[Found]:
+    """The documents of all collections, each from its oldest on.
+
+    Raises:
+        StorageError: The file is damaged, cut off, locked or of another layout.
+    """
+    with looking_at(file) as database:
+        database.require(_NEEDED, what="store of Chroma")
+        collections = {str(row["segment"]): str(row["name"]) for row in database.rows("collections")}
+        about: dict[int, dict[str, Any]] = {}
+        for row in database.rows("embedding_metadata"):
+            about.setdefault(row["id"], {})[str(row["key"])] = _value(row)
+        stored = [
+            (collections.get(str(row["segment_id"]), ""), row["id"], str(row["embedding_id"]), row["created_at"])
+            for row in database.rows("embeddings")
+        ]
+    stored.sort(key=lambda row: row[0])
+    for name, number, key, written in stored:
+        yield _memory(key, about.get(number, {}), (name, written))
+
+
+def _value(row: Any) -> Any:
+    if row["bool_value"] is not None:
+        return bool(row["bool_value"])
+    return next((row[name] for name in ("string_value", "int_value", "float_value") if row[name] is not None), None)
+
+
+def _memory(key: str, about: Mapping[str, Any], where: tuple[str, object]) -> Found:
+    collection, written = where
+    text = about.get(_DOCUMENT)
+    if not isinstance(text, str):
+        return Unread(raw=key, why=InvalidInput("has a vector but no document", where=key))
+    rest = {name: value for name, value in about.items() if not name.startswith("chroma:")}
+    said = next((time for name in _TIMES if (time := time_of(rest.get(name)))), "")
+    user = next((str(rest[name]) for name in _OWNERS if rest.get(name)), "")
+    return Foreign(
+        id=key,
+        text=text,
+        title=str(rest.get("title") or ""),
+        kind=KINDS.get(str(rest.get("memory_type") or rest.get("type") or rest.get("kind") or ""), ""),
+        tags=texts_of(rest.get("tags")),
+        owner="/".join(part for part in (collection, user) if part),
+        recorded_at=said or time_of(written),
+        metadata=rest,
+    )

@@ -1,0 +1,90 @@
+"""The `memory.jsonl` of the MCP reference server: each observation is a memory about its entity.
+
+A relation is a memory too, in words and with its parts in the metadata. The file has no times; what
+was observed later stands later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from wellkept.adapters.rows import Foreign, Found, Unread
+from wellkept.core.text import content_hash, decode
+from wellkept.engine.files import counted, opened
+from wellkept.errors import InvalidInput, InvalidText
+
+NAMES = ("memory.jsonl", "memory.json")
+
+
+def is_line(value: object) -> bool:
+    """Whether the value of a line is an entity or a relation of a graph."""
+    if not isinstance(value, Mapping):
+        return False
+    match value.get("type"):
+        case "entity":
+            return isinstance(value.get("name"), str) and isinstance(value.get("observations"), list)
+        case "relation":
+            return all(isinstance(value.get(name), str) for name in ("from", "to", "relationType"))
+        case _:
+            return False
+
+
+def memories(file: Path) -> Iterator[Found]:
+    """The observations and relations of a graph, in the order of the file.
+
+    Raises:
+        StorePathError: The file cannot be read.
+    """
+    with opened(file) as lines:
+        for number, raw in enumerate(counted(lines, file, None), start=1):
+            yield from _of_line(f"line {number}", raw)
+
+
+def _of_line(where: str, raw: bytes) -> Iterable[Found]:
+    try:
+        text = decode(raw).strip()
+        value: Any = json.loads(text) if text else None
+    except InvalidText as error:
+        return [Unread(raw=repr(raw[:200]), why=error)]
+    except (ValueError, RecursionError) as error:
+        return [Unread(raw=text, why=InvalidInput(f"is not JSON: {error}", where=where, todo="Mend the line"))]
+    if not text:
+        return []
+    if not is_line(value):
+        return [Unread(raw=text, why=InvalidInput("is neither an entity nor a relation", where=where))]
+    if value["type"] == "relation":
+        return [_relation(value)]
+    return [_observation(value, at, text, where) for at, text in enumerate(value["observations"], start=1)]
+
+
+def _observation(entity: Mapping[str, Any], at: int, text: object, where: str) -> Found:
+    name = entity["name"]
+    if not isinstance(text, str):
+        why = InvalidInput(f"observation {at} of {name[:60]!r} is no text", where=where)
+        return Unread(raw=str(text), why=why)
+    kind = entity.get("entityType")
+    return Foreign(
+        # Not by its number: removing one observation must not rename those behind it. And not by its
+        # words: ids are shown and written to plans, where secrets are hidden.
+        id=f"{name}#{content_hash(text)[:10]}",
+        text=text,
+        title=name,
+        subject=name,
+        tags=(kind,) if isinstance(kind, str) and kind.strip() else (),
+        metadata={"entity": name, "entity_type": kind},
+    )
+
+
+def _relation(relation: Mapping[str, Any]) -> Found:
+    start, end, word = relation["from"], relation["to"], relation["relationType"]
+    return Foreign(
+        id=f"{start} {word} {end}",
+        text=f"{start} {word.replace('_', ' ')} {end}",
+        title=start,
+        subject=start,
+        tags=("relation",),
+        metadata={"relation": {"from": start, "to": end, "type": word}},
+    )

@@ -1,0 +1,249 @@
+"""Folders of Markdown notes: each list item and each paragraph is a memory, its headings are the title.
+
+Front matter gives tags and date; a date in the file's name is taken too. A time of change is not: a
+copy or a checkout would be news. Everything is bounded, links to files are not followed, and hidden
+folders are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wellkept.adapters.rows import Foreign, Found, Unread, time_of
+from wellkept.core.text import decode
+from wellkept.errors import InvalidInput, InvalidText, NotAStore, StorePathError
+
+ENDINGS = (".md", ".markdown")
+MOST_FILES = 20_000
+MOST_BYTES = 4_000_000
+_FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
+_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$")
+_RULE = re.compile(r"^\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DATED = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+_KEY = re.compile(r"^([A-Za-z_][\w-]*):\s*(.*)$")
+_DATES = ("created", "date", "created_at", "day", "updated")
+_TAG_MARKS = "#\"' "
+
+
+def is_note(path: Path) -> bool:
+    """Whether a file is a Markdown note by its name."""
+    return path.suffix.lower() in ENDINGS
+
+
+def has_notes(folder: Path) -> bool:
+    """Whether a folder holds any note."""
+    return next(_files(folder), None) is not None
+
+
+def memories(path: Path) -> Iterator[Found]:
+    """The items and paragraphs of a note, or of all notes of a folder in the order of their names.
+
+    Raises:
+        NotAStore: There are more files than is sensible.
+        StorePathError: A folder cannot be read.
+    """
+    if path.is_file():
+        files = [path]
+        root = path.parent
+    else:
+        root = path
+        files = []
+        for file in _files(path):
+            files.append(file)
+            if len(files) > MOST_FILES:
+                todo = "Name a folder below it"
+                raise NotAStore(f"holds more than {MOST_FILES} notes", where=str(path), todo=todo)
+        files.sort(key=lambda file: file.relative_to(root).parts)
+    for file in files:
+        yield from _of_file(file, file.relative_to(root).as_posix())
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        where = str(error.filename or folder)
+        raise StorePathError(f"cannot be read: {error.strerror}", where=where, todo="Check the path") from error
+
+    for here, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(here, name)
+            if is_note(path) and not name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+# --------------------------------------------------------------------------------------------
+# One file
+
+
+@dataclass
+class _Block:
+    """A piece of a note as it grows line by line."""
+
+    lines: list[str]
+    title: str
+    indent: int = -1
+    done: bool | None = None
+
+
+@dataclass
+class _Note:
+    """What front matter says of a whole note."""
+
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    date: str = ""
+    rest: dict[str, object] = field(default_factory=dict)
+
+
+def _of_file(file: Path, name: str) -> Iterator[Found]:
+    try:
+        with file.open("rb") as data:
+            raw = data.read(MOST_BYTES + 1)
+    except OSError as error:
+        why = InvalidInput(f"cannot be read: {error.strerror}", where=name, todo="Check its permissions")
+        yield Unread(raw=name, why=why)
+        return
+    if len(raw) > MOST_BYTES:
+        yield Unread(
+            raw=name, why=InvalidInput(f"is larger than {MOST_BYTES // 1_000_000} MB", where=name, todo="Split it")
+        )
+        return
+    try:
+        text = decode(raw)
+    except InvalidText as error:
+        yield Unread(raw=name, why=InvalidText(error.what, where=name, todo=error.todo))
+        return
+    note, body = _front_matter(text.replace("\r\n", "\n").replace("\r", "\n"))
+    if not note.date and (dated := _DATED.search(name)):
+        note.date = time_of(dated.group(1))
+    for block in _blocks(_COMMENT.sub("", body), note.title):
+        text = "\n".join(block.lines).strip()
+        if any(char.isalnum() for char in text):
+            yield _memory(block, text, note, name)
+
+
+def _memory(block: _Block, text: str, note: _Note, name: str) -> Foreign:
+    about: dict[str, object] = {"file": name, **note.rest}
+    if block.done is not None:
+        about["done"] = block.done
+    return Foreign(
+        # No line number: a line put in above must not make news of all that follows (I5).
+        id=f"{name}#{block.title}" if block.title else name,
+        text=text,
+        title=block.title,
+        kind="note",
+        tags=note.tags,
+        recorded_at=note.date,
+        metadata=about,
+    )
+
+
+def _front_matter(text: str) -> tuple[_Note, str]:
+    """The note's own fields, and the text after them; keys with values or lists, as every tool writes them."""
+    note = _Note()
+    lines = text.split("\n")
+    if not lines or lines[0].strip() != "---":
+        return note, text
+    end = next((at for at, line in enumerate(lines[1:], start=1) if line.strip() in ("---", "...")), None)
+    if end is None:
+        return note, text
+    fields: dict[str, list[str]] = {}
+    key = ""
+    for line in lines[1:end]:
+        if found := _KEY.match(line):
+            key = found.group(1).lower()
+            fields[key] = _values(found.group(2))
+        elif key and line.strip().startswith("- "):
+            fields[key] += _values(line.strip()[2:])
+    note.title = " ".join(fields.pop("title", []))
+    tags = [part.strip(_TAG_MARKS) for name in ("tags", "tag") for part in fields.pop(name, [])]
+    note.tags = tuple(dict.fromkeys(tag for tag in tags if tag))
+    note.date = next((time for name in _DATES if (time := time_of(" ".join(fields.get(name, []))))), "")
+    note.rest = {name: values[0] if len(values) == 1 else values for name, values in fields.items() if values}
+    return note, "\n".join(lines[end + 1 :])
+
+
+def _values(text: str) -> list[str]:
+    text = text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1]
+        return [part.strip().strip("\"'") for part in text.split(",") if part.strip()]
+    plain = text.strip("\"'")
+    return [plain] if plain else []
+
+
+@dataclass
+class _Reader:
+    """Takes a note line by line and gives blocks: list items and paragraphs.
+
+    A code block belongs to what stands before it.
+    """
+
+    title: str
+    path: list[tuple[int, str]] = field(default_factory=list)
+    block: _Block | None = None
+    fence: str = ""
+    parted: bool = True
+
+    def take(self, line: str) -> _Block | None:
+        """One more line; the block that ends with it, if one does."""
+        marks = _FENCE.match(line)
+        if self.fence or marks:
+            self._code(line, marks.group(1) if marks else "")
+            return None
+        if not line.strip():
+            self.parted = True
+            return None
+        heading, item, rule = _HEADING.match(line), _ITEM.match(line), _RULE.match(line)
+        starts = heading or item or rule or (self.parted and not self._goes_on(line))
+        ended = self.block if starts else None
+        self.parted = False
+        if starts:
+            self.block = None
+        if heading:
+            level = len(heading.group(1))
+            self.path = [(depth, name) for depth, name in self.path if depth < level] + [(level, heading.group(2))]
+        elif item and not rule:
+            done = None if item.group(2) is None else item.group(2) in "xX"
+            self.block = _Block([item.group(3)], self._title(), len(item.group(1)), done)
+        elif not rule:
+            self._add(line.strip())
+        return ended
+
+    def _code(self, line: str, marks: str) -> None:
+        self._add(line.rstrip())
+        self.parted = False
+        if not self.fence:
+            self.fence = marks
+        elif marks.startswith(self.fence) and not line.strip().strip(self.fence[0]):
+            self.fence = ""
+
+    def _add(self, line: str) -> None:
+        if self.block is None:
+            self.block = _Block([], self._title())
+        self.block.lines.append(line)
+
+    def _goes_on(self, line: str) -> bool:
+        """Whether a line after an empty one still belongs to the list item before it."""
+        indent = len(line) - len(line.lstrip())
+        return self.block is not None and self.block.indent >= 0 and indent > self.block.indent + 1
+
+    def _title(self) -> str:
+        names = [name for _, name in self.path if name]
+        return " › ".join(names if not self.title or names[:1] == [self.title] else [self.title, *names])
+
+
+def _blocks(text: str, title: str) -> Iterator[_Block]:
+    reader = _Reader(title)
+    for line in text.split("\n"):
+        ended = reader.take(line)
+        if ended is not None:
+            yield ended
+    if reader.block is not None:
+        yield reader.block

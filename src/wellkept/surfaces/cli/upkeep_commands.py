@@ -1,0 +1,246 @@
+"""Commands that keep a store well: verify, repair, sweep, reembed, maintain."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.surfaces.cli import exits, render
+from wellkept.surfaces.cli.safe import one_line
+from wellkept.surfaces.cli.session import Session, command
+from wellkept.types import Json, Plan
+
+if TYPE_CHECKING:
+    from wellkept.engine.context import Context
+    from wellkept.engine.maintain import Planner, Round
+    from wellkept.engine.repairing import RepairReport
+    from wellkept.engine.store import MemoryStore
+
+_PANEL = "Operate"
+_POLL = 0.25
+_LEASE = ".upkeep"
+
+
+def plans() -> Mapping[str, Planner]:
+    """What `maintain` plans without applying, by name, in the order it runs."""
+    return {"consolidate": _consolidation, "decay": _decay}
+
+
+def _consolidation(ctx: Context) -> dict[str, Json]:
+    from wellkept.engine.consolidate import plan
+
+    return _planned(plan(ctx))
+
+
+def _decay(ctx: Context) -> dict[str, Json]:
+    from wellkept.engine.decay import decay
+
+    report = decay(ctx)
+    return {"faded": len(report.transitions), **_planned(report.plan)}
+
+
+def _planned(plan: Plan) -> dict[str, Json]:
+    return {
+        "planned": len(plan.actions),
+        "plan_id": plan.plan_id,
+        "actions": {k: n for k, n in plan.planned.items() if n},
+    }
+
+
+def verify(run: Session) -> int:
+    """Look for what is not as it should be; each problem comes with what mends it."""
+    store = run.store(writes=False, model=False)
+    with run.busy("Looking through the store"):
+        problems = store.verify()
+    rows = [(problem.where, problem.what, problem.todo) for problem in problems]
+    run.show(
+        {"problems": problems},
+        lambda: [render.rows_of(("where", "what", "todo"), rows) if rows else "All is well"],
+    )
+    return exits.FINDINGS if problems else exits.OK
+
+
+def repair(
+    run: Session,
+    *,
+    execute: Annotated[bool, typer.Option("--execute", help="Mend it; without, only say what would be done.")] = False,
+) -> int:
+    """Mend what `verify` finds, as far as that is safe; each mend is a journal entry that `undo` takes back."""
+    store = run.store(writes=False, model=execute)
+    with run.progress("Making vectors", None) as done:
+        report = store.repair(dry_run=not execute, progress=done)
+    run.show(report, lambda: _repaired(report))
+    if report.dry_run:
+        return exits.FINDINGS if report.mends or report.left else exits.OK
+    return exits.FINDINGS if report.left else exits.OK
+
+
+def sweep(run: Session) -> int:
+    """Make up for outages in every namespace: missing vectors, and decisions on what was stored unchecked."""
+    store = run.store(writes=False)
+    counts: Counter[str] = Counter()
+    outage = ""
+    for name in store.namespaces() or (store.namespace,):
+        with run.progress(f"Sweeping {one_line(name, limit=40)}", None) as done:
+            made = store.in_namespace(name).sweep(done)
+        counts.update({key: getattr(made, key) for key in _FIGURES})
+        outage = outage or made.outage
+    run.show({**counts, "outage": outage}, lambda: [render.counted(counts, 0)])
+    if outage:
+        run.note(f"Ended early: {outage}. Run it again when the model answers; {counts['left']} wait")
+    return exits.FINDINGS if outage else exits.OK
+
+
+_FIGURES = ("embedded", "checked", "superseded", "conflicts", "links", "left")
+
+
+def reembed(run: Session) -> None:
+    """Make all vectors of the store with the embedder that is set, and check what was stored unchecked."""
+    from wellkept.surfaces.cli.opening import open_for_reembedding
+
+    store = open_for_reembedding(run.settings)
+    run.on_end(store.close)
+    counts: Counter[str] = Counter()
+    names = store.namespaces() or (store.namespace,)
+    for name in names:
+        with run.progress(f"Embedding {one_line(name, limit=40)}", None) as done:
+            counts.update(store.in_namespace(name).reembed(done))
+    run.show(dict(counts), lambda: [render.counted(counts, 0)])
+
+
+def maintain(
+    run: Session,
+    *,
+    every: Annotated[
+        str | None,
+        typer.Option("--every", metavar="SPAN", help="How often: 30s, 15m, 6h, 2d.", show_default="6h in a loop"),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="One round, for cron; with --every only what is due.")] = False,
+) -> int:
+    """Keep the store up: expire conflicts, sweep, plan, verify. Runs until it is stopped; only one at a time."""
+    from wellkept.engine.lease import FileLease
+    from wellkept.engine.maintain import duration, standard_jobs
+    from wellkept.engine.maintain import maintain as rounds
+    from wellkept.errors import InvalidField
+
+    try:
+        span = duration(every) if every is not None else None if once else duration("6h")
+    except InvalidField as error:
+        raise typer.BadParameter(str(error), param_hint="--every") from error
+    store = run.store(writes=False)
+    ctx, file = _context(store), run.settings.file
+    lease = None
+    if file is not None and file.exists():
+        lease = FileLease(file.with_name(file.name + _LEASE), clock=ctx.clock, new_id=ctx.new_id)
+    said = run.asked("namespace")
+    names = (store.namespace,) if said is not None else ()
+    jobs = standard_jobs(plans(), namespaces=names)
+    code = exits.OK
+    with _until_told() as stop:
+        for done in rounds(ctx, jobs=jobs, stop=stop, every=span, lease=lease, namespaces=names, once=once):
+            run.show(done, lambda told=done: _round(told))  # type: ignore[misc]
+            sys.stdout.flush()  # a reader of a pipe waits for each round, not for the buffer
+            # A loop was ended on purpose, whatever its rounds found; a single round answers for itself.
+            code = exits.FINDINGS if once and _found(done) else exits.OK
+    return code
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "verify", panel=_PANEL)(verify)
+    command(app, "repair", panel=_PANEL)(repair)
+    command(app, "sweep", panel=_PANEL)(sweep)
+    command(app, "reembed", panel=_PANEL)(reembed)
+    command(app, "maintain", panel=_PANEL)(maintain)
+
+
+class _Told:
+    """Set by a signal. A plain flag that is looked at: an Event set by a handler may wait for itself."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, timeout: float) -> bool:
+        until = time.monotonic() + timeout
+        while not self._set and (left := until - time.monotonic()) > 0:
+            time.sleep(min(_POLL, left))
+        return self._set
+
+
+@contextmanager
+def _until_told() -> Iterator[_Told]:
+    """SIGTERM and SIGINT end the work after the job in hand; a second SIGINT ends it at once."""
+    told = _Told()
+    kept: dict[int, Any] = {}
+
+    def handle(number: int, _: FrameType | None) -> None:
+        told.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        kept[number] = signal.signal(number, handle)
+    try:
+        yield told
+    finally:
+        for caught, former in kept.items():
+            signal.signal(caught, former)
+
+
+def _context(store: MemoryStore) -> Context:
+    return store._ctx
+
+
+def _found(done: Round) -> bool:
+    return bool(done.failed) or any(job.report.get("problems") for job in done.jobs)
+
+
+def _repaired(report: RepairReport) -> Iterator[Any]:
+    if not report.mends and not report.left:
+        yield "All is well"
+        return
+    rows = [
+        (mend.where, mend.what, mend.mend, f"entry {mend.entry}" if mend.entry else mend.state) for mend in report.mends
+    ]
+    if rows:
+        yield render.rows_of(("where", "what", "mend", ""), rows)
+    if report.left:
+        yield "Left as it is:"
+        yield render.rows_of(("where", "what", "todo"), [(one.where, one.what, one.todo) for one in report.left])
+    if report.outage:
+        yield f"No vectors were made: {one_line(report.outage)}"
+    if report.dry_run and report.mends:
+        yield "Nothing was written; `wellkept repair --execute` does it"
+
+
+def _round(done: Round) -> Iterator[Any]:
+    if done.held:
+        yield f"Nothing done: another upkeep is under way, {one_line(done.held)}"
+        return
+    if not done.jobs:
+        yield "Nothing is due"
+        return
+    rows = [
+        (one.namespace, one.job, one.state, one.error or _figures(one.report), f"{one.seconds:.1f} s")
+        for one in done.jobs
+    ]
+    yield f"{render.when(done.at)}{'  stopped early' if done.stopped else ''}"
+    yield render.rows_of(("namespace", "job", "state", "what", "time"), rows)
+
+
+def _figures(report: Mapping[str, Any]) -> str:
+    told = [f"{key} {value}" for key, value in report.items() if isinstance(value, int) and value]
+    return ", ".join(told) or "nothing to do"

@@ -1,0 +1,59 @@
+"""The store that is killed in the middle of an execution, and the process that executes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import wellkept
+from wellkept.testing.clock import CountingIds, FrozenClock
+from wellkept.testing.embedder import FakeEmbedder
+from wellkept.testing.relations import FakeRelationModel
+
+CLUSTERS = 24
+WORDS = ("Drum", "Lamp", "Sail", "Rope", "Bell", "Coin")
+
+
+def texts(number: int) -> tuple[str, str, str]:
+    """Three spellings of one thing."""
+    name = f"{WORDS[number % len(WORDS)]} {number}"
+    return f"{name} stands in the hall.", f"{name.upper()} STANDS IN THE HALL", f"{name} stands in the hall!"
+
+
+def opened(path: Path) -> wellkept.MemoryStore:
+    """The store with fakes around it, the same in every process."""
+    return wellkept.open(
+        str(path), embedder=FakeEmbedder(dim=64), relation_model=FakeRelationModel(), clock=FrozenClock()
+    )
+
+
+def filled(path: Path, clusters: Iterable[int] = range(CLUSTERS)) -> None:
+    """Write every spelling, with links across and one older row behind each."""
+    clock = FrozenClock()
+    with wellkept.open(
+        str(path), embedder=FakeEmbedder(dim=64), relation_model=FakeRelationModel(), clock=clock, new_id=CountingIds()
+    ) as store:
+        last = ""
+        for number in clusters:
+            ids = []
+            for text in texts(number):
+                clock.advance(minutes=1)
+                written = store.remember(text, on_conflict="ignore").memory
+                assert written is not None
+                ids.append(written.id)
+            old = store.remember(f"Nothing was in place {number} before.", on_conflict="ignore").memory
+            assert old is not None
+            store.supersede(old.id, ids[0])
+            if last:
+                store.link(last, ids[0], "related")
+            last = ids[1]
+
+
+if __name__ == "__main__":
+    with opened(Path(sys.argv[1])) as here:
+        plan = here.plan()
+        sys.stdout.write("go\n")
+        sys.stdout.flush()
+        here.execute(plan)
+        sys.stdout.write("done\n")

@@ -1,0 +1,95 @@
+"""An execution that is killed: every cluster is merged wholly or not at all, and a second one finishes (S1-44, I3)."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from faults.killed_run import CLUSTERS, filled, opened, texts
+from scenarios.world import snapshot
+from wellkept.types import ALL_STATUSES, Filter, Memory
+
+ROOT = Path(__file__).parents[2]
+SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+
+
+def started(path: Path) -> subprocess.Popen[str]:
+    """A process that has made its plan and now executes it."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT / "tests")))}
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "faults.killed_run", str(path)], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdout is not None and worker.stdout.readline() == "go\n"
+    return worker
+
+
+def whole_or_not(rows: tuple[Memory, ...]) -> int:
+    """How many clusters are merged; fails where one is neither merged nor untouched."""
+    by_text = {row.content: row for row in rows}
+    merged = 0
+    for number in range(CLUSTERS):
+        first, second, last = (by_text[text] for text in texts(number))
+        old = by_text[f"Nothing was in place {number} before."]
+        state = [row.status for row in (first, second, last)]
+        if state == ["active"] * 3:
+            assert "merged_from" not in last.metadata and old.superseded_by == first.id
+            continue
+        assert state == ["archived", "archived", "active"]
+        assert last.metadata["merged_from"] == [first.id, second.id] and old.superseded_by == last.id
+        merged += 1
+    return merged
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_killed_execution_leaves_whole_clusters_and_a_second_one_finishes(kills: int) -> None:
+    """S1-44: kill -9 at random moments."""
+    chance = random.Random(7)
+    partly: list[int] = []
+    with tempfile.TemporaryDirectory(dir=SHELF) as folder:
+        fresh, path = Path(folder, "fresh.db"), Path(folder, "store.db")
+        filled(fresh)
+        began = time.monotonic()
+        shutil.copy(fresh, path)
+        whole = started(path)
+        began = time.monotonic()
+        assert whole.wait(120) == 0
+        lasts = time.monotonic() - began
+        if whole.stdout is not None:
+            whole.stdout.close()
+        with opened(path) as here:
+            finished = snapshot(here, journal=False)
+        for _ in range(kills):
+            for leftover in Path(folder).glob("store.db*"):
+                leftover.unlink()
+            shutil.copy(fresh, path)
+            worker = started(path)
+            time.sleep(chance.uniform(0, lasts))
+            worker.send_signal(signal.SIGKILL)
+            worker.wait(60)
+            assert worker.stdout is not None
+            worker.stdout.close()
+            with opened(path) as here:
+                assert here.verify() == ()
+                partly.append(whole_or_not(here.list(Filter(statuses=ALL_STATUSES))))
+                run = here.execute(here.plan())
+                assert run.executed == CLUSTERS - partly[-1] and run.errors == 0
+                assert whole_or_not(here.list(Filter(statuses=ALL_STATUSES))) == CLUSTERS
+                assert here.verify() == ()
+                after = snapshot(here, journal=False)
+                assert [row.content for row in here.list()] == [
+                    row.content for row in finished.memories if row.status == "active"
+                ]
+                assert [edge[:3] for edge in after.links] == [edge[:3] for edge in finished.links]
+                assert after.aliases == finished.aliases
+    assert any(0 < count < CLUSTERS for count in partly)  # some were caught in the middle
