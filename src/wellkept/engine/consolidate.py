@@ -41,6 +41,7 @@ from wellkept.core.vectors import cosine
 from wellkept.engine.context import Context
 from wellkept.engine.opinions import Opinions
 from wellkept.errors import InvalidField
+from wellkept.policy import Policy
 from wellkept.storage.port import Tx
 from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Memory, Plan, Scope, Vector
 
@@ -77,7 +78,8 @@ def plan(
     now = ctx.clock()
     ctx.scale.prepare()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        rows = _rows(tx, scope)
+        everything = _rows(tx, scope)
+        rows = tuple(row for row in everything if is_known(row.kind, ctx.policy))
         tell("read", len(rows), len(rows))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
     holding = [row for row in rows if not is_expired(row, now)]  # as at the gate: B-9
@@ -97,7 +99,7 @@ def plan(
             hidden=_hidden(tx, links, frozenset(concerned)),
             asked=bench.asked,
             compared=bench.compared,
-            degraded=bench.degraded,
+            degraded=bench.degraded + (("unknown_kind",) if len(rows) < len(everything) else ()),
         )
     models = (ctx.embedder.id, ctx.relation_model.id if ctx.relation_model is not None else "")
     return plan_of(
@@ -108,6 +110,11 @@ def plan(
 
 def _quiet(step: str, done: int, whole: int) -> None:
     pass
+
+
+def is_known(kind: str, policy: Policy) -> bool:
+    """Whether the policy in force has heard of a kind; memories of another one are left alone, and the plan says so."""
+    return kind in policy.kinds or "*" in policy.kinds
 
 
 def _sound(scope: Scope) -> Scope:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def recall(
             score, parts = rank.blend(near.get(row.id), words)
             scored.append(Hit(row, round(score, 6), parts, degraded=degraded))
         scored.sort(key=_order)
-        hits = _newer_first(tx, scored)[:limit]
+        hits = _fresher_first(ctx, tx, _newer_first(tx, scored))[:limit]
         flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, now)]
     if touch:
         _touch(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
@@ -153,10 +154,37 @@ def _newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
         ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
         if item.kind != "contradiction" or item.resolution not in (None, "keep_new") or len(ends) < 2:
             continue
-        older, newer = sorted(ends, key=lambda row: (effective_time(row, row.created_at), row.created_at, row.id))
+        older, newer = sorted(ends, key=_asserted)
         pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
     scores = {hit.memory.id: hit.score for hit in scored}
     return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
+
+
+def _fresher_first(ctx: Context, tx: Tx, hits: list[Hit]) -> list[Hit]:
+    """Of the best answers that speak of one thing the newer comes first, if it answers nearly as well (S2-15)."""
+    best = [hit for hit in hits[: rank.FRESH_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
+    if ctx.embedder.lexical or len(best) < 2:
+        return hits
+    stored = tx.vectors(hit.memory.embedding for hit in best)
+    rows = [hit.memory for hit in best if hit.memory.embedding in stored]
+    floor = ctx.scale.calibration.cosine(rank.SAME_TOPIC_AT)
+    settled = {frozenset((item.a, item.b)) for item in tx.conflicts(ids=[row.id for row in rows]) if item.resolution}
+    pairs = []
+    for at, first in enumerate(rows):
+        rest = rows[at + 1 :]
+        near = cosines(stored[first.embedding], np.asarray([stored[row.embedding] for row in rest])) if rest else ()
+        for second, value in zip(rest, near, strict=True):
+            if value >= floor and frozenset((first.id, second.id)) not in settled:
+                older, newer = sorted((first, second), key=_asserted)
+                pairs.append((_asserted(newer), older.id, newer.id))
+    by_id = {hit.memory.id: hit for hit in hits}
+    scores = {hit.memory.id: hit.score for hit in hits}
+    ordered = [(older, newer) for _, older, newer in sorted(pairs)]
+    return [by_id[key] for key in rank.newer_first(scores, ordered, least=rank.FRESH_SHARE)]
+
+
+def _asserted(row: Memory) -> tuple[datetime, datetime, str]:
+    return effective_time(row, row.created_at), row.created_at, row.id
 
 
 def _order(hit: Hit) -> tuple[float, float, float, str]:
