@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from wellkept.core import rank
-from wellkept.core.conflicts import is_open
+from wellkept.core.conflicts import is_open, is_reviewed
 from wellkept.core.lifecycle import effective_time, grown_stability, is_expired
 from wellkept.core.text import check_text, search_terms, slot_key
 from wellkept.core.vectors import cosines, rounded
@@ -152,7 +152,8 @@ def _newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
     pairs = []
     for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
         ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
-        if item.kind != "contradiction" or item.resolution not in (None, "keep_new") or len(ends) < 2:
+        overruled = is_reviewed(item) and item.resolution != "keep_new"
+        if item.kind != "contradiction" or overruled or len(ends) < 2:
             continue
         older, newer = sorted(ends, key=_asserted)
         pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
@@ -168,7 +169,7 @@ def _fresher_first(ctx: Context, tx: Tx, hits: list[Hit]) -> list[Hit]:
     stored = tx.vectors(hit.memory.embedding for hit in best)
     rows = [hit.memory for hit in best if hit.memory.embedding in stored]
     floor = ctx.scale.calibration.cosine(rank.SAME_TOPIC_AT)
-    settled = {frozenset((item.a, item.b)) for item in tx.conflicts(ids=[row.id for row in rows]) if item.resolution}
+    settled = {frozenset((item.a, item.b)) for item in tx.conflicts(ids=[row.id for row in rows]) if is_reviewed(item)}
     pairs = []
     for at, first in enumerate(rows):
         rest = rows[at + 1 :]
