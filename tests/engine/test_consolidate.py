@@ -345,3 +345,16 @@ def test_a_rule_for_one_kind_of_cluster_leaves_the_others_alone(here: World) -> 
     assert [len(action.targets) for action in plan.actions] == [3]
     three = replace(rule, when=When(min_cluster_size=4))
     assert here.store.plan(Consolidation(rules=(three,))).actions == ()  # S1-23
+
+
+def test_a_plan_that_was_edited_is_stale_where_it_lies_about_the_memories(tmp_path: Path) -> None:
+    """B-22: a plan is a file. What it says stood there must stand there, and a merge joins active memories only."""
+    with wellkept.open("memory:", embedder="hashing") as store:
+        ids = [store.remember(text, on_conflict="ignore").memory.id for text in ("Tea is up.", "tea is up")]  # type: ignore[union-attr]
+        plan = store.plan()
+        [merge] = plan.actions
+        lied = replace(merge.rows[0], before={**merge.rows[0].before, "importance": 0.1})
+        forged = replace(plan, actions=(replace(merge, rows=(lied, *merge.rows[1:])),))
+        told = store.execute(forged)
+        assert [(result.state, "not what the plan says" in result.why) for result in told.results] == [("stale", True)]
+        assert {memory.id for memory in store.list()} == set(ids)
