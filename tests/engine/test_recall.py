@@ -314,7 +314,6 @@ def test_title_subject_and_tags_are_searched_too(make):
         assert found(table, word, limit=1) == ["Open at nine"]
 
 
-
 def test_a_review_that_nobody_made_does_not_bring_the_older_statement_back(make):
     """E-3.8: upkeep settles what has expired as keep_both; the newer statement stays first all the same."""
     table = make()
