@@ -5,7 +5,7 @@
     python -m benchmarks.consolidating semhash STORE.db
 
 `build` mixes lines of the files, the same way for the same seed, and stores them without the gate, vectors
-and all. `run` plans over the first rows of each size, then over everything, and with `--execute` applies the plan,
+and all. `run` plans over the first rows of each size, and with `--execute` applies the plan over all of them,
 takes the run back, and compares a hash over all rows before and after. `semhash` (to be installed beside) finds
 repeats in the same vectors at the same cosine, in the same process and run. One JSON object a line.
 """
@@ -28,7 +28,7 @@ from wellkept import Filter
 from wellkept.core.codec import dumps
 from wellkept.core.rules import Consolidation
 from wellkept.engine.store import MemoryStore
-from wellkept.types import ALL_STATUSES, Memory, Scope
+from wellkept.types import ALL_STATUSES, Plan, Scope
 
 SEED = 20261122
 BATCH = 512
@@ -80,11 +80,11 @@ def _run(args: argparse.Namespace) -> None:
                 scope = Scope(created_to=rows[size].created_at) if size < len(rows) else Scope()
                 plan, told = _planned(store, scope)
                 _tell(act="plan", rows=plan.detected.memories, **told)
-        if args.execute:
-            _execute(store, rows)
+                if args.execute and size == len(rows):
+                    _execute(store, plan)
 
 
-def _planned(store: MemoryStore, scope: Scope) -> tuple[wellkept.types.Plan, dict[str, Any]]:
+def _planned(store: MemoryStore, scope: Scope) -> tuple[Plan, dict[str, Any]]:
     steps: dict[str, float] = {}
     started, cpu = time.perf_counter(), time.process_time()
 
@@ -104,8 +104,7 @@ def _planned(store: MemoryStore, scope: Scope) -> tuple[wellkept.types.Plan, dic
     return plan, told
 
 
-def _execute(store: MemoryStore, rows: tuple[Memory, ...]) -> None:
-    plan = store.plan()
+def _execute(store: MemoryStore, plan: Plan) -> None:
     before = _digest(store)
     started, cpu = time.perf_counter(), time.process_time()
     run = store.execute(plan)
