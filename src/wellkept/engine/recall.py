@@ -1,0 +1,147 @@
+"""Recall: what holds about a query, best first, with the reason (design §8). A read never waits for a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from wellkept.core import rank
+from wellkept.core.conflicts import is_open
+from wellkept.core.lifecycle import effective_time
+from wellkept.core.text import search_terms
+from wellkept.engine import asof, candidates, surroundings
+from wellkept.engine.candidates import Pool
+from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings
+from wellkept.engine.question import Asked, Question, question
+from wellkept.engine.read import note_use
+from wellkept.storage.port import Tx
+from wellkept.types import Hit, Hits, LeftOut, Memory
+
+
+def recall(ctx: Context, query: str, asked: Asked) -> Hits:
+    """What holds about the query, best first; see `MemoryStore.recall`.
+
+    In this order (S2-7): candidates that may be shown and fit the filter, scores, order, the first
+    `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
+    """
+    vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
+    q = question(query, asked, vectors, ctx.clock())
+    with _view(ctx, q, vectors) as tx:
+        pool = candidates.gather(tx, q)
+        scored = _scored(tx, pool, q)
+        ordered = _ordered(tx, scored, q)
+        hits = [replace(hit, rank=place) for place, hit in enumerate(ordered[: q.limit], 1)]
+        added = surroundings.expanded(tx, hits, q) if q.expand is not None else surroundings.NOTHING
+        hits += added.hits
+        left_out: list[LeftOut] = []
+        if q.explain:
+            left_out = [_beyond(hit, place, len(ordered), q) for place, hit in enumerate(ordered, 1) if place > q.limit]
+            left_out += [*added.left_out, *candidates.hidden(tx, pool, q)]
+        flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, q.now)]
+    if asked.touch and q.as_of is None:  # the past is not used, it is looked at
+        note_use(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
+    return Hits(
+        (replace(hit, conflicts=tuple(item for item in flagged if hit.memory.id in (item.a, item.b))) for hit in hits),
+        left_out=_once(left_out, {hit.memory.id for hit in hits}),
+        dangling=added.dangling,
+    )
+
+
+@contextmanager
+def _view(ctx: Context, q: Question, vectors: Embeddings) -> Iterator[Tx]:
+    if q.as_of is None:
+        with ctx.storage.begin(ctx.namespace, write=False) as tx:
+            yield tx
+        return
+    past = asof.past_at(ctx, q.as_of)
+    asof.learn(ctx, past, asof.everything(past), vectors)
+    yield past
+
+
+# --------------------------------------------------------------------------------------------
+# Scores
+
+
+def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
+    """The candidates with their scores, best first; every part is computed here, for all backends (I9)."""
+    rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
+    lexical = rank.bm25(q.terms, [search_terms(f"{row.title} {row.content} {row.subject}") for row in rows])
+    worded = any(lexical)
+    linked = _activation(tx, pool, rows, q)
+    found = []
+    for row, words in zip(rows, lexical, strict=True):
+        cosine = pool.near.get(row.id)
+        every: dict[str, float | None] = {
+            "cosine": cosine,
+            # Where no document holds a word of the query, words tell nothing (D2).
+            "lexical": words if worded or q.blended else None,
+            "recency": rank.recency(row, q.weights, q.now),
+            "importance": row.importance,
+            "polarity": float(row.polarity),
+            "confidence": row.confidence,
+            "activation": linked.get(row.id),
+        }
+        counted: Mapping[str, float]
+        if q.blended:
+            score, counted = rank.blend(cosine, words)[0], _blend_shares(cosine)
+        else:
+            score, counted = rank.hybrid(every, q.weights)
+        told = every if q.explain else {name: every[name] for name in q.weights.shares()}
+        parts = {name: round(value, 4) for name, value in told.items() if value is not None}
+        found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
+    found.sort(key=_order)
+    return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _blend_shares(cosine: float | None) -> dict[str, float]:
+    return {"lexical": 1.0} if cosine is None else {"cosine": rank.SEMANTIC_SHARE, "lexical": rank.LEXICAL_SHARE}
+
+
+def _activation(tx: Tx, pool: Pool, rows: Sequence[Memory], q: Question) -> dict[str, float]:
+    if not q.weights.activation or not rows:
+        return {}
+    seeds = {row.id: pool.near.get(row.id, 0.0) for row in rows}
+    return rank.activation(seeds, [(link.src, link.dst) for link in tx.links(list(seeds))])
+
+
+def _order(hit: Hit) -> tuple[float, float, float, str]:
+    """Best first; ties by importance, then the newer (S2-12)."""
+    memory = hit.memory
+    return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
+
+
+def _ordered(tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
+    """The newer of two memories that contradict each other comes first, also after the review has expired.
+
+    `semantic` is the plain order of the cosines and stays so (S2-10).
+    """
+    if q.mode == "semantic":
+        return scored
+    by_id = {hit.memory.id: hit for hit in scored}
+    pairs = []
+    for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
+        ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
+        if item.kind != "contradiction" or item.resolution not in (None, "keep_new") or len(ends) < 2:
+            continue
+        older, newer = sorted(ends, key=lambda row: (effective_time(row, row.created_at), row.created_at, row.id))
+        pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
+    scores = {hit.memory.id: hit.score for hit in scored}
+    return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
+
+
+# --------------------------------------------------------------------------------------------
+# What is not shown
+
+
+def _beyond(hit: Hit, place: int, of: int, q: Question) -> LeftOut:
+    return LeftOut(hit.memory, f"ranked {place} of {of}, and {q.limit} were asked for", hit.score, hit.parts)
+
+
+def _once(left_out: Sequence[LeftOut], shown: set[str]) -> Iterator[LeftOut]:
+    seen = set(shown)  # what came over a link may have been ranked too low before
+    for item in left_out:
+        if item.memory.id not in seen:
+            seen.add(item.memory.id)
+            yield item
