@@ -28,8 +28,8 @@ def explained(value: Any) -> bool:
 
 
 def verbs() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for name, value in vars(wellkept.MemoryStore).items():
-        if not name.startswith("_") and inspect.isfunction(value):
+    for name, value in inspect.getmembers(wellkept.MemoryStore, inspect.isfunction):  # those of its bases too
+        if not name.startswith("_"):
             yield name, value
 
 

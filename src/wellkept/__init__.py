@@ -31,6 +31,7 @@ from wellkept.types import (
     RunReport,
     Scope,
     Stats,
+    UndoReport,
     Version,
     WriteResult,
 )
@@ -39,22 +40,28 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from wellkept.core.evidence import ContradictionFn
-    from wellkept.core.rules import Consolidation, Rule, When, rules_from_toml
+    from wellkept.core.reflection import Reflection
+    from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
+    from wellkept.core.upkeep_rules import Aging, DecayReport
     from wellkept.engine.context import Seams
     from wellkept.engine.scale import Scale
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.transfer import ImportSpec
     from wellkept.models.port import Embedder, Judge, RelationModel
     from wellkept.storage.port import Storage
+    from wellkept.types.replay import ReplayReport
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Aging",
     "Band",
     "BatchResult",
     "Conflict",
     "Consolidation",
+    "DEFAULT_RULES",
     "Decay",
+    "DecayReport",
     "ExpandSpec",
     "Filter",
     "Graph",
@@ -74,10 +81,13 @@ __all__ = [
     "Plan",
     "Policy",
     "Reason",
+    "Reflection",
+    "ReplayReport",
     "Rule",
     "RunReport",
     "Scope",
     "Stats",
+    "UndoReport",
     "Version",
     "WellkeptError",
     "When",
@@ -87,9 +97,14 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Aging": "wellkept.core.upkeep_rules",
     "Consolidation": "wellkept.core.rules",
+    "DEFAULT_RULES": "wellkept.core.rules",
+    "DecayReport": "wellkept.core.upkeep_rules",
     "ImportSpec": "wellkept.engine.transfer",
     "MemoryStore": "wellkept.engine.store",
+    "Reflection": "wellkept.core.reflection",
+    "ReplayReport": "wellkept.types.replay",
     "Rule": "wellkept.core.rules",
     "When": "wellkept.core.rules",
     "rules_from_toml": "wellkept.core.rules",

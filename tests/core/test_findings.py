@@ -36,7 +36,7 @@ from wellkept.core.findings import (
     of_one_subject,
     says_something,
 )
-from wellkept.policy import Policy
+from wellkept.policy import CONFLICT_REPORT_AT, Policy
 from wellkept.types import Memory, Opinion
 
 POLICY = Policy()
@@ -213,7 +213,7 @@ TEA, TEA_TOO = "Tea is kept in the upper cupboard.", "The upper cupboard is wher
         (Opinion(0.89, 0, 0.0, 0.0, 0.11), "apart"),  # below the bound
         (Opinion(0.0, 1.0, 0, 0, 0), "apart"),  # it adds something
         (Opinion(0, 0, 0, 0.95, 0.05), "conflict"),
-        (Opinion(0, 0, 0, 0.85, 0.15), "apart"),
+        (Opinion(0, 0, 0, 0.49, 0.51), "apart"),
         (None, "apart"),  # I2: nearness alone never is
     ],
 )
@@ -269,12 +269,12 @@ def test_one_word_in_the_place_of_another_is_not_overruled_by_the_model(a: str, 
 @pytest.mark.parametrize(
     ("similarity", "a", "b", "expected"),
     [
-        (0.8, {}, {}, "conflict"),
-        (0.7999, {}, {}, "apart"),
-        (0.61, {"subject": "s", "attribute": "t"}, {"subject": "S", "attribute": "T"}, "conflict"),
+        (CONFLICT_REPORT_AT, {}, {}, "conflict"),
+        (CONFLICT_REPORT_AT - 0.0001, {}, {}, "apart"),
+        (0.3, {"subject": "s", "attribute": "t"}, {"subject": "S", "attribute": "T"}, "conflict"),
         (None, {"subject": "s", "attribute": "t"}, {"subject": "s", "attribute": "t"}, "conflict"),
-        (0.61, {"subject": "s", "attribute": "t"}, {}, "apart"),  # only one of them says what it is about
-        (0.61, {}, {"subject": "s", "attribute": "t"}, "apart"),
+        (0.3, {"subject": "s", "attribute": "t"}, {}, "apart"),  # only one of them says what it is about
+        (0.3, {}, {"subject": "s", "attribute": "t"}, "apart"),
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""Near pairs out of blocked products are those of an exhaustive search, however the rows fall into blocks (S1-21, I9)."""
+"""Near pairs out of blocked products are those of an exhaustive search, whatever the blocks (S1-21, I9)."""
 
 from __future__ import annotations
 

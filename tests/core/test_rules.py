@@ -101,9 +101,18 @@ WHOLE = """
 id = "tidy-notes"
 trigger = "weekly"
 importanceScale = "1-3"
-when = { minAgeDays = 90, maxAgeDays = 900, minAccessCount = 0, maxAccessCount = 3, minImportance = 1.0,
-         maxImportance = 1.5, categoriesAny = ["note", "メモ"], lifecycleAny = ["DORMANT"], expired = false, maxScore = 0.1 }
 then = { action = "archive" }
+[rules.when]
+minAgeDays = 90
+maxAgeDays = 900
+minAccessCount = 0
+maxAccessCount = 3
+minImportance = 1.0
+maxImportance = 1.5
+categoriesAny = ["note", "メモ"]
+lifecycleAny = ["DORMANT"]
+expired = false
+maxScore = 0.1
 
 [[rules]]
 id = "R2-near-duplicate-merge"
@@ -119,7 +128,7 @@ then = { action = "promote", params = { bump = 0.1, pin = true } }
 
 def test_toml_adds_rules_and_replaces_those_of_the_same_id_in_place() -> None:
     """S1-32, B-21: every key arrives."""
-    rules = rules_from_toml(WHOLE.replace(",\n         max", ", max"))
+    rules = rules_from_toml(WHOLE)
     assert [rule.id for rule in rules] == [rule.id for rule in DEFAULT_RULES] + ["tidy-notes", "pin"]
     merge, notes, pin = rules[1], rules[5], rules[6]
     assert (merge.winner, merge.older, merge.bump, merge.cap) == ("longest", "supersede", 0.1, 0.9)

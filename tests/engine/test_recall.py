@@ -312,3 +312,19 @@ def test_title_subject_and_tags_are_searched_too(make):
     table.store.remember(NewMemory(content="Open at nine", title="Bakery", subject="breadshop", tags=("sourdough",)))
     for word in ("bakery", "breadshop", "sourdough", "nine"):
         assert found(table, word, limit=1) == ["Open at nine"]
+
+
+def test_a_review_that_nobody_made_does_not_bring_the_older_statement_back(make):
+    """E-3.8: upkeep settles what has expired as keep_both; the newer statement stays first all the same."""
+    table = make()
+    old, new = "The service listens on port 8080.", "The service listens on port 9090."
+    table.near(old, new, 0.97)
+    table.near(old, "port", 0.9)
+    table.near(new, "port", 0.8)
+    table.store.remember(old, kind="lesson")
+    table.clock.advance(days=1)
+    table.store.remember(new, kind="lesson")
+    assert found(table, "port") == [new, old]
+    table.clock.advance(days=15)
+    assert table.store.expire_conflicts() == 1
+    assert found(table, "port") == [new, old]

@@ -50,10 +50,25 @@ def filled(path: Path, clusters: Iterable[int] = range(CLUSTERS)) -> None:
             last = ids[1]
 
 
-if __name__ == "__main__":
-    with opened(Path(sys.argv[1])) as here:
+def written_to(path: Path) -> None:
+    """What another process does meanwhile: new memories, and a change to one spelling of every third thing."""
+    with wellkept.open(str(path), embedder=FakeEmbedder(dim=64), relation_model=FakeRelationModel()) as store:
+        by_text = {row.content: row.id for row in store.list()}
+        sys.stdout.write("go\n")
+        sys.stdout.flush()
+        for number in range(0, CLUSTERS, 3):
+            store.revise(by_text[texts(number)[1]], tags=[f"by hand {number}"])
+            store.remember(f"Somebody came in while {number} was sorted.", on_conflict="ignore")
+
+
+def executed(path: Path) -> None:
+    """Plan and execute, telling when the execution begins."""
+    with opened(path) as here:
         plan = here.plan()
         sys.stdout.write("go\n")
         sys.stdout.flush()
         here.execute(plan)
-        sys.stdout.write("done\n")
+
+
+if __name__ == "__main__":
+    {"execute": executed, "write": written_to}[sys.argv[1]](Path(sys.argv[2]))

@@ -24,11 +24,11 @@ SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
 
-def started(path: Path) -> subprocess.Popen[str]:
-    """A process that has made its plan and now executes it."""
+def started(path: Path, what: str = "execute") -> subprocess.Popen[str]:
+    """A process that has looked at the store and now begins."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT / "tests")))}
     worker = subprocess.Popen(
-        [sys.executable, "-m", "faults.killed_run", str(path)], env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "faults.killed_run", what, str(path)], env=environment, stdout=subprocess.PIPE, text=True
     )
     assert worker.stdout is not None and worker.stdout.readline() == "go\n"
     return worker
@@ -93,3 +93,28 @@ def test_a_killed_execution_leaves_whole_clusters_and_a_second_one_finishes(kill
                 assert [edge[:3] for edge in after.links] == [edge[:3] for edge in finished.links]
                 assert after.aliases == finished.aliases
     assert any(0 < count < CLUSTERS for count in partly)  # some were caught in the middle
+
+
+def test_a_writer_in_another_process_is_not_lost_and_its_rows_are_not_run_over(tmp_path: Path) -> None:
+    """I3, B-22: what it changed in time is stale, the rest is merged, whatever it wrote stands."""
+    path = tmp_path / "store.db"
+    filled(path)
+    with opened(path) as here:
+        plan = here.plan()
+        worker = started(path, "write")
+        report = here.execute(plan)
+        assert worker.wait(120) == 0
+        assert worker.stdout is not None
+        worker.stdout.close()
+        rows = {row.content: row for row in here.list(Filter(statuses=ALL_STATUSES))}
+        assert report.errors == 0 and {result.state for result in report.results} <= {"executed", "stale"}
+        for number in range(0, CLUSTERS, 3):
+            assert rows[f"Somebody came in while {number} was sorted."].status == "active"
+            assert rows[texts(number)[1]].tags == (f"by hand {number}",)
+        by_id = {row.id: row for row in rows.values()}
+        for action, result in zip(plan.actions, report.results, strict=True):
+            gone = {by_id[one].status for one in action.targets[:-1]}
+            assert gone == ({"archived"} if result.state == "executed" else {"active"})
+        assert here.verify() == ()
+        here.execute(here.plan())
+        assert whole_or_not(here.list(Filter(statuses=ALL_STATUSES))) == CLUSTERS

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import wellkept
+from scenarios.cases import CASES, VERBATIM_BLOCKS, Case
 from scenarios.tidy import (
     ALL_NEAR,
     BUS,
@@ -27,8 +28,10 @@ from scenarios.tidy import (
     texts,
 )
 from scenarios.world import BACKENDS, make, snapshot
+from wellkept.core.compare import compare
 from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
-from wellkept.errors import Full, InvalidField, InvalidPlan, InvalidText, NotFound, UndoBlocked
+from wellkept.core.text import canonical
+from wellkept.errors import Full, InvalidField, InvalidPlan, InvalidText, ModelUnavailable, NotFound, UndoBlocked
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
@@ -905,8 +908,6 @@ def test_metadata_that_only_looks_like_ours_does_no_harm(world: Worlds, metadata
 
 def test_without_the_model_only_equal_texts_merge_and_the_plan_says_what_is_missing(world: Worlds) -> None:
     """I7."""
-    from wellkept.errors import ModelUnavailable
-
     here = world(ALL_NEAR)
     fill(here, [*BUS, "Use SQLite.", "use sqlite!"])
     all_the_same(here, BUS)
@@ -914,3 +915,34 @@ def test_without_the_model_only_equal_texts_merge_and_the_plan_says_what_is_miss
     plan = here.store.plan()
     assert "relation" in plan.degraded
     assert [action.rationale.similarity for action in of_type(plan, MERGE)] == [1.0]
+
+
+# -- every scenario also goes through the pass -----------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("liar", [False, True], ids=["silent", "liar"])
+def test_what_a_write_has_decided_a_pass_does_not_undo(world: Worlds, case: Case, *, liar: bool) -> None:
+    """S1-4, B-5, B-6: what stands side by side for a difference stays so, also if the model calls it the same."""
+    here = world(case.cosines, policy=case.policy)
+    here.batch(case.items)
+    before = {row.id: row for row in here.rows()}
+    settled = {item.key: item.resolution for item in here.store.conflicts(settled=True)}
+    if liar:
+        all_the_same(here, [row.content for row in before.values()])
+    plan = here.store.plan()
+    run = here.store.execute(plan)
+    assert run.errors == 0 and here.store.execute(plan).executed == 0
+    assert here.store.verify() == ()
+    for action in of_type(plan, MERGE):
+        merged = [before[one] for one in action.targets]
+        assert liar or len({canonical(row.content) for row in merged}) == 1
+        assert len({row.kind for row in merged}) == 1 and merged[0].kind in VERBATIM_BLOCKS
+        for one in merged:
+            for other in merged:
+                assert compare(one, other, cosine=None, similarity=0.99).relation != "conflict"
+    for item in here.store.conflicts(settled=True):
+        assert item.resolution == settled.get(item.key) or item.resolution == "merge"
+    if run.executed:
+        here.store.undo_run(run.run_id)
+    assert {row.id: row for row in here.rows()} == before

@@ -213,7 +213,7 @@ def _repeats(found: Judged, evidence: Evidence) -> bool:
     opinion = found.comparison.opinion
     if opinion is None:
         return found.comparison.relation == "same" and not evidence.unjudged
-    return _tells_no_more(found) and opinion.repeats >= evidence.bounds.skip
+    return found.worded and _tells_no_more(found) and opinion.repeats >= evidence.bounds.skip
 
 
 def _tells_no_more(found: Judged) -> bool:
@@ -308,7 +308,8 @@ def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -
         return False
     opinion = found.comparison.opinion
     if opinion is not None:
-        told = _tells_no_more(found) and opinion.repeats >= evidence.bounds.link
+        least = evidence.bounds.link if found.worded else evidence.bounds.skip
+        told = _tells_no_more(found) and opinion.repeats >= least
         return told and allowed(found, policy, evidence) is None
     merge_at = next((band for band in policy.bands if band.outcome == "merge"), None)
     return (

@@ -24,6 +24,8 @@ class Bounds:
         evolve: *refines*, to append it to the stored memory.
         flag: *conflict*, to list a possible conflict.
         supersede: *conflict*, to hide the older memory where the policy supersedes on its own.
+        words_near / words_far: Share of content words that two texts must have in common besides, to be a
+            repeat: from similarity `NEAR_AT` on, and below. What is vague is near to much.
     """
 
     skip: float
@@ -31,8 +33,12 @@ class Bounds:
     evolve: float
     flag: float
     supersede: float
+    words_near: float = 0.0
+    words_far: float = 0.0
 
 
+NEAR_AT = 0.90
+"""Similarity from which `words_near` is enough."""
 NEVER = Bounds(2.0, 2.0, 2.0, 2.0, 2.0)
 """Without bounds nothing is done on a probability."""
 

@@ -235,6 +235,17 @@ def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
     return bool(real) and shared_words(new, old) >= NEARLY_THE_SAME_WORDS
 
 
+def one_word_swapped(found: Sequence[Difference]) -> bool:
+    """Whether the only difference is one word in the place of another: "Ana leads", "Ben leads" (I2).
+
+    In a short text that word may be all it is about, and the names of a language are not always known
+    as names, so the model does not overrule it; a slip of the finger is no other word.
+    """
+    if len(found) != 1 or found[0].kind != "value" or not found[0].old or not found[0].new:
+        return False
+    return not _is_misspelt(found[0])
+
+
 def _is_misspelt(item: Difference) -> bool:
     """Whether the two words differ by one slip of the finger: two letters swapped, one missing, doubled or wrong.
 

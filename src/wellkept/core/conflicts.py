@@ -70,3 +70,12 @@ def settled(conflict: Conflict, resolution: Resolution, *, at: datetime) -> Conf
 def is_open(conflict: Conflict, now: datetime) -> bool:
     """Whether somebody still has to look: neither settled nor expired (expired means keep both)."""
     return conflict.resolution is None and (conflict.expires_at is None or now < conflict.expires_at)
+
+
+def is_reviewed(conflict: Conflict) -> bool:
+    """Whether somebody decided it; one that upkeep closed because its time was over was read by nobody."""
+    if conflict.resolution is None:
+        return False
+    ended, decided = conflict.expires_at, conflict.resolved_at
+    lapsed = ended is not None and decided is not None and decided >= ended
+    return not (lapsed and conflict.resolution == "keep_both")

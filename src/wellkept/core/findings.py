@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from rapidfuzz.distance import OSA
-
 from wellkept.core.beside import agreeing, beside
 from wellkept.core.bounds import Bounds
 from wellkept.core.compare import LONG_TEXT, compare
-from wellkept.core.evidence import in_scope, is_barred, may_contradict, reaches, says_the_same
+from wellkept.core.evidence import in_scope, is_barred, may_contradict, reaches, rests_on_words, says_the_same
 from wellkept.core.text import canonical, slot_key
 from wellkept.policy import KindPolicy, Policy
 from wellkept.types import Comparison, Memory, Opinion
@@ -29,7 +27,6 @@ MOST_CONFLICTS = 4
 MOST_CLOSED = 8
 """Older neighbours of one memory that the rules find to contradict it, or to be something else, before
 no further one is looked at."""
-_SHORTEST_MISSPELT = 6
 _NUMBER = re.compile(r"\d+")
 
 
@@ -166,11 +163,14 @@ def in_turn(nears: Iterable[Near]) -> list[Near]:
 
     Vectors hardly see numbers, so among near-copies those with the same numbers come first.
     """
+    pairs = list(nears)
+    rows = {row.id: row for near in pairs for row in (near.a, near.b)}
+    numbers = {name: _numbers(row.content) for name, row in rows.items()}
     return sorted(
-        nears,
+        pairs,
         key=lambda near: (
             order_of(near.b),
-            _numbers(near.a.content) != _numbers(near.b.content),
+            numbers[near.a.id] != numbers[near.b.id],
             -(near.similarity or 0.0),
             -near.a.created_at.timestamp(),
             near.a.id,
@@ -226,25 +226,11 @@ def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
         return "apart"
     if canonical(near.a.content) == canonical(near.b.content):
         return "same"
-    if opinion is None or court.lexical or is_barred(near.b, near.a, comparison) or _one_word_swapped(comparison):
+    if opinion is None or court.lexical or is_barred(near.b, near.a, comparison):
+        return "apart"
+    if not rests_on_words(near.b, near.a, near.similarity, bounds):
         return "apart"
     return "same" if opinion.repeats >= bounds.skip else "apart"
-
-
-def _one_word_swapped(comparison: Comparison) -> bool:
-    """Whether the texts are the same but for one word in the place of another: "Ana leads", "Ben leads" (I2).
-
-    In a short text that word may be all it is about, and the names of a language are not always known
-    as names. Nobody reads each pair of a run, so here the model does not overrule it; a slip of the
-    finger is no other word.
-    """
-    if len(comparison.differences) != 1:
-        return False
-    (item,) = comparison.differences
-    if item.kind != "value" or not item.old or not item.new:
-        return False
-    old, new = item.old.casefold(), item.new.casefold()
-    return min(len(old), len(new)) < _SHORTEST_MISSPELT or OSA.distance(old, new, score_cutoff=1) > 1
 
 
 def nearest_only(findings: Sequence[Finding]) -> list[Finding]:

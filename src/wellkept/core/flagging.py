@@ -51,8 +51,7 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
     names |= {one: row.id for one, row in merged.items()}
     known = {key_of(names.get(item.a, item.a), names.get(item.b, item.b), item.kind) for item in survey.conflicts}
     found: dict[str, _Pair] = {}
-    # What was found between the remaining memories themselves tells it better than what is carried over.
-    for finding in sorted(survey.findings, key=lambda one: any(name in merged for name in one.near.key)):
+    for finding in sorted(survey.findings, key=lambda one: _rank(one, merged)):
         if finding.verdict != "conflict" or setting.policy.for_kind(finding.near.b.kind).on_conflict == "ignore":
             continue
         pair = _between(finding, merged)
@@ -64,6 +63,13 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
         if rule is not None and key not in known:
             actions.append(_flag(pair, rule))
     return sorted(actions, key=lambda action: action.targets)
+
+
+def _rank(finding: Finding, merged: Mapping[str, Memory]) -> tuple[object, ...]:
+    """What was found between the remaining memories themselves tells it better than what is carried over."""
+    near = finding.near
+    carried = any(name in merged and merged[name].id != name for name in near.key)
+    return carried, order_of(near.b), order_of(near.a)
 
 
 def _between(finding: Finding, merged: Mapping[str, Memory]) -> _Pair | None:

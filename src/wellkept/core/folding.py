@@ -146,7 +146,7 @@ def changed(memory: Memory, change: RowChange, *, at: datetime) -> Memory:
 def holds(memory: Memory, after: Mapping[str, Json]) -> bool:
     """Whether a memory already is what a change would make of it; usage and counts do not tell."""
     loose = {*COUNTS, *USAGE}
-    return all(to_plain(getattr(memory, name)) == value for name, value in after.items() if name not in loose)
+    return all(to_plain(getattr(memory, name, None)) == value for name, value in after.items() if name not in loose)
 
 
 def _typed(name: str, value: Json) -> Json:

@@ -135,16 +135,28 @@ def activation(
     return {key: worth / best for key, worth in reached.items()} if best > 0 else reached
 
 
+SAME_TOPIC_AT = 0.45
+"""Similarity of two answers from which the newer may tell what became of the older."""
+FRESH_SHARE = 0.65
+"""Least share of the older one's score that the newer must have, to come before it on its age alone."""
+FRESH_AMONG = 12
+"""How many of the best answers are put in order of time where they speak of one thing."""
 LEAST_SHARE = 0.2
 """A newer statement takes an older one's place only if it answers the query at least a fifth as well."""
 
 
-def newer_first(scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]]) -> list[str]:
+def newer_first(
+    scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
+) -> list[str]:
     """Ids by score, but of two that contradict each other the newer stands before the older (S2-29, E-3.8).
+
+    Most updates are told in other words and nobody finds the contradiction. So of two good answers about the
+    same topic the newer stands first too, if it is nearly as good an answer (S2-15).
 
     Args:
         scores: Score of each id, best first.
-        contradicted: (older, newer) ids of pairs that cannot both hold, oldest pair first.
+        contradicted: (older, newer) ids of pairs of which the newer should come first, oldest pair first.
+        least: Share of the older one's score that the newer must have.
 
     Example:
         >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])
@@ -154,7 +166,7 @@ def newer_first(scores: Mapping[str, float], contradicted: Sequence[tuple[str, s
     """
     order = list(scores)
     for older, newer in contradicted:
-        if older not in scores or newer not in scores or scores[newer] < LEAST_SHARE * scores[older]:
+        if older not in scores or newer not in scores or scores[newer] < least * scores[older]:
             continue
         if order.index(newer) > order.index(older):
             order.remove(newer)

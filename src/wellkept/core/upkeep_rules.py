@@ -133,9 +133,7 @@ def fading(rows: Sequence[Memory], policy: Policy, *, now: datetime, days: float
         before = lifecycle(row, decay, past)
         if before != stage:
             moved.append(Transition(row.id, row.kind, before, stage))
-    kinds = tuple(
-        KindFading(kind, *(counts[kind][stage] for stage in _STAGES)) for kind in sorted(counts)
-    )
+    kinds = tuple(KindFading(kind, *(counts[kind][stage] for stage in _STAGES)) for kind in sorted(counts))
     return kinds, tuple(moved)
 
 
@@ -201,9 +199,7 @@ def _archived(
     now: datetime,
 ) -> list[Action]:
     """The archivings that rules ask for, by the one function that weighs rules against memories."""
-    setting = Setting(
-        policy=policy, config=Consolidation(rules=rules), scope=Scope(), namespace="", models=(), now=now
-    )
+    setting = Setting(policy=policy, config=Consolidation(rules=rules), scope=Scope(), namespace="", models=(), now=now)
     survey = Survey(rows=tuple(rows), conflicts=tuple(conflicts))
     days = {rule.id: rule.when.min_age_days for rule in rules if rule.id.startswith("lifecycle-ttl-")}
     changed = {row.id: row.updated_at for row in rows}

@@ -42,7 +42,5 @@ def decay(ctx: Context, aging: Aging | None = None, scope: Scope | None = None) 
         rows = rows_in(tx, scope)
         conflicts = tx.conflicts()
     kinds, transitions = fading(rows, ctx.policy, now=now, days=aging.days)
-    plan = fading_plan(
-        rows, conflicts, aging, policy=ctx.policy, namespace=ctx.namespace, scope=scope, now=now
-    )
+    plan = fading_plan(rows, conflicts, aging, policy=ctx.policy, namespace=ctx.namespace, scope=scope, now=now)
     return DecayReport(kinds=kinds, transitions=transitions, since=now - timedelta(days=aging.days), plan=plan)

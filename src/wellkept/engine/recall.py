@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
-from wellkept.core.lifecycle import effective_time
 from wellkept.core.text import search_terms
-from wellkept.engine import asof, candidates, surroundings
+from wellkept.engine import asof, candidates, newest, surroundings
 from wellkept.engine.candidates import Pool
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings
@@ -31,7 +30,7 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     with _view(ctx, q, vectors) as tx:
         pool = candidates.gather(tx, q)
         scored = _scored(tx, pool, q)
-        ordered = _ordered(tx, scored, q)
+        ordered = _ordered(ctx, tx, scored, q)
         hits = [replace(hit, rank=place) for place, hit in enumerate(ordered[: q.limit], 1)]
         added = surroundings.expanded(tx, hits, q) if q.expand is not None else surroundings.NOTHING
         hits += added.hits
@@ -112,23 +111,15 @@ def _order(hit: Hit) -> tuple[float, float, float, str]:
     return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
 
 
-def _ordered(tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
-    """The newer of two memories that contradict each other comes first, also after the review has expired.
+def _ordered(ctx: Context, tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
+    """Of two answers about one thing the newer first; `semantic` is the plain order of the cosines (S2-10).
 
-    `semantic` is the plain order of the cosines and stays so (S2-10).
+    Given weights say how much age counts: then only a contradiction changes their order.
     """
     if q.mode == "semantic":
         return scored
-    by_id = {hit.memory.id: hit for hit in scored}
-    pairs = []
-    for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
-        ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
-        if item.kind != "contradiction" or item.resolution not in (None, "keep_new") or len(ends) < 2:
-            continue
-        older, newer = sorted(ends, key=lambda row: (effective_time(row, row.created_at), row.created_at, row.id))
-        pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
-    scores = {hit.memory.id: hit.score for hit in scored}
-    return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
+    ordered = newest.newer_first(tx, scored)
+    return newest.fresher_first(ctx, tx, ordered) if q.blended else ordered
 
 
 # --------------------------------------------------------------------------------------------

@@ -110,9 +110,7 @@ def _material(tx: Tx, rows: tuple[Memory, ...]) -> Material:
     there = {row.id: row for row in rows}
     links = [link for link in tx.links() if link.rel == DERIVED and link.dst in there]
     living = {row.id: row for row in living_summaries(tx, links)}
-    summed = {
-        link.dst for link in links if link.src in living and is_summary_of(living[link.src], there[link.dst])
-    }
+    summed = {link.dst for link in links if link.src in living and is_summary_of(living[link.src], there[link.dst])}
     return Material(
         rows=rows,
         vectors=tx.vectors({row.embedding for row in rows if row.embedding}),

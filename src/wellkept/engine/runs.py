@@ -220,11 +220,22 @@ def _refuse_stale(
             raise _StaleActionError(
                 f"memory {memory_id} has changed since: version {row.version}, planned on {version}"
             )
+    _refuse_forged(action, rows)
     if action.type == "merge":
         held = apart(known.values(), {})
         for one in action.targets:
             for other in held.get(one, frozenset()) & {*action.targets}:
                 raise _StaleActionError(f"since then {one} and {other} are held apart by a conflict")
+
+
+def _refuse_forged(action: Action, rows: Mapping[str, Memory]) -> None:
+    """A plan is a file, and a file may have been edited: what it says of the memories must be so."""
+    for one in action.rows:
+        if not holds(rows[one.memory_id], one.before):
+            raise _StaleActionError(f"memory {one.memory_id} is not what the plan says it was")
+    if action.type == "merge":
+        for gone in (row for name in action.targets if (row := rows[name]).status != "active"):
+            raise _StaleActionError(f"memory {gone.id} is {gone.status}")
 
 
 def _own_doing(tx: Tx, plan: Plan, row: Memory, version: int) -> bool:

@@ -33,8 +33,8 @@ from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 PACKAGE = "wellkept_relation"
-WEIGHTS_SHA256 = "ebf7777acdb86991c6a9e995b5d8a5deb5f4ff9df79214becbe32489ae0677db"
-CARD_SHA256 = "35d7740a3ea4a3aea317e7b91bb4e3bf09ce74ea4e4a68469511fc4c3b98ba53"
+WEIGHTS_SHA256 = "e9782d9b060ab456b354d9040977ba82e626fac82319063371241dc43e709e1d"
+CARD_SHA256 = "50253fa66eb2d7c0d1832167968217dda63570238f942f9b068ff583674bb564"
 UNREADABLE_SHARE = 0.3
 """Above this share of unknown letters the model says nothing about a text."""
 _REMEMBERED = 4096

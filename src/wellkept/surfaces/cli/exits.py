@@ -18,9 +18,10 @@ MEANINGS: Mapping[int, str] = {
     OK: "done",
     ERROR: "it could not be done; the message says what, where and what to do",
     USAGE: "the command line was not understood",
-    FINDINGS: "done, with findings: a problem (verify, doctor), a line not taken (import, remember-many), "
-    "a repeat or conflict (check --exit-code, conflicts --exit-code), a stale or failed action or a forced dry run "
-    "(consolidate, apply), what could not be taken back (undo --force-except)",
+    FINDINGS: "done, with findings: a problem (verify, doctor, repair, maintain --once), a line not taken (import, "
+    "remember-many), a repeat or conflict (check --exit-code, conflicts --exit-code), something to clean (audit), "
+    "a decision that would differ (replay), a stale or failed action or a forced dry run (consolidate, apply, "
+    "reflect, decay), an outage (sweep), what could not be taken back (undo --force-except)",
     REFUSED: "refused by the policy: not worth keeping, or a conflict under --on-conflict raise",
     INTERRUPTED: "interrupted",
     READER_GONE: "the reader of the output went away",
