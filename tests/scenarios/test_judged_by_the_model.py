@@ -391,15 +391,16 @@ def test_where_the_policy_supersedes_the_reversion_hides_the_newer_value(make: M
 
 
 def test_a_repeat_of_the_newer_value_is_a_repeat(make: Make) -> None:
+    again = "Whatever is merged, the pipeline ships"
     model = FakeRelationModel()
     model.declare(OLD, NEW, conflict=0.8)
-    model.declare(OLD, BACK, conflict=0.8)
-    model.declare(NEW, BACK, same=0.97)
-    table = make(fake=FakeEmbedder({(OLD, NEW): 0.6, (OLD, BACK): 0.7, (NEW, BACK): 0.6}, dim=64), relation_model=model)
+    model.declare(OLD, again, conflict=0.8)
+    model.declare(NEW, again, same=0.97)
+    table = make(fake=FakeEmbedder({(OLD, NEW): 0.6, (OLD, again): 0.7, (NEW, again): 0.6}, dim=64), relation_model=model)
     for text in (OLD, NEW):
         table.store.remember(text, kind="lesson")
         table.clock.advance(hours=1)
-    result = table.store.remember(BACK, kind="lesson")
+    result = table.store.remember(again, kind="lesson")
     assert (result.outcome, result.memory and result.memory.content) == ("duplicate", NEW)
 
 

@@ -46,7 +46,7 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     if names_a and names_b and not known & {"name", "subject", "value", "antonym"}:
         found.append(Difference("name", span(names_a[:4]), span(names_b[:4])))
     if not found and not known:
-        found += _roles_veto(pair)
+        found += _roles_veto(pair) or _intent_veto(pair)
     if "condition" not in known:
         found += _condition_veto(pair)
     if "antonym" not in known:
@@ -70,16 +70,62 @@ def _roles_veto(pair: Pair) -> list[Difference]:
     A passive ("Bo was thanked by Ana") and a pair ("Ana and Bo", "Bo and Ana") say the same.
     """
     opening = _opening(pair.a), _opening(pair.b)
-    if None in opening or opening[0] == opening[1]:
+    if opening[0] is None or opening[1] is None:
         return []
-    first, second = (token.lower for token in opening if token is not None)
+    first, second = opening[0].lower, opening[1].lower
+    if first == second:
+        return _voice_veto(pair)
     for own, other in ((pair.a, second), (pair.b, first)):
         before = [token.lower for clause in own.clauses for token in clause.tokens]
         at = next((place for place, word in enumerate(before) if word == other), -1)
         named = any(token.lower == other for token in own.names)
         if at < 1 or not named or before[at - 1] in _AGENT or at <= 2 and before[at - 1] in _JOINING:
             return []
-    return [Difference("name", opening[0].text, opening[1].text)]  # type: ignore[union-attr]
+    return [Difference("name", opening[0].text, opening[1].text)]
+
+
+def _voice_veto(pair: Pair) -> list[Difference]:
+    """ "Ana manages Bo" and "Ana is managed by Bo": the same opening, but only one of them names Bo as who acts."""
+    agents = [_agents(own) for own in (pair.a, pair.b)]
+    for name in agents[0] ^ agents[1]:
+        if name in pair.a.lowers and name in pair.b.lowers:
+            return [Difference("name", _voiced(name, agents[0]), _voiced(name, agents[1]))]
+    return []
+
+
+def _agents(own: Features) -> frozenset[str]:
+    names = {token.lower for token in own.names}
+    found = set()
+    for clause in own.clauses:
+        for before, token in zip(clause.tokens, clause.tokens[1:], strict=False):
+            if before.lower in _AGENT and token.lower in names:
+                found.add(token.lower)
+    return frozenset(found)
+
+
+def _words(own: Features) -> frozenset[str]:
+    return frozenset(token.lower for clause in own.clauses for token in clause.tokens)
+
+
+def _voiced(name: str, agents: frozenset[str]) -> str:
+    return f"by {name}" if name in agents else name
+
+
+_INTENDED = frozenset(
+    "want wants wanted wanting plan plans planned planning hope hopes hoping intend intends considering considers "
+    "might proposes proposed wishes möchte möchten plant planen hofft hoffen überlegt könnte vielleicht veut veulent "
+    "voudrait prévoit espère envisage quiere quieren planea piensa pretende quer querem planeja хочет хотят "
+    "планирует собирается надеется vuole spera".split()
+)
+"""Words for what is meant to be, and not yet so."""
+
+
+def _intent_veto(pair: Pair) -> list[Difference]:
+    """ "Kim wants to move" and "Kim has moved": what one text intends is done, or not spoken of, in the other."""
+    cues = [sorted(_words(own) & _INTENDED) for own in (pair.a, pair.b)]
+    if bool(cues[0]) == bool(cues[1]) or not pair.a.keys & pair.b.keys:
+        return []
+    return [Difference("time", " ".join(cues[0][:3]), " ".join(cues[1][:3]))]
 
 
 def _opening(own: Features) -> Token | None:
