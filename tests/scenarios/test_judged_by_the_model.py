@@ -396,7 +396,8 @@ def test_a_repeat_of_the_newer_value_is_a_repeat(make: Make) -> None:
     model.declare(OLD, NEW, conflict=0.8)
     model.declare(OLD, again, conflict=0.8)
     model.declare(NEW, again, same=0.97)
-    table = make(fake=FakeEmbedder({(OLD, NEW): 0.6, (OLD, again): 0.7, (NEW, again): 0.6}, dim=64), relation_model=model)
+    near = {(OLD, NEW): 0.6, (OLD, again): 0.7, (NEW, again): 0.6}
+    table = make(fake=FakeEmbedder(near, dim=64), relation_model=model)
     for text in (OLD, NEW):
         table.store.remember(text, kind="lesson")
         table.clock.advance(hours=1)
