@@ -49,6 +49,7 @@ class Question:
     """One question, ready to be answered.
 
     Attributes:
+        text: The query.
         vector: Of the query; None after an outage.
         terms: Its words.
         pool: How many candidates each way of searching may propose.
@@ -60,6 +61,7 @@ class Question:
         degraded: What could not run.
     """
 
+    text: str
     terms: tuple[str, ...]
     vector: Vector | None
     limit: int
@@ -138,6 +140,7 @@ def question(query: str, asked: Asked, vectors: Embeddings, now: datetime) -> Qu
     if asked.mode == "semantic" and vector is None:
         weights = _WORDS
     return Question(
+        text=query,
         terms=tuple(dict.fromkeys(search_terms(query))),
         vector=vector,
         limit=limit,

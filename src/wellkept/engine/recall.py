@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
-from wellkept.core.text import search_terms
+from wellkept.core.fusion import document_terms, query_terms
 from wellkept.engine import asof, candidates, newest, surroundings
 from wellkept.engine.candidates import Pool
 from wellkept.engine.context import Context
@@ -66,7 +66,8 @@ def _view(ctx: Context, q: Question, vectors: Embeddings) -> Iterator[Tx]:
 def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
     """The candidates with their scores, best first; every part is computed here, for all backends (I9)."""
     rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
-    lexical = rank.bm25(q.terms, [search_terms(f"{row.title} {row.content} {row.subject}") for row in rows])
+    told = [document_terms(f"{row.title} {row.content} {row.subject}") for row in rows]
+    lexical = rank.bm25(query_terms(q.text), told)
     worded = any(lexical)
     linked = _activation(tx, pool, rows, q)
     found = []
@@ -87,8 +88,8 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
             score, counted = rank.blend(cosine, words)[0], _blend_shares(cosine)
         else:
             score, counted = rank.hybrid(every, q.weights)
-        told = every if q.explain else {name: every[name] for name in q.weights.shares()}
-        parts = {name: round(value, 4) for name, value in told.items() if value is not None}
+        shown = every if q.explain else {name: every[name] for name in q.weights.shares()}
+        parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
     found.sort(key=_order)
     return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
