@@ -329,6 +329,8 @@ def test_known_languages_short_texts_and_code_are_known(text: str) -> None:
         ("Ana thanked Bo.", "Bo thanked Ana.", {"name"}),
         ("Anna hilft Bernd.", "Bernd hilft Anna.", {"name"}),
         ("Alice manages Bob.", "Alice is managed by Bob.", {"name"}),
+        ("Ana thanked Bo.", "Bo never thanked Ana.", {"name"}),
+        ("Kim wants to move to Oslo.", "Kim has moved to Oslo, unless it rained.", {"time"}),
         ("Ana thanked Bo.", "Bo was thanked by Ana.", set()),
         ("The report was written by Ana.", "Ana wrote the report.", set()),
         ("Kim wants to move to Oslo.", "Kim has moved to Oslo.", {"time"}),

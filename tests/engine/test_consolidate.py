@@ -27,7 +27,7 @@ from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.faults import FaultyStorage
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import AliasChange, JournalEntry, Memory, MemoryChange, NewMemory, Statement
+from wellkept.types import AliasChange, JournalEntry, Memory, MemoryChange, NewMemory, Scope, Statement
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
 
@@ -358,3 +358,11 @@ def test_a_plan_that_was_edited_is_stale_where_it_lies_about_the_memories(tmp_pa
         told = store.execute(forged)
         assert [(result.state, "not what the plan says" in result.why) for result in told.results] == [("stale", True)]
         assert {memory.id for memory in store.list()} == set(ids)
+
+
+def test_a_limit_above_the_number_of_memories_leaves_none_out() -> None:
+    """S1-7: the newest so many, and all where there are fewer."""
+    with wellkept.open("memory:", embedder="hashing") as store:
+        for text in ("Tea is up.", "tea is up", "Cups are down."):
+            store.remember(text, on_conflict="ignore")
+        assert [store.plan(scope=Scope(limit=limit)).detected.memories for limit in (0, 2, 3, 5, 99)] == [0, 2, 3, 3, 3]

@@ -135,9 +135,9 @@ def activation(
     return {key: worth / best for key, worth in reached.items()} if best > 0 else reached
 
 
-SAME_TOPIC_AT = 0.45
+SAME_TOPIC_AT = 0.8
 """Similarity of two answers from which the newer may tell what became of the older."""
-FRESH_SHARE = 0.65
+FRESH_SHARE = 0.8
 """Least share of the older one's score that the newer must have, to come before it on its age alone."""
 FRESH_AMONG = 12
 """How many of the best answers are put in order of time where they speak of one thing."""

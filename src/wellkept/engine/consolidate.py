@@ -37,10 +37,11 @@ from wellkept.core.moving import heirs
 from wellkept.core.near import near_pairs
 from wellkept.core.plan import Setting, Survey, plan_of
 from wellkept.core.rules import Consolidation
-from wellkept.core.text import canonical, slot_key
+from wellkept.core.text import canonical
 from wellkept.core.vectors import cosine
 from wellkept.engine.context import Context
 from wellkept.engine.opinions import Opinions
+from wellkept.engine.scope import rows_in
 from wellkept.errors import InvalidField
 from wellkept.policy import Policy
 from wellkept.storage.port import Tx
@@ -49,8 +50,6 @@ from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Mem
 Progress = Callable[[str, int, int], None]
 """Told which step, how much of it is done, and how much there is."""
 
-MOST_ROWS = 1_000_000
-_PAGE = 5_000
 _AT_ONCE = 1_024
 _MOST_SPOKEN = 12
 """Texts of one memory that a further merge is checked against."""
@@ -79,7 +78,7 @@ def plan(
     now = ctx.clock()
     ctx.scale.prepare()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        everything = _rows(tx, scope)
+        everything = rows_in(tx, scope)
         rows = tuple(row for row in everything if is_known(row.kind, ctx.policy))
         tell("read", len(rows), len(rows))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
@@ -127,28 +126,6 @@ def _sound(scope: Scope) -> Scope:
         if at is not None and at.tzinfo is None:
             raise InvalidField("a time has no zone", where=name, todo="Give it one, such as UTC")
     return scope
-
-
-def _rows(tx: Tx, scope: Scope) -> tuple[Memory, ...]:
-    """The active memories of the scope in the order of S1-24, read page by page."""
-    found: list[Memory] = []
-    after = None
-    while len(found) < MOST_ROWS:
-        where = Filter(kinds=scope.kinds, tags=(), created_from=scope.created_from, after=after)
-        page = tx.find(where, limit=_PAGE)
-        found += [row for row in page if _in_scope(row, scope)]
-        if len(page) < _PAGE:
-            break
-        after = (page[-1].created_at, page[-1].id)
-    found.sort(key=order_of)
-    return tuple(found if scope.limit is None else found[len(found) - scope.limit :] if scope.limit else ())
-
-
-def _in_scope(row: Memory, scope: Scope) -> bool:
-    if scope.created_to is not None and row.created_at >= scope.created_to:
-        return False
-    wanted = {slot_key(tag) for tag in scope.tags}
-    return not wanted or not wanted.isdisjoint(slot_key(tag) for tag in row.tags)
 
 
 def _without_repeats(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]]) -> list[Memory]:

@@ -7,7 +7,6 @@ from wellkept.core.text import slot_key
 from wellkept.storage.port import Tx
 from wellkept.types import Filter, Memory, Scope
 
-MOST_ROWS = 1_000_000
 _PAGE = 5_000
 
 
@@ -15,14 +14,14 @@ def rows_in(tx: Tx, scope: Scope) -> tuple[Memory, ...]:
     """The active memories of a scope, by (created_at, id); with a limit the newest of them (S1-7)."""
     found: list[Memory] = []
     after = None
-    while len(found) < MOST_ROWS:
+    while True:
         page = tx.find(Filter(kinds=scope.kinds, created_from=scope.created_from, after=after), limit=_PAGE)
         found += [row for row in page if _fits(row, scope)]
         if len(page) < _PAGE:
             break
         after = (page[-1].created_at, page[-1].id)
     found.sort(key=order_of)
-    return tuple(found[-scope.limit :] if scope.limit else found)
+    return tuple(found if scope.limit is None else found[max(0, len(found) - scope.limit) :])
 
 
 def _fits(row: Memory, scope: Scope) -> bool:
