@@ -30,7 +30,17 @@ class Pool:
 
 def gather(tx: Tx, q: Question) -> Pool:
     """The candidates: of meaning and words as a union, or all rows where a filter or a time is asked for."""
-    rows = _all(tx, q) if q.in_full else _proposed(tx, q)
+    return _showable(tx, _all(tx, q) if q.in_full else _proposed(tx, q), q)
+
+
+def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
+    """The pool with further rows, as far as they may be shown and fit the filter."""
+    more = _showable(tx, rows, q)
+    return Pool((*pool.rows, *more.rows), {**pool.near, **more.near})
+
+
+def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
+    rows = list(rows)
     successors = successors_of(tx, rows, q)
     rows = [row for row in rows if not obstacle(row, q, successors) and not filters.misfit(row, q.where)]
     return Pool(tuple(rows), exact(tx, rows, q))

@@ -100,6 +100,9 @@ def _state_tests(where: Filter) -> Iterator[tuple[str, Callable[[Memory], bool]]
     if where.after is not None:
         last = where.after
         yield "after", lambda row: (row.created_at, row.id) > last
+    if where.before is not None:
+        first = where.before
+        yield "before", lambda row: (row.created_at, row.id) < first
 
 
 def _same(held: object, wanted: object) -> bool:

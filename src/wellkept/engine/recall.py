@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
-from wellkept.core.fusion import document_terms, query_terms
-from wellkept.engine import asof, candidates, newest, surroundings
+from wellkept.core.fusion import document_terms, in_context, query_terms
+from wellkept.engine import asof, candidates, newest, sittings, surroundings
 from wellkept.engine.candidates import Pool
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings
@@ -29,7 +29,7 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     q = question(query, asked, vectors, ctx.clock())
     with _view(ctx, q, vectors) as tx:
         pool = candidates.gather(tx, q)
-        scored = _scored(tx, pool, q)
+        pool, scored = _in_context(tx, pool, q)
         ordered = _ordered(ctx, tx, scored, q)
         hits = [replace(hit, rank=place) for place, hit in enumerate(ordered[: q.limit], 1)]
         added = surroundings.expanded(tx, hits, q) if q.expand is not None else surroundings.NOTHING
@@ -93,6 +93,38 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
     found.sort(key=_order)
     return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
+    """The candidates scored, and in the default mode lifted by what was told beside them (`core.fusion.in_context`).
+
+    An answer that has no words of the question and a far meaning comes into the pool by its neighbour.
+    """
+    scored = _scored(tx, pool, q)
+    if not q.blended:
+        return pool, scored
+    new, beside = sittings.around(tx, [hit.memory for hit in scored[: sittings.LIFTING]], pool, q)
+    if new:
+        pool = candidates.widened(tx, pool, new, q)
+        scored = _scored(tx, pool, q)
+    if not beside:
+        return pool, scored
+    raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
+    found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
+    found.sort(key=_order)
+    return pool, [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _lifted(hit: Hit, score: float) -> Hit:
+    lift = round(score - hit.score, 6)
+    if lift <= 0:
+        return hit
+    return replace(
+        hit,
+        score=round(hit.score + lift, 6),
+        parts={**hit.parts, "context": round(lift, 4)},
+        weights={**hit.weights, "context": 1.0},
+    )
 
 
 def _blend_shares(cosine: float | None) -> dict[str, float]:

@@ -41,6 +41,7 @@ class Filter:
         unchecked: True for rows stored while a check could not run.
         embedded: True for rows with a vector, False for rows without.
         after: (created_at, id) of the last row of the page before.
+        before: (created_at, id): rows that came before this one; of more than the limit the last ones.
 
     `created_to`, `min_importance`, `sources` and `metadata` are looked at by the engine, which never
     hands them to a backend.
@@ -60,6 +61,7 @@ class Filter:
     unchecked: bool | None = None
     embedded: bool | None = None
     after: tuple[datetime, str] | None = None
+    before: tuple[datetime, str] | None = None
     created_to: datetime | None = None
     min_importance: float | None = None
     sources: tuple[str, ...] = ()
