@@ -113,6 +113,7 @@ PLAIN: list[tuple[str, Callable[[Cli], list[str]], dict[str, object]]] = [
     ("undo", lambda cli: [(cli.remember(OLD), "1")[1]], {"entry": 2, "undone": 1}),
     ("unlink", lambda cli: [*ids(cli)], {"removed": 0}),
     ("recall", lambda cli: ["anything"], {"hits": []}),
+    ("pack", lambda cli: ["anything"], {"text": "", "tokens": 0, "groups": []}),
     ("verify", lambda cli: [], {"problems": []}),
     ("repair", lambda cli: [], {"dry_run": True, "mends": [], "left": []}),
     ("sweep", lambda cli: [], {"embedded": 0, "left": 0, "outage": ""}),

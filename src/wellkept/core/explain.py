@@ -32,6 +32,7 @@ _REASON_WORDS = {
     "own_event": "every one of its kind is an event of its own",
     "not_compared": "stored without comparison",
     "replay": "this call was made before",
+    "handed_out": "memory had just handed it out",
     "sweep": "checked after the model came back",
 }
 

@@ -6,11 +6,12 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypedDict
 
 from wellkept.core.evidence import ContradictionFn
+from wellkept.engine.handed import Handed
 from wellkept.engine.scale import Scale
 from wellkept.models.port import Embedder, Judge, RelationModel
 from wellkept.policy import Policy
@@ -39,6 +40,8 @@ class Context:
         relation_model: Reads the pairs that rules leave open; None to judge by rules alone.
         judge: Adds possible conflicts to review, last of all; in a time box. None for none.
         held: Says why no plan may be executed, asked each time; empty when one may (S1-52).
+        session: The conversation that a call belongs to; empty for none.
+        handed: What packs have handed out in this process, by session; all namespaces of a store share it.
     """
 
     storage: Storage
@@ -53,6 +56,8 @@ class Context:
     relation_model: RelationModel | None = None
     judge: Judge | None = None
     held: Callable[[], str] = str
+    session: str = ""
+    handed: Handed = field(default_factory=Handed)
 
 
 def utc_now() -> datetime:

@@ -83,6 +83,10 @@ class Opinions:
             raise NeedsOpinionError(missing)
         return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
 
+    def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:
+        """What is known of these pairs; those that were not asked about or cannot be read are missing."""
+        return {pair: told for pair in pairs if (told := self._known.get(pair)) is not None}
+
     def _fail(self, error: ModelError) -> None:
         self.failure = error
         log.warning("Relation model failed, judging by rules alone: %s", error)

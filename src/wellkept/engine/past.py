@@ -184,7 +184,7 @@ class Past:
 
     def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
         """See `Tx.find`, for what the gate asks: ids, hashes, kinds, slot, statuses, window."""
-        if where.id_prefix or where.id_end or where.tags or where.after:
+        if where.id_prefix or where.id_end or where.tags or where.after or where.before:
             raise _not_here("find")
         if where.unchecked is not None or where.embedded is not None:
             raise _not_here("find")

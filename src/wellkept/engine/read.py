@@ -1,22 +1,16 @@
-"""Reading: get, list, recall, neighbours, conflicts. A read never waits for a write."""
+"""Reading: get, list, neighbours, conflicts. A read never waits for a write."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
-import numpy as np
-
-from wellkept.core import rank
-from wellkept.core.conflicts import is_open, is_reviewed
-from wellkept.core.lifecycle import effective_time, grown_stability, is_expired
-from wellkept.core.text import check_text, search_terms, slot_key
-from wellkept.core.vectors import cosines, rounded
+from wellkept.core.conflicts import is_open
+from wellkept.core.lifecycle import grown_stability
+from wellkept.engine import filters
 from wellkept.engine.context import Context
-from wellkept.engine.embedding import Embeddings
-from wellkept.errors import AmbiguousId, Busy, EmptyContent, InvalidField, NotFound, ReadOnly
+from wellkept.errors import AmbiguousId, Busy, InvalidField, NotFound, ReadOnly
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -24,11 +18,8 @@ from wellkept.types import (
     Direction,
     Filter,
     Graph,
-    Hit,
     Memory,
     Neighbour,
-    Status,
-    Vector,
 )
 
 log = logging.getLogger("wellkept")
@@ -38,7 +29,6 @@ MAX_LIMIT = 1_000
 MAX_COUNT = 2**53
 MAX_DEPTH = 20
 MAX_ID = 200
-_OVERFETCH = 4
 _MIN_PREFIX = 4
 _MIN_END = 6
 
@@ -98,128 +88,8 @@ def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
         raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
     memory = rows[0]
     if touch and memory.status == "active":
-        _touch(ctx, [replace(memory, stability=grown_stability(memory, ctx.policy.for_kind(memory.kind).decay))])
+        note_use(ctx, [replace(memory, stability=grown_stability(memory, ctx.policy.for_kind(memory.kind).decay))])
     return memory
-
-
-def recall(
-    ctx: Context, query: str, *, limit: int, where: Filter, include_superseded: bool, touch: bool
-) -> tuple[Hit, ...]:
-    """What holds now about the query, best first: vectors and full text as a union (design §8)."""
-    if not isinstance(query, str):
-        raise InvalidField(f"must be text, not {type(query).__name__}", where="query", todo="Pass a str")
-    try:
-        check_text(query, limit=MAX_QUERY_CHARS)
-    except EmptyContent as error:
-        raise EmptyContent("The query is empty", where="query", todo="Ask something") from error
-    vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
-    vectors.fetch([query])
-    embedded = vectors.get(query)
-    vector = embedded.vector if embedded is not None else None
-    degraded = vectors.degraded(query)
-    statuses: tuple[Status, ...] = ("active", "superseded") if include_superseded else ("active",)
-    pool = count("limit", limit, MAX_LIMIT) * _OVERFETCH
-    terms = list(dict.fromkeys(search_terms(query)))
-    now = ctx.clock()
-    with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        near: dict[str, float] = {}
-        if where == Filter(kinds=where.kinds, statuses=where.statuses):
-            near = _near(tx, vector, where, pool=pool, statuses=statuses)
-            ids = tuple(dict.fromkeys((*near, *tx.match(terms, limit=pool, kinds=where.kinds))))
-            rows = tx.find(replace(where, ids=ids, statuses=statuses)) if ids else []
-        else:  # what a filter leaves may lie outside any pool, so all of it is looked at
-            rows = tx.find(replace(where, statuses=statuses, tags=()))
-        rows = [row for row in rows if not is_expired(row, now) and _fits(row, where)]
-        _add_missing_cosines(tx, vector, rows, near)
-        lexical = rank.bm25(terms, [search_terms(f"{row.title} {row.content} {row.subject}") for row in rows])
-        scored = []
-        for row, words in zip(rows, lexical, strict=True):
-            score, parts = rank.blend(near.get(row.id), words)
-            scored.append(Hit(row, round(score, 6), parts, degraded=degraded))
-        scored.sort(key=_order)
-        hits = _fresher_first(ctx, tx, _newer_first(tx, scored))[:limit]
-        flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, now)]
-    if touch:
-        _touch(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
-    return tuple(
-        replace(hit, conflicts=tuple(item for item in flagged if hit.memory.id in (item.a, item.b))) for hit in hits
-    )
-
-
-def _newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
-    """The newer of two memories that contradict each other comes first, also after the review has expired."""
-    by_id = {hit.memory.id: hit for hit in scored}
-    pairs = []
-    for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
-        ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
-        overruled = is_reviewed(item) and item.resolution != "keep_new"
-        if item.kind != "contradiction" or overruled or len(ends) < 2:
-            continue
-        older, newer = sorted(ends, key=_asserted)
-        pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
-    scores = {hit.memory.id: hit.score for hit in scored}
-    return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
-
-
-def _fresher_first(ctx: Context, tx: Tx, hits: list[Hit]) -> list[Hit]:
-    """Of the best answers that speak of one thing the newer comes first, if it answers nearly as well (S2-15)."""
-    best = [hit for hit in hits[: rank.FRESH_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
-    if ctx.embedder.lexical or len(best) < 2:
-        return hits
-    stored = tx.vectors(hit.memory.embedding for hit in best)
-    rows = [hit.memory for hit in best if hit.memory.embedding in stored]
-    floor = ctx.scale.calibration.cosine(rank.SAME_TOPIC_AT)
-    settled = {frozenset((item.a, item.b)) for item in tx.conflicts(ids=[row.id for row in rows]) if is_reviewed(item)}
-    pairs = []
-    for at, first in enumerate(rows):
-        rest = rows[at + 1 :]
-        near = cosines(stored[first.embedding], np.asarray([stored[row.embedding] for row in rest])) if rest else ()
-        for second, value in zip(rest, near, strict=True):
-            if value >= floor and frozenset((first.id, second.id)) not in settled:
-                older, newer = sorted((first, second), key=_asserted)
-                pairs.append((_asserted(newer), older.id, newer.id))
-    by_id = {hit.memory.id: hit for hit in hits}
-    scores = {hit.memory.id: hit.score for hit in hits}
-    ordered = [(older, newer) for _, older, newer in sorted(pairs)]
-    return [by_id[key] for key in rank.newer_first(scores, ordered, least=rank.FRESH_SHARE)]
-
-
-def _asserted(row: Memory) -> tuple[datetime, datetime, str]:
-    return effective_time(row, row.created_at), row.created_at, row.id
-
-
-def _order(hit: Hit) -> tuple[float, float, float, str]:
-    """Best first; ties by importance, then the newer (S2-12)."""
-    memory = hit.memory
-    return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
-
-
-def _near(tx: Tx, vector: Vector | None, where: Filter, *, pool: int, statuses: Sequence[Status]) -> dict[str, float]:
-    if vector is None:
-        return {}
-    found = tx.nearest(np.asarray([vector], dtype=np.float32), limit=pool, kinds=where.kinds, statuses=statuses)[0]
-    if not found.ids:
-        return {}
-    # Rounded, so that storage precision orders no hits that are equal (S2-12, design §10).
-    return {key: rounded(float(value)) for key, value in zip(found.ids, cosines(vector, found.vectors), strict=True)}
-
-
-def _add_missing_cosines(tx: Tx, vector: Vector | None, rows: Sequence[Memory], near: dict[str, float]) -> None:
-    """Hits of the full text get their exact cosine too, so that the parts of all scores compare."""
-    if vector is None:
-        return
-    missing = {row.id: row.embedding for row in rows if row.id not in near and row.embedding}
-    stored = tx.vectors(missing.values())
-    for key, name in missing.items():
-        if name in stored:
-            near[key] = rounded(float(cosines(vector, np.asarray([stored[name]]))[0]))
-
-
-def _fits(row: Memory, where: Filter) -> bool:
-    if where.subject is not None and slot_key(row.subject) != slot_key(where.subject):
-        return False
-    wanted = {slot_key(tag) for tag in where.tags}
-    return not wanted or bool(wanted & {slot_key(tag) for tag in row.tags})
 
 
 def neighbors(
@@ -281,12 +151,11 @@ def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
 
 def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, ...]:
     """Memories that fit, oldest first."""
-    limit = at_most("limit", limit)
+    limit, where = at_most("limit", limit), filters.checked(where)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        if not where.tags:
+        if not filters.looks(where):
             return tuple(tx.find(where, limit=limit))
-        # Backends compare tags to the letter; the case of a tag says nothing.
-        found = tuple(row for row in tx.find(replace(where, tags=())) if _fits(row, where))
+        found = tuple(row for row in tx.find(filters.proposed(where)) if not filters.misfit(row, where))
         return found[:limit]
 
 
@@ -305,7 +174,7 @@ def _exists(tx: Tx, memory_id: str) -> None:
         raise NotFound(f"no memory {memory_id!r}", where=tx.namespace, todo="List the memories to see their ids")
 
 
-def _touch(ctx: Context, memories: Sequence[Memory]) -> None:
+def note_use(ctx: Context, memories: Sequence[Memory]) -> None:
     """Count the use, after the answer is known; a store that cannot be written now loses only the count."""
     if not memories:
         return

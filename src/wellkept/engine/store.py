@@ -7,10 +7,11 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack, get_args
 
-from wellkept.engine import acts, batch, journal, read, write
+from wellkept.engine import acts, batch, journal, packing, read, recall, write
 from wellkept.engine.context import Context
-from wellkept.engine.inputs import check_namespace, new_memory
+from wellkept.engine.inputs import check_namespace, label, new_memory
 from wellkept.engine.operating import OperatorVerbs
+from wellkept.engine.question import Asked
 from wellkept.errors import InvalidField
 from wellkept.types import (
     BatchResult,
@@ -18,7 +19,7 @@ from wellkept.types import (
     Direction,
     Filter,
     Graph,
-    Hit,
+    Hits,
     JournalEntry,
     Link,
     Memory,
@@ -26,10 +27,13 @@ from wellkept.types import (
     Neighbour,
     NewMemory,
     OnConflict,
+    RecallMode,
+    RecallOptions,
     Resolution,
     Version,
     WriteResult,
 )
+from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
 
 
 class MemoryStore(OperatorVerbs):
@@ -334,17 +338,33 @@ class MemoryStore(OperatorVerbs):
         return acts.resolve(self._ctx, key, resolution)
 
     def recall(
-        self, query: str, *, limit: int = 5, where: Filter | None = None, include_superseded: bool = False,
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        where: Filter | None = None,
+        mode: RecallMode = "default",
+        include_superseded: bool = False,
+        explain: bool = False,
         touch: bool = True,
-    ) -> tuple[Hit, ...]:  # fmt: skip
+        **options: Unpack[RecallOptions],
+    ) -> Hits:
         """What holds now about the query, best first, each with its score parts and open conflicts.
 
         Args:
             query: Any text.
             limit: 1 to 1000 hits.
-            where: Only memories that fit this filter (kinds, tags, subject, …).
+            where: Only memories that fit this filter (kinds, tags, subject, importance, time, source, …).
+            mode: `default` blends meaning and words; `semantic` is the plain order by meaning (S2-10);
+                `hybrid` weighs age and importance too (S2-2).
             include_superseded: Show what was replaced too.
+            explain: Tell every part of each score, and what was left out and why.
             touch: Count the hits as used.
+            **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`: see `RecallOptions`.
+
+        Returns:
+            A tuple of hits with `left_out` and `dangling` beside it. With `expand`, what links add comes
+            behind the `limit` hits.
 
         Example:
             >>> import wellkept
@@ -353,10 +373,61 @@ class MemoryStore(OperatorVerbs):
             ...     store.recall("port of the test database")[0].memory.content
             'The test database listens on port 5433.'
         """
-        fits = where if where is not None else Filter()
-        return read.recall(
-            self._ctx, query, limit=limit, where=fits, include_superseded=include_superseded, touch=touch
+        asked = Asked(
+            limit=limit,
+            where=where,
+            mode=mode,
+            include_superseded=include_superseded,
+            explain=explain,
+            touch=touch,
+            options=options,
         )
+        return recall.recall(self._ctx, query, asked)
+
+    def pack(
+        self,
+        query: str,
+        *,
+        budget_tokens: int = 800,
+        format: PackFormat = "markdown",
+        exclude: Sequence[str] = (),
+        session: str = "",
+        where: Filter | None = None,
+        count_tokens: TokenCounter | None = None,
+        touch: bool = True,
+    ) -> Pack:
+        """What holds now about the query as one text block for a prompt: each thing once, never over the budget.
+
+        Args:
+            query: Any text.
+            budget_tokens: The most that the block may cost.
+            format: `markdown` or `json`.
+            exclude: What the prompt holds already: ids, such as those of an earlier pack, or whole texts.
+            session: The conversation it is for. What is handed out is remembered in this process, so that
+                the same text written back by `in_session` of that name is an access, not a memory.
+            where: Only memories that fit this filter.
+            count_tokens: Counts the tokens of a text as your model does; an estimate otherwise.
+            touch: Count what is handed out as used.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The test database listens on port 5433.")
+            ...     pack = store.pack("port of the test database", budget_tokens=100)
+            >>> "5433" in pack.text, pack.tokens <= 100, pack.left_out
+            (True, True, ())
+        """
+        if isinstance(exclude, str):
+            raise InvalidField("must be a list of texts, not one", where="exclude", todo='Write ["a", "b"]')
+        spec = PackSpec(
+            budget_tokens=budget_tokens,
+            format=format,
+            exclude=tuple(exclude),
+            session=label("session", session) or self._ctx.session,
+            count_tokens=count_tokens,
+        )
+        hits = self.recall(query, limit=packing.limit_for(spec), where=where, touch=False)
+        return packing.pack(self._ctx, hits, spec, touch=touch)
 
     def get(self, memory_id: str, *, touch: bool = True) -> Memory:
         """One memory of any status, by its id or the beginning of it.
@@ -427,6 +498,20 @@ class MemoryStore(OperatorVerbs):
             0
         """
         return MemoryStore(replace(self._ctx, namespace=check_namespace(name)))
+
+    def in_session(self, name: str) -> MemoryStore:
+        """The same store, bound to a conversation: what its packs hand out is no news when it comes back.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     chat = store.in_session("chat 7")
+            ...     _ = chat.remember("Ship the export behind a flag.", kind="decision")
+            ...     _ = chat.pack("how is the export shipped")
+            ...     chat.remember("ship the export behind a flag", kind="decision").outcome
+            'duplicate'
+        """
+        return MemoryStore(replace(self._ctx, session=label("session", name)))
 
     def close(self) -> None:
         """Release the store; safe to call twice.

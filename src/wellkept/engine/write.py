@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from wellkept.core.admit import settle
 from wellkept.core.codec import dumps, to_plain
+from wellkept.core.echo import echoed, is_echo
 from wellkept.core.effects import touched
 from wellkept.core.evidence import Evidence, Moment
 from wellkept.core.explain import dropped_line, message
@@ -97,7 +98,7 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
         _check_links(tx, new)
         seen = tx.seq
         evidence = without_vectors(ctx, tx, new)
-        decision = settle(new, evidence, _moment(ctx))
+        decision = _settled(ctx, tx, new, evidence)
     if decision is None:
         vectors.fetch([text_of(new)])
         _raise_if_asked(ctx, new, vectors)
@@ -215,7 +216,7 @@ def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], Fi
                     texts.append(text_of(new))
                 continue
             evidence = without_vectors(ctx, tx, new)
-            if settle(new, evidence, _moment(ctx)) is None:
+            if _settled(ctx, tx, new, evidence) is None:
                 texts.append(text_of(new))
                 look.leave_open(index, evidence)
     return texts, look
@@ -262,6 +263,7 @@ class _Gate:
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)
         self._look.wrote(seq, new.idempotency_key, decision.effects)
+        self._count_use(decision)
         self._near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
@@ -279,12 +281,18 @@ class _Gate:
             log.debug("Skipping decision recording: informational response")  # S3-18
         return _result(decision, entry=seq)
 
+    def _count_use(self, decision: Decision) -> None:
+        """An echo of what was handed out is an access: nothing about the memory changes but its use."""
+        heard = decision.memory
+        if heard is not None and is_echo(decision):
+            self._tx.touch({heard.id: (heard.access_count + 1, self._ctx.clock(), heard.stability)})
+
     def _decide(self, new: NewMemory, index: int) -> Decision:
         moment = _moment(self._ctx)
         evidence = self._look.evidence(index, new, self._tx, self._ctx.policy.for_kind(new.kind))
         if evidence is None:
             evidence = without_vectors(self._ctx, self._tx, new)
-            decision = settle(new, evidence, moment)
+            decision = _settled(self._ctx, self._tx, new, evidence)
             if decision is not None:
                 return decision
         evidence = with_vectors(
@@ -445,6 +453,14 @@ def _moved(effect: MemoryChange) -> bool:
     return _revectored(effect) or (
         effect.before is not None and effect.after is not None and effect.before.status != effect.after.status
     )
+
+
+def _settled(ctx: Context, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
+    """What needs no vector; last of all, whether the text only comes back from this session's packs (design §4)."""
+    moment = _moment(ctx)
+    decision = settle(new, evidence, moment)
+    ids = () if decision is not None else ctx.handed.ids(ctx.namespace, ctx.session, new.content)
+    return echoed(new, tx.find(Filter(ids=ids)), evidence, moment) if ids else decision
 
 
 def _query(ctx: Context, new: NewMemory, vectors: Embeddings) -> tuple[tuple[str, ...], Vector] | None:

@@ -97,7 +97,10 @@ class _ReadTx:
             rows = sorted(self._space.memories.values(), key=lambda row: (row.created_at, row.id))
         tests = list(self._tests(where))
         fitting = [row for row in rows if all(test(row) for test in tests)]
-        return fitting if limit is None else fitting[: max(0, limit)]
+        if limit is None:
+            return fitting
+        backwards = where.before is not None and where.ids is None
+        return fitting[max(0, len(fitting) - max(0, limit)) :] if backwards else fitting[: max(0, limit)]
 
     def _tests(self, where: Filter) -> Iterator[Callable[[Memory], bool]]:
         if where.id_end:
@@ -134,6 +137,9 @@ class _ReadTx:
         if where.after is not None:
             last = where.after
             yield lambda row: (row.created_at, row.id) > last
+        if where.before is not None:
+            first = where.before
+            yield lambda row: (row.created_at, row.id) < first
 
     def _vector(self, digest: str) -> Vector | None:
         return self._space.vectors.get((digest, self._embedder)) if digest else None

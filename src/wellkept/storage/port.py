@@ -32,7 +32,10 @@ class Tx(Protocol):
     seq: int
 
     def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
-        """Memories that fit, ordered by (created_at, id); for `ids` in the order of the ids."""
+        """Memories that fit, ordered by (created_at, id); for `ids` in the order of the ids.
+
+        Of more than `limit` the first ones, or with `where.before` the last ones.
+        """
         ...
 
     def nearest(

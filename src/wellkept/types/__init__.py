@@ -58,9 +58,14 @@ from wellkept.types.plans import (
     UndoReport,
 )
 from wellkept.types.reading import (
+    ExpandSpec,
     Filter,
     Hit,
+    Hits,
+    LeftOut,
     Neighbours,
+    RecallMode,
+    RecallOptions,
 )
 from wellkept.types.results import (
     BatchResult,
@@ -71,6 +76,11 @@ from wellkept.types.results import (
     Problem,
     Stats,
     WriteResult,
+)
+from wellkept.types.weights import (
+    WEIGHT_PRESETS,
+    HybridWeights,
+    RecencyBasis,
 )
 from wellkept.types.words import (
     ALL_STATUSES,
@@ -115,16 +125,20 @@ __all__ = [
     "Direction",
     "Edge",
     "Effect",
+    "ExpandSpec",
     "Filter",
     "Flag",
     "Graph",
     "Header",
     "Hit",
+    "Hits",
+    "HybridWeights",
     "ImportReport",
     "ItemError",
     "JournalEntry",
     "Json",
     "KNOWN_RELATIONS",
+    "LeftOut",
     "Lifecycle",
     "Link",
     "LinkChange",
@@ -144,6 +158,9 @@ __all__ = [
     "Problem",
     "Rationale",
     "Reason",
+    "RecallMode",
+    "RecallOptions",
+    "RecencyBasis",
     "Relation",
     "Resolution",
     "RowChange",
@@ -159,5 +176,6 @@ __all__ = [
     "Update",
     "Vector",
     "Version",
+    "WEIGHT_PRESETS",
     "WriteResult",
 ]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
+from wellkept.errors import InvalidField
 from wellkept.types.judging import Conflict
+from wellkept.types.links import Link
 from wellkept.types.memories import Memory
-from wellkept.types.words import Degradation, Status
+from wellkept.types.weights import HybridWeights
+from wellkept.types.words import Degradation, Json, Status
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+RecallMode: TypeAlias = Literal["default", "semantic", "hybrid"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +34,17 @@ class Filter:
         subject / attribute: The slot, compared by `core.text.slot_key`; None for any.
         ongoing: True for rows without `ended_at`.
         created_from: Rows created at or after this time.
+        created_to: Rows created before this time.
+        min_importance: Rows of at least this importance.
+        sources: Rows that came from any of these sources, to the letter.
+        metadata: Rows whose metadata holds each of these keys with this very value.
         unchecked: True for rows stored while a check could not run.
         embedded: True for rows with a vector, False for rows without.
         after: (created_at, id) of the last row of the page before.
+        before: (created_at, id): rows that came before this one; of more than the limit the last ones.
+
+    `created_to`, `min_importance`, `sources` and `metadata` are looked at by the engine, which never
+    hands them to a backend.
     """
 
     ids: tuple[str, ...] | None = None
@@ -47,6 +61,11 @@ class Filter:
     unchecked: bool | None = None
     embedded: bool | None = None
     after: tuple[datetime, str] | None = None
+    before: tuple[datetime, str] | None = None
+    created_to: datetime | None = None
+    min_importance: float | None = None
+    sources: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +76,55 @@ class Neighbours:
     vectors: NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpandSpec:
+    """What is added behind the hits along links (S2-47).
+
+    Attributes:
+        rels: Relations to follow, from a hit outwards.
+        depth: 1 to 20 steps.
+        cap: Most memories to add.
+        score: The score they are shown with.
+    """
+
+    rels: tuple[str, ...] = ("refines", "example_of")
+    depth: int = 1
+    cap: int = 5
+    score: float = 0.7
+
+    def __post_init__(self) -> None:
+        rels: Any = self.rels  # a caller may pass anything
+        if isinstance(rels, str) or not rels or not all(isinstance(rel, str) and rel for rel in rels):
+            raise InvalidField(f"{rels!r} names no relations", where="expand.rels", todo='Use ("refines",)')
+        value: Any
+        for name, least, most in (("depth", 1, 20), ("cap", 0, 1_000)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                todo = f"Use a whole number from {least} to {most}"
+                raise InvalidField(f"{value!r} is not allowed", where=f"expand.{name}", todo=todo)
+        value = self.score
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise InvalidField(f"{value!r} is no score", where="expand.score", todo="Use a number")
+
+
+class RecallOptions(TypedDict, total=False):
+    """The finer options of `recall`.
+
+    Attributes:
+        weights: Of `mode="hybrid"`: a value, or the name of a preset.
+        overfetch: How many candidates are scored for each hit asked for, 1 to 100.
+        expand: Add memories along links behind the hits.
+        as_of: What the store held at this time, read from the journal.
+        valid_at: What held in the world at this time.
+    """
+
+    weights: HybridWeights | str | None
+    overfetch: int
+    expand: ExpandSpec | None
+    as_of: datetime | str | None
+    valid_at: datetime | str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One answer of `recall`.
@@ -64,9 +132,14 @@ class Hit:
     Attributes:
         memory: The memory.
         score: The rank score, higher is better.
-        parts: The parts of the score by name.
+        parts: The parts of the score by name; under `explain` also those that did not count.
         conflicts: Open conflicts this memory takes part in.
         degraded: What could not run: after an outage the words alone decided (I7).
+        rank: Its place in the answer, from 1.
+        scored_rank: Its place by the score alone, before the newer of two that contradict each other
+            was put first; 0 for what came over a link.
+        weights: What each part counted, by name; shares of missing parts are spread over the others.
+        via: The link it came over; None for what answers the query itself.
     """
 
     memory: Memory
@@ -74,3 +147,45 @@ class Hit:
     parts: Mapping[str, float]
     conflicts: tuple[Conflict, ...] = ()
     degraded: tuple[Degradation, ...] = ()
+    rank: int = 0
+    scored_rank: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    via: Link | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A memory that was looked at and is not in the answer.
+
+    Attributes:
+        memory: The memory.
+        why: The reason, in words.
+        score: Its score, where it came so far.
+        parts: The parts of the score, as far as they are known.
+    """
+
+    memory: Memory
+    why: str
+    score: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+class Hits(tuple[Hit, ...]):
+    """The answer of `recall`: a tuple of hits, best first, and what is to be said beside them.
+
+    Attributes:
+        left_out: Under `explain`, what was looked at and left out, and why.
+        dangling: Ids that followed links name but nobody holds (S2-42).
+    """
+
+    left_out: tuple[LeftOut, ...]
+    dangling: tuple[str, ...]
+
+    def __new__(
+        cls, hits: Iterable[Hit] = (), *, left_out: Iterable[LeftOut] = (), dangling: Iterable[str] = ()
+    ) -> Self:
+        """The hits with what is said beside them."""
+        made = super().__new__(cls, hits)
+        made.left_out = tuple(left_out)
+        made.dangling = tuple(dangling)
+        return made

@@ -83,10 +83,14 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM memo
  AND NOT EXISTS (SELECT 1 FROM vector AS v WHERE v.ns = m.ns AND v.hash = m.embedding AND v.model = :model)
 -- name: find.after
  AND (m.created, m.id) > (:after_created, :after_id)
+-- name: find.before
+ AND (m.created, m.id) < (:before_created, :before_id)
 -- name: find.order_by_key
  ORDER BY +m.created, +m.id LIMIT :limit
 -- name: find.order
  ORDER BY m.created, m.id LIMIT :limit
+-- name: find.backwards
+ ORDER BY m.created DESC, m.id DESC LIMIT :limit
 
 -- name: memory.insert
 INSERT INTO memory (ns, id, kind, status, subject, attribute, created, ongoing, checked, version, embedding,

@@ -74,9 +74,12 @@ class ReadTx:
         names, parameters = _conditions(where)
         by_key = bool(where.ids or where.hashes or where.id_prefix or where.subject)
         parameters |= {"ns": self._ns, "model": self._model, "limit": -1 if limit is None or where.ids else limit}
-        parts = ["find", *names, "find.order_by_key" if by_key else "find.order"]
-        sql = "".join([queries()[name] for name in parts])
+        backwards = where.before is not None and not where.ids
+        order = "find.backwards" if backwards else "find.order_by_key" if by_key else "find.order"
+        sql = "".join([queries()[name] for name in ("find", *names, order)])
         rows = self._session.select(sql, parameters)
+        if backwards:
+            rows.reverse()
         if where.ids and len(rows) > 1:
             places = {memory_id: place for place, memory_id in reversed(list(enumerate(where.ids)))}
             rows.sort(key=lambda row: places[row[0]])
@@ -379,3 +382,5 @@ def _state_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "find.embedded" if where.embedded else "find.not_embedded", {}
     if where.after is not None:
         yield "find.after", {"after_created": micros(where.after[0]), "after_id": where.after[1]}
+    if where.before is not None:
+        yield "find.before", {"before_created": micros(where.before[0]), "before_id": where.before[1]}

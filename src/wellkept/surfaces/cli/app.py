@@ -18,6 +18,7 @@ from wellkept.surfaces.cli import (
     exits,
     lifecycle_commands,
     operate_commands,
+    pack_command,
     read_commands,
     replay_commands,
     upkeep_commands,
@@ -63,6 +64,7 @@ app.callback()(_root)
 _MODULES = (
     write_commands,
     read_commands,
+    pack_command,
     act_commands,
     operate_commands,
     consolidate_commands,

@@ -1,4 +1,4 @@
-"""Commands that measure: `wellkept eval pairs` and `wellkept eval stories`."""
+"""Commands that measure: `wellkept eval pairs`, `wellkept eval stories` and `wellkept eval retrieval`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from wellkept.surfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from wellkept.surfaces.evaluation.reading import PairFile
+    from wellkept.surfaces.evaluation.retrieval_reading import Collection, Unit
     from wellkept.surfaces.evaluation.running import Progress, Setup
 
 
@@ -107,6 +108,68 @@ def stories(
     run.show(found, lambda: eval_tables.stories(found))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalOptions:
+    """What is stored, and with what the default is compared."""
+
+    documents: Annotated[
+        str | None,
+        typer.Option("--documents", metavar="WHAT", help="turns, observations, messages or user-messages."),
+    ] = None
+    no_dates: Annotated[bool, typer.Option("--no-dates", help="Leave the date out of the texts of LoCoMo.")] = False
+    through_gate: Annotated[
+        bool, typer.Option("--through-gate", help="Also write the documents with the policy, as `remember` does.")
+    ] = False
+    against: Annotated[
+        list[str] | None,
+        typer.Option("--against", metavar="SETTING", help="Compare the default with it; may be repeated."),
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="At most this many questions, spread evenly.")
+    ] = None
+
+
+def retrieval(
+    run: Session,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH…", help="A folder of JSON lines, or the files; .gz too.")
+    ],
+    *,
+    kind: KindOption = None,
+    how: RetrievalOptions,
+) -> None:
+    """Store conversations, ask the questions of LoCoMo or BEAM, and print how much of the evidence comes back.
+
+    Beside recall stands plain BM25 over the same texts. Nothing is written to your own store.
+    """
+    from wellkept.surfaces.evaluation import retrieval_running as running
+    from wellkept.surfaces.evaluation import retrieval_tables as tables
+    from wellkept.surfaces.evaluation.retrieval_baseline import BASELINE, PLAYED
+
+    others = list(dict.fromkeys(_known("--against", name, running.SETTINGS) for name in how.against or ()))
+    collection = _collection(paths, how)
+    setup = _setup(run, EvalOptions(), kind=kind, with_subject=False)
+    documents = sum(map(len, collection.documents.values()))
+    total = documents + len(collection.questions)
+    started = time.perf_counter()
+    with run.progress("Reading", total) as done:
+        running.warm(collection, setup, done)
+    recalled = [running.DEFAULT, *(name for name in others if name in running.RECALLED and name != running.DEFAULT)]
+    with run.progress("Storing and asking", total) as done:
+        stored = running.run_stored(collection, setup, recalled, through_gate=False, progress=done)
+    gated = None
+    if how.through_gate:
+        with run.progress("Through the gate", total) as done:
+            gated = running.run_stored(collection, setup, [running.DEFAULT], through_gate=True, progress=done)
+    played = [BASELINE, *(name for name in others if name in PLAYED and name != BASELINE)]
+    with run.busy("Ranking"):
+        answers = running.run_played(collection, setup, played)
+    answers |= {name: list(found) for name, found in stored.answers.items() if name != running.DEFAULT}
+    seconds = time.perf_counter() - started
+    found = tables.of_retrieval(collection, setup, stored, answers, gated=gated, seconds=seconds)
+    run.show(found, lambda: tables.retrieval(found))
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands, as a group of their own."""
     group = typer.Typer(
@@ -116,6 +179,7 @@ def register(app: typer.Typer) -> None:
     )
     command(group, "pairs")(pairs)
     command(group, "stories")(stories)
+    command(group, "retrieval")(retrieval)
     app.add_typer(group, name="eval", rich_help_panel="Operate")
 
 
@@ -133,6 +197,44 @@ def _setup(run: Session, how: EvalOptions, *, kind: str | None = None, with_subj
         kind=wanted,
         with_subject=with_subject,
     )
+
+
+def _collection(paths: Sequence[Path], how: RetrievalOptions) -> Collection:
+    from contextlib import ExitStack
+
+    from wellkept.engine.files import opened
+    from wellkept.surfaces.evaluation.retrieval_reading import UNITS, read_collection
+
+    files = [file for path in paths for file in _files(path)]
+    unit: Unit | None = None if how.documents is None else _known("--documents", how.documents, UNITS)
+    name = paths[0].resolve().name if len(paths) == 1 else ", ".join(path.name for path in paths)
+    with ExitStack() as stack:
+        lines = ((str(file), stack.enter_context(opened(file))) for file in files)
+        try:
+            return read_collection(name, lines, unit=unit, dates=not how.no_dates, limit=how.limit)
+        except (OSError, EOFError) as error:  # a packed file that is cut off
+            raise StorePathError(f"cannot be read: {error}", where=name, todo="Check the files") from error
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a folder that hold JSON lines; a file is itself."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.name.endswith((".jsonl", ".jsonl.gz")))
+    if not found:
+        raise StorePathError("holds no .jsonl files", where=str(path), todo="Name the folder of the set, or its files")
+    return found
+
+
+_Name = TypeVar("_Name", bound=str)
+
+
+def _known(option: str, given: str, names: Sequence[_Name]) -> _Name:
+    """One of the names; a usage error otherwise."""
+    for name in names:
+        if given == name:
+            return name
+    raise typer.BadParameter(f"{given!r} is not one of {', '.join(names)}", param_hint=option)
 
 
 def _read(file: Path, read: Callable[[str, Iterable[bytes]], Any]) -> Any:

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from wellkept.surfaces.cli import render
-from wellkept.surfaces.cli.fields import FilterOptions, IdArgument, statuses
+from wellkept.surfaces.cli import recall_tables, render
+from wellkept.surfaces.cli.fields import IdArgument, statuses
+from wellkept.surfaces.cli.recall_fields import NarrowOptions, RankingOptions
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
 from wellkept.types import Direction, Graph, Neighbour
@@ -23,14 +24,31 @@ def recall(
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Most answers.")] = 5,
     everything: Annotated[bool, typer.Option("--all", help="Also what was superseded.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score, and what was left out.")] = (
+        False
+    ),
     touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count the answers as used.")] = True,
-    where: FilterOptions,
+    ranking: RankingOptions,
+    where: NarrowOptions,
 ) -> None:
     """What holds now about something, best first, with open conflicts marked."""
-    store = run.store(writes=False)
-    found = store.recall(query, limit=limit, where=where.filter(), include_superseded=everything, touch=touch)
-    run.show({"hits": found}, lambda: render.hits(found, explain=explain))
+    options = ranking.options()
+    found = run.store(writes=False).recall(
+        query,
+        limit=limit,
+        where=where.filter(),
+        mode=ranking.mode,
+        include_superseded=everything,
+        explain=explain,
+        touch=touch,
+        **options,
+    )
+    told: dict[str, Any] = {"hits": found}
+    if explain:
+        told["left_out"] = found.left_out
+    if ranking.expand:
+        told["dangling"] = found.dangling
+    run.show(told, lambda: recall_tables.answer(found, explain=explain))
 
 
 def get(
@@ -58,7 +76,7 @@ def list_memories(
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Most memories.")] = None,
-    where: FilterOptions,
+    where: NarrowOptions,
 ) -> None:
     """Memories that fit, oldest first."""
     found = run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)

@@ -122,6 +122,9 @@ def rows_come_by_creation_time_then_id_and_page_by_page(world: World) -> None:
         seen += page
         after = (times[page[-1]], page[-1])
     equal(seen, everything, "pages")
+    equal(world.ids(Filter(before=(times["c"], "c")), limit=2), ["e", "d"], "the last ones before a row")
+    equal(world.ids(Filter(before=(times["b"], "b"))), [], "nothing before the first")
+    equal(world.ids(Filter(before=(times["a"], "a"), after=(times["b"], "b"))), ["e", "d", "c"], "between two rows")
 
 
 def a_hash_finds_every_row_it_points_at(world: World) -> None:

@@ -1,0 +1,171 @@
+"""Recall: what holds about a query, best first, with the reason (design §8). A read never waits for a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from wellkept.core import rank
+from wellkept.core.conflicts import is_open
+from wellkept.core.fusion import document_terms, in_context, query_terms
+from wellkept.engine import asof, candidates, newest, sittings, surroundings
+from wellkept.engine.candidates import Pool
+from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings
+from wellkept.engine.question import Asked, Question, question
+from wellkept.engine.read import note_use
+from wellkept.storage.port import Tx
+from wellkept.types import Hit, Hits, LeftOut, Memory
+
+
+def recall(ctx: Context, query: str, asked: Asked) -> Hits:
+    """What holds about the query, best first; see `MemoryStore.recall`.
+
+    In this order (S2-7): candidates that may be shown and fit the filter, scores, order, the first
+    `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
+    """
+    vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
+    q = question(query, asked, vectors, ctx.clock())
+    with _view(ctx, q, vectors) as tx:
+        pool = candidates.gather(tx, q)
+        pool, scored = _in_context(tx, pool, q)
+        ordered = _ordered(ctx, tx, scored, q)
+        hits = [replace(hit, rank=place) for place, hit in enumerate(ordered[: q.limit], 1)]
+        added = surroundings.expanded(tx, hits, q) if q.expand is not None else surroundings.NOTHING
+        hits += added.hits
+        left_out: list[LeftOut] = []
+        if q.explain:
+            left_out = [_beyond(hit, place, len(ordered), q) for place, hit in enumerate(ordered, 1) if place > q.limit]
+            left_out += [*added.left_out, *candidates.hidden(tx, pool, q)]
+        flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, q.now)]
+    if asked.touch and q.as_of is None:  # the past is not used, it is looked at
+        note_use(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
+    return Hits(
+        (replace(hit, conflicts=tuple(item for item in flagged if hit.memory.id in (item.a, item.b))) for hit in hits),
+        left_out=_once(left_out, {hit.memory.id for hit in hits}),
+        dangling=added.dangling,
+    )
+
+
+@contextmanager
+def _view(ctx: Context, q: Question, vectors: Embeddings) -> Iterator[Tx]:
+    if q.as_of is None:
+        with ctx.storage.begin(ctx.namespace, write=False) as tx:
+            yield tx
+        return
+    past = asof.past_at(ctx, q.as_of)
+    asof.learn(ctx, past, asof.everything(past), vectors)
+    yield past
+
+
+# --------------------------------------------------------------------------------------------
+# Scores
+
+
+def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
+    """The candidates with their scores, best first; every part is computed here, for all backends (I9)."""
+    rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
+    told = [document_terms(f"{row.title} {row.content} {row.subject}") for row in rows]
+    lexical = rank.bm25(query_terms(q.text), told)
+    worded = any(lexical)
+    linked = _activation(tx, pool, rows, q)
+    found = []
+    for row, words in zip(rows, lexical, strict=True):
+        cosine = pool.near.get(row.id)
+        every: dict[str, float | None] = {
+            "cosine": cosine,
+            # Where no document holds a word of the query, words tell nothing (D2).
+            "lexical": words if worded or q.blended else None,
+            "recency": rank.recency(row, q.weights, q.now),
+            "importance": row.importance,
+            "polarity": float(row.polarity),
+            "confidence": row.confidence,
+            "activation": linked.get(row.id),
+        }
+        counted: Mapping[str, float]
+        if q.blended:
+            score, counted = rank.blend(cosine, words)[0], _blend_shares(cosine)
+        else:
+            score, counted = rank.hybrid(every, q.weights)
+        shown = every if q.explain else {name: every[name] for name in q.weights.shares()}
+        parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
+        found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
+    found.sort(key=_order)
+    return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
+    """The candidates scored, and in the default mode lifted by what was told beside them (`core.fusion.in_context`).
+
+    An answer that has no words of the question and a far meaning comes into the pool by its neighbour.
+    """
+    scored = _scored(tx, pool, q)
+    if not q.blended:
+        return pool, scored
+    new, beside = sittings.around(tx, [hit.memory for hit in scored[: sittings.LIFTING]], pool, q)
+    if new:
+        pool = candidates.widened(tx, pool, new, q)
+        scored = _scored(tx, pool, q)
+    if not beside:
+        return pool, scored
+    raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
+    found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
+    found.sort(key=_order)
+    return pool, [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _lifted(hit: Hit, score: float) -> Hit:
+    lift = round(score - hit.score, 6)
+    if lift <= 0:
+        return hit
+    return replace(
+        hit,
+        score=round(hit.score + lift, 6),
+        parts={**hit.parts, "context": round(lift, 4)},
+        weights={**hit.weights, "context": 1.0},
+    )
+
+
+def _blend_shares(cosine: float | None) -> dict[str, float]:
+    return {"lexical": 1.0} if cosine is None else {"cosine": rank.SEMANTIC_SHARE, "lexical": rank.LEXICAL_SHARE}
+
+
+def _activation(tx: Tx, pool: Pool, rows: Sequence[Memory], q: Question) -> dict[str, float]:
+    if not q.weights.activation or not rows:
+        return {}
+    seeds = {row.id: pool.near.get(row.id, 0.0) for row in rows}
+    return rank.activation(seeds, [(link.src, link.dst) for link in tx.links(list(seeds))])
+
+
+def _order(hit: Hit) -> tuple[float, float, float, str]:
+    """Best first; ties by importance, then the newer (S2-12)."""
+    memory = hit.memory
+    return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
+
+
+def _ordered(ctx: Context, tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
+    """Of two answers about one thing the newer first; `semantic` is the plain order of the cosines (S2-10).
+
+    Given weights say how much age counts: then only a contradiction changes their order.
+    """
+    if q.mode == "semantic":
+        return scored
+    ordered = newest.newer_first(tx, scored)
+    return newest.fresher_first(ctx, tx, ordered) if q.blended else ordered
+
+
+# --------------------------------------------------------------------------------------------
+# What is not shown
+
+
+def _beyond(hit: Hit, place: int, of: int, q: Question) -> LeftOut:
+    return LeftOut(hit.memory, f"ranked {place} of {of}, and {q.limit} were asked for", hit.score, hit.parts)
+
+
+def _once(left_out: Sequence[LeftOut], shown: set[str]) -> Iterator[LeftOut]:
+    seen = set(shown)  # what came over a link may have been ranked too low before
+    for item in left_out:
+        if item.memory.id not in seen:
+            seen.add(item.memory.id)
+            yield item

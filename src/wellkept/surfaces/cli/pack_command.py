@@ -1,0 +1,49 @@
+"""`wellkept pack`: what holds now about something, as one block for a prompt.
+
+A command is a process of its own, and what packs hand out is remembered within one process: so there
+is no session here, and `--exclude` says what the prompt holds already.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from wellkept.surfaces.cli.fields import FilterOptions
+from wellkept.surfaces.cli.session import Session, command
+from wellkept.types.packs import MAX_BUDGET
+
+
+def pack(
+    run: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Any words.")],
+    *,
+    budget: Annotated[
+        int, typer.Option("--budget", "-b", min=1, max=MAX_BUDGET, help="Most tokens the block may cost.")
+    ] = 800,
+    json_block: Annotated[bool, typer.Option("--json-block", help="The block itself as JSON, not Markdown.")] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="ID", help="In the prompt already: an id or a whole text; repeatable."),
+    ] = None,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count what is handed out as used.")] = True,
+    where: FilterOptions,
+) -> None:
+    """What holds now about something as a block for a prompt: each thing once, never over the budget."""
+    made = run.store(writes=False).pack(
+        query,
+        budget_tokens=budget,
+        format="json" if json_block else "markdown",
+        exclude=exclude or (),
+        where=where.filter(),
+        touch=touch,
+    )
+    run.show(made, lambda: [made.text] if made.text else [])
+    if made.left_out:
+        run.note(f"{len(made.left_out)} more answer the query and do not fit into {budget} tokens")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "pack", panel="Read")(pack)

@@ -1,0 +1,81 @@
+"""How much each part of a rank score counts, as one frozen value (S2-6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, get_args
+
+from wellkept.errors import InvalidField
+
+RecencyBasis: TypeAlias = Literal["accessed", "created", "event"]
+"""From when the age of a memory is counted (B-20): its last use, its creation, or when it was so in the world."""
+
+PARTS: tuple[str, ...] = ("cosine", "lexical", "recency", "importance", "polarity", "confidence", "activation")
+"""Parts of a score, in the order they are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridWeights:
+    """Shares of the parts of a hybrid score (S2-2, S2-6); a part with weight 0 does not count.
+
+    Attributes:
+        cosine: Nearness in meaning.
+        lexical: Common words, BM25 over the pool, the best of the pool being 1.
+        recency: `exp(-decay_rate * days)`.
+        importance: The memory's own.
+        polarity: -1, 0 or 1 as the memory says.
+        confidence: The memory's own.
+        activation: What links pass on from the memories that answer best.
+        decay_rate: Share of its recency that a memory loses in a day.
+        recency_basis: Days since its last use (`accessed`), since it was stored (`created`), or since
+            it was so (`event`). With `accessed` an answer makes its hits more recent (B-20).
+
+    Example:
+        >>> HybridWeights().cosine, HybridWeights(lexical=0.0).recency
+        (0.55, 0.15)
+        >>> HybridWeights(cosine=0.0, lexical=0.0, recency=0.0, importance=0.0)
+        Traceback (most recent call last):
+            ...
+        wellkept.errors.InvalidField: all weights are zero (weights). Give at least one part a weight.
+    """
+
+    cosine: float = 0.55
+    lexical: float = 0.20
+    recency: float = 0.15
+    importance: float = 0.10
+    polarity: float = 0.0
+    confidence: float = 0.0
+    activation: float = 0.0
+    decay_rate: float = 0.1
+    recency_basis: RecencyBasis = "accessed"
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "recency_basis":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise InvalidField(f"{value!r} is no weight", where=f"weights.{field.name}", todo="Use a number from 0")
+        if self.recency_basis not in get_args(RecencyBasis):
+            allowed = ", ".join(get_args(RecencyBasis))
+            raise InvalidField(
+                f"{self.recency_basis!r} is not allowed", where="weights.recency_basis", todo=f"Use one of: {allowed}"
+            )
+        if not any(self.shares().values()):  # S2-9
+            raise InvalidField("all weights are zero", where="weights", todo="Give at least one part a weight")
+
+    def shares(self) -> dict[str, float]:
+        """The weight of each part that has one, by name."""
+        return {name: float(getattr(self, name)) for name in PARTS if getattr(self, name) > 0}
+
+
+WEIGHT_PRESETS: Mapping[str, HybridWeights] = {
+    "default": HybridWeights(cosine=0.7, lexical=0.3, recency=0.0, importance=0.0),
+    "hybrid": HybridWeights(),
+    "hybrid-created": HybridWeights(recency_basis="created"),
+    "hybrid-event": HybridWeights(recency_basis="event"),
+}
+"""Weights by name: `default` is the blend of `mode="default"`, `hybrid` the source's (S2-6), the others count
+age from another time (B-20)."""
