@@ -162,7 +162,7 @@ lock:  ## resolve the newest allowed versions into constraints/
 	mkdir -p constraints; \
 	"$$uv" $(COMPILE) pyproject.toml -o constraints/runtime.txt; \
 	"$$uv" $(COMPILE) --group build -c constraints/runtime.txt -o constraints/build.txt; \
-	"$$uv" $(COMPILE) pyproject.toml --group build --group dev \
+	"$$uv" $(COMPILE) pyproject.toml --all-extras --no-emit-package wellkept --group build --group dev \
 		-c constraints/runtime.txt -c constraints/build.txt -o constraints/dev.txt; \
 	"$$uv" $(COMPILE) --group installer -o constraints/installer.txt; \
 	if grep -nE '://|^ *--(index|extra|find|trusted)' constraints/*.txt; then \
