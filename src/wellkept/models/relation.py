@@ -17,6 +17,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ CARD_SHA256 = "50253fa66eb2d7c0d1832167968217dda63570238f942f9b068ff583674bb564"
 UNREADABLE_SHARE = 0.3
 """Above this share of unknown letters the model says nothing about a text."""
 _REMEMBERED = 4096
+_READERS = min(4, os.cpu_count() or 1)
 _REINSTALL = "Reinstall it with `pip install --force-reinstall wellkept-relation`"
 _WHAT = "the weights of the relation model"
 
@@ -88,7 +90,11 @@ class PackagedRelationModel:
         with _LOADING:
             # A session does not survive a fork: its threads stay in the parent.
             model = _load(self._folder or _packaged(), os.getpid())
-        return [model.opinion(old, new) for old, new in pairs]
+        if len(pairs) == 1:
+            return [model.opinion(*pairs[0])]
+        # Every reading is a run of its own, so they may go on beside each other: the opinions stay the same.
+        with ThreadPoolExecutor(max_workers=min(len(pairs), _READERS), thread_name_prefix="wellkept-read") as readers:
+            return list(readers.map(lambda pair: model.opinion(*pair), pairs))
 
 
 class _Model:
