@@ -153,11 +153,13 @@ def _semhash(args: argparse.Namespace) -> None:
         index = SemHash.from_embeddings(matrix, records, model=None, columns=["text"])
         result = index.self_deduplicate(threshold=floor)
         seconds, spent = time.perf_counter() - started, time.process_time() - cpu
-        theirs = {record.record["id"] for record in result.filtered}
-        started = time.perf_counter()
+        theirs = {record.record["id"]: record for record in result.filtered}
+        started, cpu = time.perf_counter(), time.process_time()
         plan = store.plan()
-        ours_seconds = time.perf_counter() - started
-        ours = {one for action in plan.actions if action.type == "merge" for one in action.targets[:-1]}
+        ours_seconds, ours_cpu = time.perf_counter() - started, time.process_time() - cpu
+        ours = [set(action.targets) for action in plan.actions if action.type == "merge"]
+    # They drop the later of two, we the older: what is compared is who was found to repeat somebody.
+    merged = set().union(*ours)
     _tell(
         act="semhash",
         rows=len(rows),
@@ -165,20 +167,22 @@ def _semhash(args: argparse.Namespace) -> None:
         seconds=seconds,
         cpu=spent,
         ours_seconds=ours_seconds,
-        ratio=ours_seconds / seconds,
+        ours_cpu=ours_cpu,
+        ratio=ours_cpu / spent,
         theirs=len(theirs),
-        ours=len(ours),
-        both=len(ours & theirs),
+        ours=sum(len(ids) - 1 for ids in ours),
+        theirs_we_keep=len(theirs.keys() - merged),
+        ours_they_keep=sum(1 for ids in ours if not ids & theirs.keys()),
     )
     by_id = {row.id: row.content for row in rows}
-    near = {
-        record.record["id"]: [(pair[0]["text"], float(pair[1])) for pair in record.duplicates[:1]]
-        for record in result.filtered
-    }
-    for one in sorted(theirs - ours)[:: max(1, len(theirs - ours) // 50)][:50]:
-        _tell(only="semhash", text=by_id[one], near=near[one])
-    for action in [a for a in plan.actions if a.type == "merge" and not set(a.targets[:-1]) & theirs][:50]:
-        _tell(only="wellkept", texts=[by_id[one] for one in action.targets])
+    kept = sorted(theirs.keys() - merged)
+    for one in kept[:: max(1, len(kept) // 50)][:50]:
+        near = theirs[one].duplicate_of
+        _tell(only="semhash", text=by_id[one], near=near["text"] if near else "", score=float(theirs[one].score or 0))
+    for ids in [ids for ids in ours if not ids & theirs.keys()][:50]:
+        _tell(only="wellkept", texts=[by_id[one] for one in sorted(ids)])
+    for ids in random.Random(SEED).sample(ours, min(100, len(ours))):
+        _tell(merged=[by_id[one] for one in sorted(ids)])
 
 
 def _tell(**figures: Any) -> None:
