@@ -16,6 +16,7 @@ TRAINING ?=
 TOOLS := .uv
 JOBS ?= 2
 TESTS ?=
+SEARCHING ?=
 OTHER_PYTHONS ?= 3.12 3.13 3.14
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
@@ -64,6 +65,7 @@ format: $(DEV)/.installed  ## sort imports and lay out the code with ruff
 
 bench: $(DEV)/.installed  ## measure speed; prints a table, changes nothing
 	@$(DEV)/bin/python -m benchmarks
+	@OPENBLAS_NUM_THREADS=1 $(DEV)/bin/python -m benchmarks.searching $(SEARCHING)
 
 train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and repeat as you like
 	@$(TRAIN)/bin/python -m training.weights build/minilm
