@@ -80,8 +80,18 @@ def particle_vetoes(pair: Pair) -> Finding | None:
     return None
 
 
+def asks(text: str) -> bool:
+    """Whether a text ends as a question does; what is asked states nothing.
+
+    Example:
+        >>> asks("Where did Ana move?"), asks("Ana moved.")
+        (True, False)
+    """
+    return text.rstrip(" \n\t\"'”»)`*!").endswith(_ASKING)
+
+
 def _question(own: Features) -> bool:
-    return own.text.rstrip(" \n\t\"'”»)`*!").endswith(_ASKING)
+    return asks(own.text)
 
 
 def _lengths(own: Features) -> list[str]:

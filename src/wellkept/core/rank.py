@@ -135,12 +135,20 @@ def activation(
     return {key: worth / best for key, worth in reached.items()} if best > 0 else reached
 
 
-SAME_TOPIC_AT = 0.8
-"""Similarity of two answers from which the newer may tell what became of the older."""
-FRESH_SHARE = 0.8
-"""Least share of the older one's score that the newer must have, to come before it on its age alone."""
-FRESH_AMONG = 12
-"""How many of the best answers are put in order of time where they speak of one thing."""
+OLDER_AMONG = 3
+"""How many of the best answers a newer one may come before."""
+LATER_AMONG = 5
+"""Among how many of the best answers that newer one is looked for: what is further down answers something else."""
+UPDATE_NEAR = 0.3
+"""Least similarity of two answers of which the newer may be an update."""
+MOST_ASKED = 6
+"""How many pairs the relation model is asked about for one question."""
+UPDATE_AT = 0.3
+"""Probability of a conflict from which the newer comes first. Far below what would be listed: nothing is hidden."""
+NEAR_AT = 0.8
+"""Where the relation model says nothing: similarity from which the newer comes first."""
+NEAR_SHARE = 0.8
+"""Where the relation model says nothing: least share of the older one's score that the newer must have."""
 LEAST_SHARE = 0.2
 """A newer statement takes an older one's place only if it answers the query at least a fifth as well."""
 

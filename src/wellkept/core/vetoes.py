@@ -47,7 +47,7 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         found.append(Difference("name", span(names_a[:4]), span(names_b[:4])))
     if not {"name", "time"} & {*known, *(item.kind for item in found)}:
         # Beside whatever else differs: a soft difference the model may overrule must not stand in for these (I2).
-        found += _roles_veto(pair) or _intent_veto(pair)
+        found += _roles_veto(pair) or _intent_veto(pair) or _tense_veto(pair)
     if "condition" not in known:
         found += _condition_veto(pair)
     if "antonym" not in known:
@@ -127,6 +127,33 @@ def _intent_veto(pair: Pair) -> list[Difference]:
     if bool(cues[0]) == bool(cues[1]) or not pair.a.keys & pair.b.keys:
         return []
     return [Difference("time", " ".join(cues[0][:3]), " ".join(cues[1][:3]))]
+
+
+_PAST = {
+    past: frozenset(present.split())
+    for past, present in (
+        ("was", "is am are 's 'm i'm"), ("were", "are is 're"), ("had", "has have 've"), ("did", "do does"),
+        ("war", "ist bin"), ("waren", "sind"), ("hatte", "hat habe"), ("hatten", "haben"),
+        ("era", "es é soy sou è"), ("estaba", "está estoy"), ("estava", "está estou"), ("tenía", "tiene tengo"),
+        ("tinha", "tem tenho"), ("était", "est"), ("étais", "suis"), ("avait", "a"), ("avais", "ai"),
+    )
+}  # fmt: skip
+"""Forms of the past, and the forms of now that they would have to stand for."""
+
+
+def _tense_veto(pair: Pair) -> list[Difference]:
+    """ "She was the lead" and "She is the lead", "I wanted it" and "I want it": the same words, at another time."""
+    if pair.a.keys != pair.b.keys:
+        return []
+    words = _words(pair.a), _words(pair.b)
+    only = words[0] - words[1], words[1] - words[0]
+    for past, present in (only, only[::-1]):
+        for word in sorted(past):
+            now = sorted(_PAST.get(word, frozenset()) & present) or sorted(present & {word[:-2], word[:-1]})
+            if now and (word in _PAST or word.endswith("ed")):
+                spans = (word, now[0]) if past is only[0] else (now[0], word)
+                return [Difference("time", *spans)]
+    return []
 
 
 def _opening(own: Features) -> Token | None:

@@ -1,7 +1,15 @@
-"""Of two answers about one thing the newer comes first (S2-15, S2-29, E-3.8)."""
+"""Of two answers about one thing the newer comes first (S2-15, S2-29, E-3.8).
+
+A listed contradiction is one such pair. But most updates are told in other words ("she works at Acme", then
+"Globex hired her in May"), and what is listed has to be right nearly always. An order may be wrong more often:
+nothing is hidden by it. So the relation model is asked about the few pairs that matter to this very question:
+the best answers, and newer ones that answer it too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -9,10 +17,36 @@ import numpy as np
 from wellkept.core import rank
 from wellkept.core.conflicts import is_reviewed
 from wellkept.core.lifecycle import effective_time
+from wellkept.core.particles import asks
+from wellkept.core.stamps import without_stamp
 from wellkept.core.vectors import cosines
 from wellkept.engine.context import Context
+from wellkept.engine.opinions import Opinions
 from wellkept.storage.port import Tx
-from wellkept.types import Hit, Memory
+from wellkept.types import Hit, Memory, Opinion
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A better answer that is older, and a newer one; how near they are, and the newer one's share of the score."""
+
+    older: Hit
+    newer: Hit
+    similarity: float
+
+    @property
+    def share(self) -> float:
+        return self.newer.score / self.older.score if self.older.score > 0 else 1.0
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        # Lines of a chat begin with the time; that it differs says nothing of what they tell.
+        return without_stamp(self.older.memory.content), without_stamp(self.newer.memory.content)
+
+    @property
+    def worth(self) -> tuple[float, str, str]:
+        """What is asked about first: what answers well and speaks of the same."""
+        return -self.newer.score * self.similarity, self.older.memory.id, self.newer.memory.id
 
 
 def newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
@@ -30,27 +64,72 @@ def newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
     return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
 
 
-def fresher_first(ctx: Context, tx: Tx, hits: list[Hit]) -> list[Hit]:
-    """Of the best answers that speak of one thing the newer comes first, if it answers nearly as well (S2-15)."""
-    best = [hit for hit in hits[: rank.FRESH_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
-    if ctx.embedder.lexical or len(best) < 2:
+def updates_first(ctx: Context, tx: Tx, hits: list[Hit], opinions: Opinions) -> list[Hit]:
+    """What the relation model takes for an update of a better answer comes before it (S2-15).
+
+    Where it has no opinion, only a newer answer comes first that is very near to the older one and answers nearly
+    as well.
+
+    Args:
+        ctx: The store.
+        tx: The view that is asked.
+        hits: The answers, best first.
+        opinions: Of this call; says afterwards whether the model failed (I7).
+    """
+    if ctx.embedder.lexical:
         return hits
-    stored = tx.vectors(hit.memory.embedding for hit in best)
-    rows = [hit.memory for hit in best if hit.memory.embedding in stored]
-    floor = ctx.scale.calibration.cosine(rank.SAME_TOPIC_AT)
-    settled = {frozenset((item.a, item.b)) for item in tx.conflicts(ids=[row.id for row in rows]) if is_reviewed(item)}
-    pairs = []
-    for at, first in enumerate(rows):
-        rest = rows[at + 1 :]
-        near = cosines(stored[first.embedding], np.asarray([stored[row.embedding] for row in rest])) if rest else ()
-        for second, value in zip(rest, near, strict=True):
-            if value >= floor and frozenset((first.id, second.id)) not in settled:
-                older, newer = sorted((first, second), key=_asserted)
-                pairs.append((_asserted(newer), older.id, newer.id))
+    pairs = sorted(_later(ctx, tx, hits), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
+    opinions.ask(pair.texts for pair in pairs)
+    told = opinions.told(pair.texts for pair in pairs) if opinions.available else {}
+    pairs = [pair for pair in pairs if _comes_first(pair, told.get(pair.texts))]
     by_id = {hit.memory.id: hit for hit in hits}
     scores = {hit.memory.id: hit.score for hit in hits}
-    ordered = [(older, newer) for _, older, newer in sorted(pairs)]
-    return [by_id[key] for key in rank.newer_first(scores, ordered, least=rank.FRESH_SHARE)]
+    pairs.sort(key=lambda pair: (_asserted(pair.newer.memory), pair.older.memory.id))
+    contradicted = [(pair.older.memory.id, pair.newer.memory.id) for pair in pairs]
+    return [by_id[key] for key in rank.newer_first(scores, contradicted)]
+
+
+def _comes_first(pair: _Later, said: Opinion | None) -> bool:
+    if said is None:
+        return pair.similarity >= rank.NEAR_AT and pair.share >= rank.NEAR_SHARE
+    return said.conflict >= rank.UPDATE_AT
+
+
+def _later(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> Iterator[_Later]:
+    """Of the best answers those that a newer one may replace, each with the newer ones."""
+    best = [hit for hit in hits[: rank.LATER_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
+    stored = tx.vectors(hit.memory.embedding for hit in best)
+    best = [hit for hit in best if hit.memory.embedding in stored]
+    settled = _settled(tx, best)
+    for place, older in enumerate(best[: rank.OLDER_AMONG]):
+        rest = [hit for hit in best[place + 1 :] if _may_update(older, hit) and _pair(older, hit) not in settled]
+        if not rest:
+            continue
+        matrix = np.asarray([stored[hit.memory.embedding] for hit in rest])
+        near = cosines(stored[older.memory.embedding], matrix)
+        for newer, value in zip(rest, near, strict=True):
+            similarity = ctx.scale.calibration.similarity(float(value))
+            if similarity >= rank.UPDATE_NEAR:
+                yield _Later(older, newer, similarity)
+
+
+def _may_update(older: Hit, newer: Hit) -> bool:
+    """Newer, nearly an answer, no question, and not told in the same sitting, which is one account."""
+    one, other = older.memory, newer.memory
+    if newer.score < rank.LEAST_SHARE * older.score or _asserted(one) >= _asserted(other):
+        return False
+    return not (one.source and one.source == other.source) and not asks(one.content) and not asks(other.content)
+
+
+def _settled(tx: Tx, best: Sequence[Hit]) -> set[frozenset[str]]:
+    """Pairs that somebody has looked at: their order is as it was decided."""
+    if len(best) < 2:
+        return set()
+    return {frozenset((it.a, it.b)) for it in tx.conflicts(ids=[hit.memory.id for hit in best]) if is_reviewed(it)}
+
+
+def _pair(one: Hit, other: Hit) -> frozenset[str]:
+    return frozenset((one.memory.id, other.memory.id))
 
 
 def _asserted(row: Memory) -> tuple[datetime, datetime, str]:

@@ -1,0 +1,39 @@
+"""The time a line begins with, as chats and logs write it: when it was said, not what it says."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 48
+_BRACKETED = re.compile(
+    r"\s*(?:\(([^()\n]{3,48})\)|\[([^\[\]\n]{3,48})\]|【([^】\n]{3,48})】|（([^（）\n]{3,48})）)\s*[:：—–-]?\s*"
+)
+_BARE = re.compile(
+    r"\s*\d{4}[-/.]\d{1,2}[-/.]\d{1,2}"
+    r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?\s*[:：—–-]?\s+"
+)
+_CLOCK = re.compile(r"\d{1,2}[:.]\d{2}|\d{1,2} ?(?:[ap]\.?m\b)", re.IGNORECASE)
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|2[0-2])\d{2}(?!\d)")
+
+
+def without_stamp(text: str) -> str:
+    """The text without a time in brackets, or an ISO date, at its very beginning; unchanged if nothing else is left.
+
+    Example:
+        >>> without_stamp("(1:56 pm on 8 May, 2023) Ana: I moved to Oslo.")
+        'Ana: I moved to Oslo.'
+        >>> without_stamp("2024-05-08T10:00Z deploy failed"), without_stamp("(draft) Spring release on 12 May")
+        ('deploy failed', '(draft) Spring release on 12 May')
+    """
+    head = text[: 2 * _LONGEST]
+    found = _BRACKETED.match(head)
+    if found is not None:
+        inside = next(group for group in found.groups() if group is not None)
+        if not (_YEAR.search(inside) or _CLOCK.search(inside)):
+            return text
+    else:
+        found = _BARE.match(head)
+    if found is None:
+        return text
+    rest = text[found.end() :]
+    return rest if rest.strip() else text
