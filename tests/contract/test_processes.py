@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from wellkept.errors import Busy
-from wellkept.storage.sqlite import SqliteStorage
-from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, entry, memory
+from wellkept.storage.sqlite import SqliteStorage, reading
+from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, entry, memory, vector
 from wellkept.types import Filter, MemoryChange
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -105,6 +106,45 @@ def test_the_search_of_one_process_follows_what_another_one_commits(tmp_path: Pa
         assert tx.nearest(axis[None, :], limit=3, statuses=("active",))[0].ids == ("m3",)
     here.store.close()
     there.store.close()
+
+
+def test_opening_a_store_and_answers_by_words_read_no_vectors(tmp_path: Path) -> None:
+    """The matrix of a namespace is read by the first search in it, and only that one (issue 5, item 8)."""
+    path = tmp_path / "store.db"
+    world = World(SqliteStorage(path))
+    world.add(memory("m1", "the piano needs tuning"), seed=1)
+    world.store.close()
+    store = SqliteStorage(path)
+    with store.begin(NS, write=False) as tx:
+        assert [row.id for row in tx.find(Filter())] == tx.match(["piano"], limit=3) == ["m1"]
+    assert NS not in store._index
+    with store.begin("elsewhere", write=False) as tx:
+        assert tx.nearest(vector(1)[None, :], limit=1, statuses=("active",))[0].ids == ()
+    assert NS not in store._index and store._index.nbytes == 0
+    with store.begin(NS, write=False) as tx:
+        assert tx.nearest(vector(1)[None, :], limit=1, statuses=("active",))[0].ids == ("m1",)
+    assert NS in store._index
+    store.close()
+
+
+def test_a_matrix_read_in_many_blocks_answers_like_one_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    world = World(SqliteStorage(path))
+    for number in range(23):
+        world.add(memory(f"m{number}"), seed=number)
+    world.store.close()
+    answers = []
+    for size in (1, 5, 23, 4096):
+        monkeypatch.setattr(reading, "_ROWS_AT_ONCE", size)
+        store = SqliteStorage(path)
+        with store.begin(NS, write=False) as tx:
+            found = tx.nearest(np.stack([vector(3), vector(20)]), limit=9, statuses=("active",))
+        answers.append([(one.ids, one.vectors.tobytes()) for one in found])
+        store.close()
+    assert answers == [answers[0]] * 4
+    assert answers[0][0][0][0] == "m3" and len(answers[0][1][0]) == 9
 
 
 def test_a_store_restored_from_an_older_copy_does_not_answer_from_a_newer_matrix(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ the database holds at a stated sequence number; dropping it costs nothing but th
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.vectors import COMPARISON_DIMS
-from wellkept.storage import sieve
+from wellkept.storage import scan, sieve
+from wellkept.storage.sharing import Sharing
 from wellkept.types import ALL_STATUSES, Neighbours, Status
 
 if TYPE_CHECKING:
     from wellkept.types import Vector
 
 _STATUS = {status: code for code, status in enumerate(ALL_STATUSES)}
-_TIE = 1e-6
-"""Scores closer than this are one score: the last bits of a product depend on the row's place."""
-_BLOCK = 64
 _SCORES_AT_ONCE = 1 << 24
-_ROWS_AT_ONCE = 1024
 _MAX_LOG = 4096
+_BYTES_OF_ID = 220
+"""What Python takes for an id of 36 letters, its place, and their share of the list and the dict."""
+SIEVED_FROM = 3
+"""At which search the first pass is begun: whoever asks once does not pay for those who ask again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +50,30 @@ class Stamp:
     dim: int
 
 
-def rows_of(blob: bytes, dim: int) -> NDArray[np.float32]:
-    """Stored vectors, laid end to end, as rows: each is what `core.vectors.restore` makes of it."""
-    stored = np.frombuffer(blob, dtype="<f2").reshape(-1, dim)
-    rows = np.empty(stored.shape, dtype=np.float32)
-    for start in range(0, len(stored), _ROWS_AT_ONCE):
-        part = stored[start : start + _ROWS_AT_ONCE].astype(np.float64)
-        lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
-        rows[start : start + _ROWS_AT_ONCE] = part / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    return rows
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some stored rows, column by column; `blob` holds their vectors end to end."""
+
+    ids: Sequence[str]
+    kinds: Sequence[str]
+    statuses: Sequence[Status]
+    blob: bytes
 
 
 class Space:
     """The matrix of one namespace.
 
     Attributes:
-        lock: Held while the matrix is read or changed, and while it is brought up to date.
+        lock: Shared by those who search, and held alone while the matrix is changed.
         stamp: What it was made from; None before the first load.
         seq: The journal entry up to which it is complete.
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = Sharing()
         self.stamp: Stamp | None = None
         self.seq = 0
+        self._making = threading.Lock()
         self._clear(0, 0)
 
     def _clear(self, dim: int, room: int) -> None:
@@ -81,11 +81,12 @@ class Space:
         self._ids: list[str] = []
         self._at: dict[str, int] = {}
         self._kinds: dict[str, int] = {}
-        self._matrix: NDArray[np.float32] = np.zeros((room, dim), dtype=np.float32)
+        self._matrix: NDArray[np.float32] = np.empty((room, dim), dtype=np.float32)
         self._lengths: NDArray[np.float32] = np.ones(room if dim > COMPARISON_DIMS else 0, dtype=np.float32)
         self._kind: NDArray[np.int16] = np.zeros(room, dtype=np.int16)
         self._status: NDArray[np.int8] = np.zeros(room, dtype=np.int8)
         self._sieve: sieve.Sieve | None = None
+        self._searches = 0
         self._log: list[tuple[int, str]] = []
         self._log_from = 0
 
@@ -94,25 +95,38 @@ class Space:
 
     @property
     def nbytes(self) -> int:
-        """Memory the arrays take."""
+        """Memory the arrays and the ids take."""
         first = self._sieve.nbytes if self._sieve is not None else 0
-        return first + self._matrix.nbytes + self._lengths.nbytes + self._kind.nbytes + self._status.nbytes
+        arrays = self._matrix.nbytes + self._lengths.nbytes + self._kind.nbytes + self._status.nbytes
+        return first + arrays + _BYTES_OF_ID * len(self._ids)
 
     # ---- contents ----
 
-    def load(
-        self, stamp: Stamp, seq: int, ids: Sequence[str], kinds: Sequence[str], statuses: Sequence[Status], blob: bytes
-    ) -> None:
-        """Replace everything: `blob` holds the stored vectors of the ids, end to end."""
-        rows = rows_of(blob, stamp.dim) if ids else np.zeros((0, stamp.dim), dtype=np.float32)
-        self._clear(stamp.dim, 0)
-        self._ids = list(ids)
+    def load(self, stamp: Stamp, seq: int, blocks: Iterable[Block], *, room: int = 0) -> None:
+        """Replace everything.
+
+        Args:
+            stamp: What the rows belong to.
+            seq: The journal entry up to which they are complete.
+            blocks: The rows; each block is turned into rows of the matrix before the next one is read.
+            room: How many rows will come at most, where that is known.
+        """
+        self.stamp = None  # until all is here: a load that fails leaves nothing that looks complete
+        self._clear(stamp.dim, room)
+        for block in blocks:
+            start, end = len(self._ids), len(self._ids) + len(block.ids)
+            if end > len(self._matrix):
+                self._resize(max(end, 2 * start))
+            stored = np.frombuffer(block.blob, dtype="<f2").reshape(-1, stamp.dim)
+            scan.fill(self._matrix[start:end], stored)
+            if stamp.dim > COMPARISON_DIMS:
+                self._lengths[start:end] = scan.lengths(self._matrix[start:end])
+            self._kind[start:end] = [self._code(kind) for kind in block.kinds]
+            self._status[start:end] = [_STATUS[status] for status in block.statuses]
+            self._ids += block.ids
+        if len(self._matrix) > len(self._ids) + len(self._ids) // 4:
+            self._resize(len(self._ids))
         self._at = {memory_id: at for at, memory_id in enumerate(self._ids)}
-        self._matrix = rows
-        if stamp.dim > COMPARISON_DIMS:
-            self._lengths = _lengths(rows)
-        self._kind = np.fromiter((self._code(kind) for kind in kinds), dtype=np.int16, count=len(ids))
-        self._status = np.fromiter((_STATUS[status] for status in statuses), dtype=np.int8, count=len(ids))
         self.stamp, self.seq, self._log_from = stamp, seq, seq
 
     def advance(self, seq: int, changed: Mapping[str, Row | None]) -> None:
@@ -144,12 +158,12 @@ class Space:
         if at is None:
             at = len(self._ids)
             if at == len(self._matrix):
-                self._grow(max(64, at * 2))
+                self._resize(max(64, at + at // 2))
             self._ids.append(memory_id)
             self._at[memory_id] = at
         self._matrix[at] = vector
         if self._dim > COMPARISON_DIMS:
-            self._lengths[at] = _lengths(self._matrix[at : at + 1])[0]
+            self._lengths[at] = scan.lengths(self._matrix[at : at + 1])[0]
         if self._sieve is not None:
             self._sieve.put(at, self._matrix[at])
         self._kind[at] = self._code(kind)
@@ -161,26 +175,28 @@ class Space:
         if at is None:
             return
         last = self._ids.pop()
+        end = len(self._ids)
         if last != memory_id:
-            end = len(self._ids)
             self._ids[at] = last
             self._at[last] = at
             for column in self._columns():
                 column[at] = column[end]
+        if self._sieve is not None:
+            if last != memory_id:
+                self._sieve.put(at, self._matrix[at])
+            self._sieve.cut(end)
 
     def _columns(self) -> tuple[NDArray[Any], ...]:
         lengths = (self._lengths,) if self._dim > COMPARISON_DIMS else ()
-        first = self._sieve.columns() if self._sieve is not None else ()
-        return (self._matrix, self._kind, self._status, *lengths, *first)
+        return (self._matrix, self._kind, self._status, *lengths)
 
-    def _grow(self, room: int) -> None:
-        matrix = np.empty((room, self._dim), dtype=np.float32)
-        matrix[: len(self._matrix)] = self._matrix
-        self._matrix = matrix
-        self._kind = np.resize(self._kind, room) if self._kind.size else np.zeros(room, dtype=np.int16)
-        self._status = np.resize(self._status, room) if self._status.size else np.zeros(room, dtype=np.int8)
+    def _resize(self, room: int) -> None:
+        count = min(room, len(self._ids))
+        self._matrix = _moved(self._matrix, count, room)
+        self._kind = _moved(self._kind, count, room)
+        self._status = _moved(self._status, count, room)
         if self._dim > COMPARISON_DIMS:
-            self._lengths = np.resize(self._lengths, room) if self._lengths.size else np.ones(room, dtype=np.float32)
+            self._lengths = _moved(self._lengths, count, room)
 
     def _code(self, kind: str) -> int:
         return self._kinds.setdefault(kind, len(self._kinds))
@@ -207,7 +223,7 @@ class Space:
                 changes, or an older snapshot's state of rows that changed since.
 
         Returns:
-            Neighbours by falling cosine, ties by id.
+            Neighbours by falling cosine, rounded to six decimals; ties by id.
         """
         asked = np.atleast_2d(np.asarray(queries, dtype=np.float32))
         if limit < 1:
@@ -225,46 +241,50 @@ class Space:
         ]
         hidden = [at for memory_id in over if (at := self._at.get(memory_id)) is not None]
         shut = self._shut(kinds, statuses, hidden)
-        if len(asked) == 1:
-            return [self._one(asked[0], limit, shut, extra)]
+        towards = np.stack([scan.direction(query) for query in asked])
+        if len(towards) == 1:
+            return [self._best(towards[0], self._one(towards[0], limit, shut), limit, extra)]
         found: list[Neighbours] = []
         step = max(1, _SCORES_AT_ONCE // max(1, len(self._ids)))
-        for start in range(0, len(asked), step):
-            part = asked[start : start + step]
+        for start in range(0, len(towards), step):
+            part = towards[start : start + step]
             for query, scores in zip(part, self._scores(part), strict=True):
                 if shut is not None:
                     scores[shut] = -np.inf
-                found.append(self._best(query, _top(scores, limit), limit, extra))
+                found.append(self._best(query, scan.top(scores, limit), limit, extra))
         return found
 
-    def _one(
-        self,
-        query: NDArray[np.float32],
-        limit: int,
-        shut: NDArray[np.bool_] | None,
-        extra: list[tuple[str, Vector]],
-    ) -> Neighbours:
-        """The best for a single query, which is what every write asks for."""
+    def _one(self, asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+        """Places that hold the best for a single query, which is what every write asks for."""
         matrix = self._matrix[: len(self._ids)]
         first = self._sieved()
-        places = first.survivors(matrix, query, limit, shut) if first is not None else None
+        places = first.survivors(matrix, asked, limit, shut) if first is not None else None
         if places is not None:
-            return self._best(query, places[_top(sieve.dots(matrix[places], query), limit)], limit, extra)
-        scores = sieve.dots(matrix[:, :COMPARISON_DIMS], query[:COMPARISON_DIMS])
+            return places[scan.top(scan.dots(matrix[places], asked), limit)]
+        scores = scan.dots(matrix[:, :COMPARISON_DIMS], asked)
         if self._dim > COMPARISON_DIMS:
             scores /= self._lengths[: len(scores)]
         if shut is not None:
             scores[shut] = -np.inf
-        return self._best(query, _top(scores, limit), limit, extra)
+        return scan.top(scores, limit)
 
     def _sieved(self) -> sieve.Sieve | None:
-        """The sieve, made when there are enough rows and anew when there are many times more."""
+        """The sieve, once it holds every row; made step by step, and anew when there are many times more rows."""
         count = len(self._ids)
         if count < sieve.MIN_ROWS or not sieve.MIN_DIM <= self._dim <= sieve.MAX_DIM:
             return None
-        if self._sieve is None or count > 4 * self._sieve.built_at:
-            self._sieve = sieve.Sieve(self._matrix[:count])
-        return self._sieve if self._sieve.worthwhile else None
+        self._searches += 1
+        if self._searches >= SIEVED_FROM and self._making.acquire(blocking=False):
+            # Searches run beside each other: one of them makes it, the others go on without.
+            try:
+                if self._sieve is None or count > 4 * self._sieve.built_at:
+                    self._sieve = sieve.Sieve(self._matrix[:count])
+                if len(self._sieve) < count and self._sieve.worthwhile:
+                    self._sieve.extend(self._matrix[:count])
+            finally:
+                self._making.release()
+        first = self._sieve
+        return first if first is not None and len(first) == count and first.worthwhile else None
 
     def _shut(self, kinds: Sequence[str], statuses: Sequence[Status], hidden: list[int]) -> NDArray[np.bool_] | None:
         """True for rows that may not be proposed; None when all may."""
@@ -282,95 +302,36 @@ class Space:
             shut[hidden] = True
         return shut
 
-    def _scores(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _scores(self, asked: NDArray[np.float32]) -> NDArray[np.float32]:
         count = len(self._ids)
-        rows = self._matrix[:count, :COMPARISON_DIMS]
-        asked = queries[:, :COMPARISON_DIMS]
-        scores: NDArray[np.float32] = asked @ rows.T
+        scores: NDArray[np.float32] = asked @ self._matrix[:count, :COMPARISON_DIMS].T
         if self._dim > COMPARISON_DIMS:
             scores /= self._lengths[:count]
         return scores
 
     def _best(
-        self, query: NDArray[np.float32], chosen: NDArray[np.intp], limit: int, extra: list[tuple[str, Vector]]
+        self, asked: NDArray[np.float32], places: NDArray[np.intp], limit: int, extra: list[tuple[str, Vector]]
     ) -> Neighbours:
-        ids = [self._ids[at] for at in chosen] + [memory_id for memory_id, _ in extra]
-        if not ids:
-            return _none(self._dim)
-        rows = self._matrix[chosen]
+        """Of the rows that can be among the best, those that are: by the one number that decides."""
+        ids = [self._ids[at] for at in places]
+        keys = scan.keys(self._matrix, places, asked)
         if extra:
-            rows = np.concatenate([rows, np.stack([vector for _, vector in extra]).astype(np.float32)])
-        # One way of summing for every row, so that equal vectors have equal scores and the id decides.
-        exact = np.einsum("ij,j->i", rows[:, :COMPARISON_DIMS], query[:COMPARISON_DIMS])
-        if self._dim > COMPARISON_DIMS:
-            exact = exact / _lengths(rows)
-        keys = np.round(exact.astype(np.float64), 6).tolist()
-        order = sorted(range(len(ids)), key=lambda at: (-keys[at], ids[at]))[:limit]
-        return Neighbours(tuple(ids[at] for at in order), rows[order])
+            ids += [memory_id for memory_id, _ in extra]
+            added = np.stack([vector for _, vector in extra]).astype(np.float32)
+            keys = np.concatenate([keys, scan.keys(added, np.arange(len(extra)), asked)])
+        told = keys.tolist()
+        order = sorted(range(len(ids)), key=lambda at: (-told[at], ids[at]))[:limit]
+        if not order:
+            return _none(self._dim)
+        rows = [self._matrix[places[at]] if at < places.size else added[at - places.size] for at in order]
+        return Neighbours(tuple(ids[at] for at in order), np.stack(rows))
 
 
 def _none(dim: int) -> Neighbours:
     return Neighbours((), np.zeros((0, dim), dtype=np.float32))
 
 
-def _lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Lengths of the compared prefixes, never zero."""
-    prefix = rows[:, :COMPARISON_DIMS]
-    lengths = np.sqrt(np.einsum("ij,ij->i", prefix, prefix, dtype=np.float64))
-    return np.where(lengths > 0.0, lengths, 1.0).astype(np.float32)
-
-
-def _top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
-    """Places of the `limit` highest scores and of all that tie with the last of them."""
-    least = np.float32(-2.0)  # masked rows stand at minus infinity
-    places: NDArray[np.intp] | None = None
-    if scores.size > max(_BLOCK * limit, 4096):
-        # The limit-th highest block maximum bounds the limit-th highest score from below, at the
-        # price of one pass; only what reaches it is sorted.
-        whole = scores.size // _BLOCK * _BLOCK
-        peaks = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
-        bound = np.partition(peaks, peaks.size - limit)[peaks.size - limit]
-        places = np.flatnonzero(scores >= max(bound - _TIE, least))
-    kept = scores if places is None else scores[places]
-    if kept.size > limit:
-        least = max(np.partition(kept, kept.size - limit)[kept.size - limit] - _TIE, least)
-    inside = np.flatnonzero(kept >= least)
-    return inside if places is None else places[inside]
-
-
-class VectorIndex:
-    """The matrices of the namespaces in use, within a bound of memory.
-
-    Args:
-        max_bytes: When the matrices take more, the least recently used ones are dropped; the one
-            in use stays, whatever its size.
-    """
-
-    def __init__(self, *, max_bytes: int = 1 << 30) -> None:
-        self._max_bytes = max_bytes
-        self._spaces: OrderedDict[str, Space] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def space(self, namespace: str) -> Space:
-        """The matrix of a namespace, empty and without a stamp at first."""
-        with self._lock:
-            space = self._spaces.get(namespace)
-            if space is None:
-                space = self._spaces[namespace] = Space()
-            self._spaces.move_to_end(namespace)
-            total = sum(one.nbytes for one in self._spaces.values()) if len(self._spaces) > 1 else 0
-            while total > self._max_bytes and len(self._spaces) > 1:
-                _, gone = self._spaces.popitem(last=False)
-                total -= gone.nbytes
-            return space
-
-    def loaded(self, namespace: str) -> Space | None:
-        """The matrix of a namespace if there is one with contents."""
-        with self._lock:
-            space = self._spaces.get(namespace)
-        return space if space is not None and space.stamp is not None else None
-
-    def clear(self) -> None:
-        """Drop every matrix."""
-        with self._lock:
-            self._spaces.clear()
+def _moved(column: NDArray[Any], count: int, room: int) -> NDArray[Any]:
+    fresh = np.zeros((room, *column.shape[1:]), dtype=column.dtype)
+    fresh[:count] = column[:count]
+    return fresh

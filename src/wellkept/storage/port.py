@@ -170,5 +170,14 @@ class Binding(Protocol):
         ...
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """What a backend may do beside `Storage`, where a writing transaction may have to wait for another writer."""
+
+    def count_use(self, namespace: str, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+        """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
+        ...
+
+
 class Stale(Exception):
     """An effect's `before` is not what is stored; decide again."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Literal
 
 from wellkept.core.codec import time_from
 from wellkept.errors import Busy, EmbedderMismatch, StorageError
-from wellkept.storage.index import VectorIndex
+from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.mending import mend, remake_words
 from wellkept.storage.sqlite.opening import checked_path, prepare
@@ -19,6 +19,7 @@ from wellkept.storage.sqlite.reading import ReadTx
 from wellkept.storage.sqlite.rows import words_version
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
+from wellkept.storage.sqlite.uses import Usage, Uses
 from wellkept.storage.sqlite.verifying import against_rows, problems
 from wellkept.storage.sqlite.writing import WriteTx
 from wellkept.types import Header
@@ -39,7 +40,7 @@ class SqliteStorage:
         durability: "full" syncs every commit to the disk: an acknowledged memory survives a power
             cut. "relaxed" is several times faster and may lose the last commits to one, never more.
         busy_seconds: How long a writer waits for another one before `Busy`.
-        index_bytes: Bound of the vector matrices kept in memory.
+        index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
 
     Raises:
         StorageError: One of its kinds says why the file cannot be used.
@@ -60,6 +61,7 @@ class SqliteStorage:
         self._busy_seconds = busy_seconds
         self._durability = durability
         self._index = VectorIndex(max_bytes=index_bytes)
+        self._uses = Uses()
         self._lock = threading.Lock()
         self._writing_thread: int | None = None
         self._readers: list[Session] = []
@@ -133,7 +135,8 @@ class SqliteStorage:
             self._begin_writing()
             try:
                 yield self._writer
-                self._writer.run("commit")
+                with self._uses.written(self._writer):
+                    self._writer.run("commit")
             except BaseException as error:
                 self._writer.rollback()
                 ours = translated(error, str(self._file)) if isinstance(error, Exception) else error
@@ -228,6 +231,31 @@ class SqliteStorage:
         if tx.erased or self._wipe:
             self._wipe_log()
 
+    def count_use(self, namespace: str, usage: Mapping[str, Usage]) -> None:
+        """See `Counting.count_use`."""
+        self._uses.add(namespace, usage)
+        if not self._lock.acquire(blocking=False):
+            return  # whoever writes takes it along, or the next one who counts
+        try:
+            if not self._closed:
+                self._write_uses()
+        finally:
+            self._lock.release()
+
+    def _write_uses(self) -> None:
+        """Write what waits unless another process is writing."""
+        if not self._uses:
+            return
+        try:
+            self._writer.run("begin.write")
+        except Busy:
+            return
+        try:
+            with self._uses.written(self._writer):
+                self._writer.run("commit")
+        finally:
+            self._writer.rollback()
+
     def _wipe_log(self) -> None:
         """Move the log into the file and empty it; the log still holds what was erased.
 
@@ -273,6 +301,8 @@ class SqliteStorage:
             readers, self._readers = self._readers, []
             for session in readers:
                 session.close()
+            with suppress(StorageError):  # a full or locked disk must not keep a store from closing
+                self._write_uses()
             if self._wipe:
                 self._writer.pragma("wal_checkpoint(TRUNCATE)")
             self._writer.close()

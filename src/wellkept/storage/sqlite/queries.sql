@@ -104,10 +104,16 @@ UPDATE memory SET kind = ?, status = ?, subject = ?, attribute = ?, created = ?,
 -- name: memory.set_usage
 UPDATE memory SET access_count = :access_count, last_accessed_at = :last_accessed_at, stability = :stability
 WHERE ns = :ns AND id = :id
+-- name: memory.add_usage
+UPDATE memory SET access_count = max(access_count, :access_count), last_accessed_at = :last_accessed_at,
+  stability = :stability
+WHERE ns = (SELECT ns FROM namespace WHERE name = :name) AND id = :id AND status <> 'erased'
 -- name: memory.delete
 DELETE FROM memory WHERE place = :place
 -- name: memory.embeddings_in_use
 SELECT DISTINCT embedding FROM memory WHERE ns = :ns AND embedding IN (SELECT value FROM json_each(:hashes))
+-- name: memory.count
+SELECT count(*) FROM memory WHERE ns = :ns
 -- name: memory.active
 SELECT ns, place, record FROM memory WHERE status = 'active'
 

@@ -16,8 +16,9 @@ from wellkept.core.codec import conflict_from
 from wellkept.core.text import slot_key
 from wellkept.core.vectors import restore
 from wellkept.errors import Corrupt, ReadOnly
-from wellkept.storage.index import Row, Space, Stamp, VectorIndex
+from wellkept.storage.index import Block, Row, Space, Stamp
 from wellkept.storage.journal import changed_ids, first_before, is_common, unpacked
+from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.sqlite.rows import link_of, memory_of, micros
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import queries
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellkept.types import Vector
+
+_ROWS_AT_ONCE = 4096
+"""Rows read at once while a matrix is loaded: 3 MB of vectors."""
 
 
 class ReadTx:
@@ -93,9 +97,10 @@ class ReadTx:
         """See `Tx.nearest`; exact."""
         if self.foreign:
             return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
-        space = self._index.space(self.namespace)
-        with space.lock:
-            self._bring_up(space)
+        with (
+            self._index.use(self.namespace) as space,
+            space.lock.looking(ready=lambda: self._is_current(space), prepare=lambda: self._bring_up(space)),
+        ):
             stale = space.changed_since(self._committed) if space.seq > self._committed else frozenset()
             if stale is None:
                 # This snapshot is too old for the shared matrix; it gets one of its own.
@@ -108,12 +113,16 @@ class ReadTx:
             overlay |= self._uncommitted
             return space.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=overlay)
 
+    def _is_current(self, space: Space) -> bool:
+        back = space.seq > self._committed and self._newest  # an older copy of the file was put in its place
+        return space.stamp == self._stamp and space.seq >= self._committed and not back
+
     def _bring_up(self, space: Space) -> None:
         """Load the matrix, or catch up with what other transactions committed before this one began."""
+        if self._is_current(space):
+            return  # another reader has done it meanwhile
         if space.seq > self._committed and self._newest:
-            space.stamp = None  # the file went back in time: an older copy was put in its place
-        if space.stamp == self._stamp and space.seq >= self._committed:
-            return
+            space.stamp = None
         if not self._uncommitted and self.seq == self._committed:
             self._catch_up(space, self._session)
             return
@@ -138,11 +147,22 @@ class ReadTx:
         space.advance(self._committed, changed)
 
     def _load(self, space: Space, session: Session) -> None:
-        rows = session.rows("vector.all", {"ns": self._ns, "model": self._model}) if self._dim else []
+        if not self._dim:
+            space.load(self._stamp, self._committed, ())
+            return
+        count = session.row("memory.count", {"ns": self._ns})[0]
+        # Room for what is written next: else the first new row would have the whole matrix copied.
+        room = count + count // 16 + 64
+        space.load(self._stamp, self._committed, self._blocks(session), room=room)
+
+    def _blocks(self, session: Session) -> Iterator[Block]:
+        """All rows with a vector, a few thousand at a time, so that no second copy of everything is held."""
         size = 2 * self._dim
-        rows = [row for row in rows if len(row[3]) == size]
-        ids, kinds, statuses, blobs = zip(*rows, strict=True) if rows else ((), (), (), ())
-        space.load(self._stamp, self._committed, ids, kinds, statuses, b"".join(blobs))
+        for rows in session.blocks("vector.all", {"ns": self._ns, "model": self._model}, _ROWS_AT_ONCE):
+            sound = [row for row in rows if len(row[3]) == size]
+            if sound:
+                ids, kinds, statuses, blobs = zip(*sound, strict=True)
+                yield Block(ids, kinds, statuses, b"".join(blobs))
 
     def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
         rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": _json(ids)})

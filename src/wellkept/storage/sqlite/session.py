@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,17 @@ class Session:
             return self._connection.execute(sql, parameters).fetchall()
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where) from error
+
+    def blocks(self, name: str, parameters: Parameters, size: int) -> Iterator[list[Any]]:
+        """The rows of a query, so many at a time, for results too large to hold at once."""
+        cursor = self.execute(self._queries[name], parameters)
+        try:
+            while rows := cursor.fetchmany(size):
+                yield rows
+        except sqlite3.Error as error:
+            raise translated(error, self.where) from error
+        finally:
+            cursor.close()
 
     def execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run a statement given as text.

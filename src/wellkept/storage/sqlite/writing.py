@@ -13,8 +13,9 @@ from wellkept.core.codec import conflict_from, dumps, iso, record_text
 from wellkept.core.effects import scrubbed, tombstone, touched
 from wellkept.core.vectors import quantise, restore, unit
 from wellkept.errors import EmbedderMismatch, InvalidField
-from wellkept.storage.index import Row, VectorIndex
+from wellkept.storage.index import Row
 from wellkept.storage.journal import concerned_ids, is_done, packed, same_link, usage_of
+from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.port import Stale
 from wellkept.storage.sqlite.reading import ReadTx
 from wellkept.storage.sqlite.rows import columns, link_of, memory_of, micros, said, usage_columns, words_of
@@ -360,9 +361,11 @@ class WriteTx(ReadTx):
 
         When another transaction has been faster, nothing is done; the next search catches up.
         """
-        space = self._index.loaded(self.namespace)
-        if space is None or self.seq == self._committed:
+        if self.seq == self._committed:
             return
-        with space.lock:
-            if space.stamp == self._stamp and space.seq == self._committed:
-                space.advance(self.seq, self._uncommitted)
+        with self._index.use_loaded(self.namespace) as space:
+            if space is None:
+                return
+            with space.lock.changing():
+                if space.stamp == self._stamp and space.seq == self._committed:
+                    space.advance(self.seq, self._uncommitted)
