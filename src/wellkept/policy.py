@@ -40,6 +40,8 @@ EPISODE_WINDOW_MINUTES = 30.0
 
 MAX_CONTENT_CHARS = 200_000
 CONFLICT_DAYS = 14.0
+AUTO_LINK_AT = 0.65
+MOST_AUTO_LINKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "preset": ("insight", "append_only", "general", "fact", "episode", "decision", "knowledge"),
 }
 _LISTS: Mapping[str, tuple[str, ...]] = {"scope": get_args(ScopeKey), "stages": get_args(GateStage)}
-_SHARES = ("conflict_at", "act_at", "replace_at", "same_at", "overlap")
+_LINKING: Mapping[str, tuple[int, ...]] = {"wikilinks": (True, False), "auto_link": tuple(range(MOST_AUTO_LINKS + 1))}
+_SHARES = ("conflict_at", "act_at", "replace_at", "same_at", "overlap", "auto_link_at")
+
+
+def _is_one_of(value: object, values: tuple[int, ...]) -> bool:
+    return type(value) is type(values[0]) and value in values  # True equals 1, and is no number of links
 
 
 def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidPolicy:
@@ -129,6 +136,9 @@ class KindPolicy:
         admit: Which filter a text must pass: none, the content filter, or the recording filter too.
         on_error: What a broken model does: store unchecked, or raise (B-11).
         delivery: Whether a queue may hold the write back (S0-43).
+        wikilinks: Whether `[[names]]` in the text become links, and its own title answers to others' (S0-42).
+        auto_link: To how many of the nearest memories of any kind a stored text is linked besides (S0-38).
+        auto_link_at: The similarity that those must have at least.
         decay: How it fades.
     """
 
@@ -149,6 +159,9 @@ class KindPolicy:
     admit: Admission = "content"
     on_error: OnError = "store"
     delivery: Delivery = "queued"
+    wikilinks: bool = True
+    auto_link: int = 0
+    auto_link_at: float = AUTO_LINK_AT
     decay: Decay = Decay()
 
     def __post_init__(self) -> None:
@@ -163,6 +176,9 @@ class KindPolicy:
         for name in _SHARES:
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidPolicy(f"{name}: {getattr(self, name)!r} is not a number from 0 to 1", where="KindPolicy")
+        for name, values in _LINKING.items():
+            if not _is_one_of(getattr(self, name), values):
+                raise _not_allowed(name, getattr(self, name), tuple(map(str, values)))
         bounds = [band.at for band in self.bands]
         if bounds != sorted(bounds, reverse=True) or not all(0 <= bound <= 1 for bound in bounds):
             raise InvalidPolicy("bands: bounds go from high to low, from 1 to 0", where="KindPolicy")
@@ -338,13 +354,18 @@ class Policy:
         return _Reader(text, origin).policy(data)
 
 
+# Fields that came later than the first journals: left as they are, they leave the hash as it was then.
+_ADDED: Mapping[str, object] = {"wikilinks": True, "auto_link": 0, "auto_link_at": AUTO_LINK_AT}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        plain = {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        return {name: item for name, item in plain.items() if _ADDED.get(name, _ADDED) != item}
     return value
 
 
@@ -402,6 +423,8 @@ class _Reader:
                     changes[key] = self._decay(value, start.decay, path)
                 case "window_minutes":
                     changes[key] = self._number(entry, key, path, 0, (0, 525_600))
+                case "wikilinks" | "auto_link":
+                    changes[key] = self._linking(value, key, path)
                 case _ if key in _SHARES:
                     changes[key] = self._number(entry, key, path, 0, (0, 1))
                 case _:
@@ -440,6 +463,11 @@ class _Reader:
         if value not in _CHOICES[key]:
             raise self._wrong(path + key, value, _CHOICES[key])
         return value
+
+    def _linking(self, value: Any, key: str, path: str) -> bool | int:
+        if not _is_one_of(value, _LINKING[key]):
+            raise self._wrong(path + key, value, tuple(str(item).lower() for item in _LINKING[key]))
+        return bool(value) if key == "wikilinks" else int(value)
 
     def _list(self, value: Any, key: str, path: str) -> tuple[Any, ...]:
         allowed = _LISTS[key]

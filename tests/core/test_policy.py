@@ -217,6 +217,9 @@ overlap = 0.8
 admit = "anything"
 on_error = "raise"
 delivery = "sync"
+wikilinks = false
+auto_link = 2
+auto_link_at = 0.8
 
 [kinds.recipe.decay]
 stability_days = 3
@@ -246,6 +249,9 @@ def test_toml_can_say_everything_a_policy_has():
         admit="anything",
         on_error="raise",
         delivery="sync",
+        wikilinks=False,
+        auto_link=2,
+        auto_link_at=0.8,
         decay=Decay(3, 1.5, 0.5, 0.2, 30, 0.1),
     )
 
@@ -289,6 +295,10 @@ def test_a_known_kind_may_take_another_preset_and_keeps_how_it_fades():
         ('[kinds.fact]\nadmit = "all"\n', ["kinds.fact.admit", "line 2", "anything, content, decision"]),
         ('[kinds.fact]\non_error = "ignore"\n', ["on_error", "line 2", "store, raise"]),
         ('[kinds.fact]\ndelivery = "later"\n', ["delivery", "line 2", "sync, queued"]),
+        ("[kinds.fact]\n\nwikilinks = 1\n", ["kinds.fact.wikilinks", "line 3", "true, false"]),
+        ("[kinds.fact]\nauto_link = 6\n", ["kinds.fact.auto_link", "line 2", "6", "0, 1, 2, 3, 4, 5"]),
+        ("[kinds.fact]\nauto_link = true\n", ["kinds.fact.auto_link", "line 2", "0, 1, 2, 3, 4, 5"]),
+        ("[kinds.fact]\nauto_link_at = 2\n", ["kinds.fact.auto_link_at", "line 2", "0 to 1"]),
         ('[kinds.fact]\nscope = "kind"\n', ["kinds.fact.scope", "line 2", "list", "kind, tags, subject, agent"]),
         ('[kinds.fact]\nscope = ["colour"]\n', ["kinds.fact.scope", "'colour'", "kind, tags, subject, agent"]),
         ('[kinds.fact]\nstages = ["magic"]\n', ["stages", "'magic'", "hash, canonical, subject, window, vector"]),
@@ -376,6 +386,9 @@ OTHER = {
     "admit": "anything",
     "on_error": "raise",
     "delivery": "queued",
+    "wikilinks": False,
+    "auto_link": 3,
+    "auto_link_at": 0.7,
     "decay": Decay(91),
 }
 
@@ -404,6 +417,11 @@ def test_the_hash_changes_with_every_figure_of_decay(name):
 @pytest.mark.parametrize("change", [{"max_content_chars": 7}, {"conflict_days": 7.0}])
 def test_the_hash_changes_with_the_general_settings(change):
     assert replace(Policy(), **change).hash != Policy().hash
+
+
+def test_a_policy_without_the_later_fields_has_the_hash_that_old_journals_name():
+    """What stores say about old decisions must still be found (`PastPolicies`)."""
+    assert Policy().hash == "2ee26206d556ea1b"
 
 
 def test_the_order_of_kinds_does_not_matter_to_the_hash():

@@ -8,6 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 
 from wellkept.core.codec import USAGE
+from wellkept.core.wikilinks import is_waiting
 from wellkept.types import (
     AliasChange,
     ConflictChange,
@@ -39,7 +40,7 @@ def invert(effect: Effect) -> Effect:
 def touched(effects: Iterable[Effect]) -> tuple[str, ...]:
     """Ids of the memories that effects are about, each once, in the order they first appear.
 
-    Both ends of a link and both sides of a conflict count.
+    Both ends of a link and both sides of a conflict count; a name that waits for its memory is none.
     """
     ids: dict[str, None] = {}
     for effect in effects:
@@ -57,7 +58,7 @@ def _named(effect: Effect) -> tuple[str, ...]:
             return (memory_id,)
         case LinkChange(before_link, after_link):
             link = before_link or after_link
-            return (link.src, link.dst) if link else ()
+            return tuple(end for end in (link.src, link.dst) if not is_waiting(end)) if link else ()
         case ConflictChange(before_conflict, after_conflict):
             conflict = before_conflict or after_conflict
             return (conflict.a, conflict.b) if conflict else ()

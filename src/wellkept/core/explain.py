@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wellkept.core.merge import short
 from wellkept.core.text import excerpt
+from wellkept.core.wikilinks import names, will_link
 from wellkept.policy import DEDUP_CHECK_THRESHOLD, SIMILARITY_EDGE_THRESHOLD
 from wellkept.types import Conflict, Decision, Difference, Json, Match, Memory, Reason, Relation, WriteResult
 
@@ -33,6 +34,10 @@ _REASON_WORDS = {
     "not_compared": "stored without comparison",
     "replay": "this call was made before",
     "handed_out": "memory had just handed it out",
+    "wikilink": "named in the text",
+    "wikilink_waits": "a name that no memory has yet",
+    "wikilink_found": "older texts name it",
+    "auto_link": "the nearest of those that are stored",
     "sweep": "checked after the model came back",
 }
 
@@ -44,6 +49,11 @@ def duplicate_message(match: Match) -> str:
         text += f" [{match.lifecycle}]. Use update_memory to reactivate if needed"
     percent = int((match.similarity or 0.0) * 100 + 1e-9)
     return f"{text}. Not created. ({percent}% similar)"
+
+
+def queued_message(memory: Memory, *, linking: bool = True) -> str:
+    """The text of S0-45: what waits, and what it will be linked to where its kind links names."""
+    return f'Queued: "{short(memory)}"{will_link(names(memory.content) if linking else ())}'
 
 
 def message(decision: Decision, *, asked_only: bool = False) -> str:
@@ -65,7 +75,7 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
         case "reused" if memory is not None:
             text = f'Reused: "{short(memory)}" ({memory.id}) is still going on. Not created.'
         case "queued":
-            text = f'Queued: "{short(memory)}"' if memory is not None else "Queued"
+            text = queued_message(memory) if memory is not None else "Queued"
         case _ if memory is not None:
             text = f'Stored: "{short(memory)}" ({memory.id})' + _aside(decision, memory)
         case _:
@@ -101,6 +111,9 @@ def _aside(decision: Decision, memory: Memory) -> str:
     linked = [link.dst for link in decision.links if link.rel == "related"]
     if linked:
         parts.append("linked to " + ", ".join(linked))
+    unknown = [reason.detail for reason in decision.reasons if reason.rule == "wikilink_waits"]
+    if unknown:
+        parts.append("to be linked once it is written: " + ", ".join(unknown))
     for conflict in decision.conflicts:
         if conflict.resolution is None:
             word = "possible repeat of" if conflict.kind == "duplicate" else "possible conflict with"

@@ -15,7 +15,7 @@ from wellkept.core import lifecycle
 from wellkept.core.compare import compare
 from wellkept.core.effects import touched
 from wellkept.core.merge import absorb, absorbed, aliases, segments
-from wellkept.engine import late
+from wellkept.engine import late, mentions
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.inputs import new_memory
@@ -165,9 +165,10 @@ def _revise(
         effects += _reconsidered(tx, after, now)
         if after.status == "active" and after.embedding in made:
             effects += late.conflicts_of(ctx, tx, after, made[after.embedding], (opinions, judgements))
+    named = mentions.of_revised(ctx, tx, memory, after)
     apply(
-        ctx, tx, [MemoryChange(memory, after), *effects], verb="revise", outcome="revised", memory_id=memory_id,
-        vectors=made,
+        ctx, tx, [MemoryChange(memory, after), *effects, *named.effects], verb="revise", outcome="revised",
+        memory_id=memory_id, reasons=named.reasons, vectors=made,
     )  # fmt: skip
     return after
 

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wellkept.engine import transfer, write
+from wellkept.engine import deferred, transfer, write
 from wellkept.engine.context import Context
+from wellkept.engine.inputs import asked_of
 from wellkept.errors import WellkeptError
-from wellkept.types import BatchResult, ItemError, NewMemory, WriteResult
+from wellkept.types import BatchResult, ItemError, NewMemory, OnConflict, WriteResult
 
 Item = str | NewMemory | Mapping[str, Any]
 
 
 def remember_many(
-    ctx_for: Callable[[set[str]], Context], items: Iterable[Item], read: Callable[[Item], NewMemory]
+    ctx: Context, items: Iterable[Item], read: Callable[[Item], NewMemory], *, on_conflict: OnConflict | None
 ) -> BatchResult:
-    """Write items in order; `read` checks one, `ctx_for` gives the context for the kinds they have (S4-14)."""
+    """Write items in order; `read` checks one (S4-14). Inside a `deferred` block those that may wait do."""
     given = list(items)
     taken: list[NewMemory] = []
     places: list[int] = []
@@ -31,8 +32,8 @@ def remember_many(
             places.append(place)
         except WellkeptError as error:
             errors.append(_item_error(place, item, error))
-    ctx = ctx_for({new.kind for new in taken})
-    written = write.remember_all(ctx, _keyed(taken), write.Cause("remember_many"))
+    ctx = asked_of(ctx, {new.kind for new in taken}, on_conflict)
+    written = deferred.remember_all(ctx, _keyed(taken), write.Cause("remember_many"), on_conflict=on_conflict)
     for place, result in zip(places, written, strict=True):
         if isinstance(result, WriteResult):
             results[place] = result

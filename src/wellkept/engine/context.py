@@ -13,9 +13,11 @@ from typing import TypedDict
 from wellkept.core.evidence import ContradictionFn
 from wellkept.engine.handed import Handed
 from wellkept.engine.scale import Scale
-from wellkept.models.port import Embedder, Judge, RelationModel
+from wellkept.engine.waiting import Ledger, ProcessLedger
+from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 from wellkept.policy import Policy
 from wellkept.storage.port import Storage
+from wellkept.types import HybridWeights
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
@@ -26,6 +28,25 @@ class Seams(TypedDict, total=False):
 
     clock: Clock | None
     new_id: NewId | None
+
+
+class MoreOptions(Seams, total=False):
+    """Seldom given arguments of `wellkept.open`, which explains them."""
+
+    hybrid_weights: HybridWeights | str | None
+    reranker: str | Reranker | None
+
+
+class OpenOptions(MoreOptions, total=False):
+    """The keyword arguments of `wellkept.open`, which explains them."""
+
+    policy: Policy | None
+    embedder: str | Embedder | None
+    relation_model: str | RelationModel | None
+    namespace: str
+    actor: str
+    contradiction_fn: ContradictionFn | None
+    judge: str | Judge | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +63,9 @@ class Context:
         held: Says why no plan may be executed, asked each time; empty when one may (S1-52).
         session: The conversation that a call belongs to; empty for none.
         handed: What packs have handed out in this process, by session; all namespaces of a store share it.
+        hybrid_weights: How recall ranks when a call says nothing else (S2-56); None for the blend.
+        reranker: Puts the best answers of recall in order, in a time box; None for none (S2-18).
+        ledger: Where writes wait that were put off (S0-43).
     """
 
     storage: Storage
@@ -58,6 +82,9 @@ class Context:
     held: Callable[[], str] = str
     session: str = ""
     handed: Handed = field(default_factory=Handed)
+    hybrid_weights: HybridWeights | None = None
+    reranker: Reranker | None = None
+    ledger: Ledger = field(default_factory=ProcessLedger)
 
 
 def utc_now() -> datetime:

@@ -8,6 +8,7 @@ from typing import get_args
 
 from wellkept.core.recording import INFORMATIONAL_FRAMES
 from wellkept.core.text import excerpt
+from wellkept.engine.mentions import RULES
 from wellkept.policy import Policy
 from wellkept.types import (
     ConflictChange,
@@ -66,7 +67,13 @@ def given(entry: JournalEntry, born: Memory) -> NewMemory:
 def own_links(entry: JournalEntry) -> tuple[Link, ...]:
     """Links that the writer asked for; the gate's own come first and have a reason each (S0-36, S0-42)."""
     related = [link for link in _made(entry) if link.rel == "related"]
-    return tuple(related[_near(entry) :])
+    return tuple(related[_near(entry) + _by_itself(entry) :])
+
+
+def _of_the_text(entry: JournalEntry) -> tuple[Link, ...]:
+    """Links that the text made by itself; a replay asks what the gate decides, and they decide nothing."""
+    related = [link for link in _made(entry) if link.rel == "related"]
+    return tuple(related[_near(entry) :][: _by_itself(entry)])
 
 
 def _made(entry: JournalEntry) -> list[Link]:
@@ -75,6 +82,10 @@ def _made(entry: JournalEntry) -> list[Link]:
 
 def _near(entry: JournalEntry) -> int:
     return sum(reason.rule == "similarity_link" for reason in entry.reasons)
+
+
+def _by_itself(entry: JournalEntry) -> int:
+    return sum(reason.rule in RULES for reason in entry.reasons)
 
 
 # --------------------------------------------------------------------------------------------
@@ -94,7 +105,7 @@ class Deed:
 
 def then(entry: JournalEntry) -> Deed:
     """What was done; conflicts that only a judge found are left out, since a replay asks no judge."""
-    asked_for = set(own_links(entry))
+    asked_for = {*own_links(entry), *_of_the_text(entry)}
     opened = [effect.after for effect in entry.effects if isinstance(effect, ConflictChange) and effect.after]
     return _deed(
         entry.outcome,

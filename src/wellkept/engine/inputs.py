@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from wellkept.core.text import check_text
 from wellkept.errors import InvalidField, InvalidInput
 from wellkept.policy import Policy
-from wellkept.types import NewMemory
+from wellkept.types import NewMemory, OnConflict
+
+if TYPE_CHECKING:
+    from wellkept.engine.context import Context
 
 MAX_LABEL = 500
 MAX_SUMMARY = 20_000
 MAX_LIST = 1_000
 MAX_JSON = 64_000
+MAX_DEPTH = 100
 MAX_NAMESPACE = 200
 _LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
 _TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
@@ -45,6 +50,31 @@ def new_memory(content: object, given: Mapping[str, Any], policy: Policy) -> New
     if new.event_time and new.event_end and new.event_end < new.event_time:
         raise InvalidField("lies before event_time", where="event_end", todo="Swap the two")
     return new
+
+
+def statement(content: str | NewMemory, fields: Mapping[str, Any], policy: Policy) -> NewMemory:
+    """What a caller says, as text with fields or as a whole value whose fields may be overruled."""
+    if isinstance(content, NewMemory):
+        given = {name: getattr(content, name) for name in NewMemory.__dataclass_fields__ if name != "content"}
+        return new_memory(content.content, {**given, **fields}, policy)
+    return new_memory(content, fields, policy)
+
+
+def asked_of(ctx: Context, kinds: Iterable[str], on_conflict: OnConflict | None) -> Context:
+    """The context with what a call asks conflicts to do, for the kinds it writes.
+
+    Raises:
+        InvalidField: It asks for something unknown.
+    """
+    if on_conflict is None:
+        return ctx
+    if on_conflict not in get_args(OnConflict):
+        allowed = ", ".join(get_args(OnConflict))
+        raise InvalidField(f"{on_conflict!r} is not allowed", where="on_conflict", todo=f"Use one of: {allowed}")
+    policy = ctx.policy
+    for kind in sorted(kinds):
+        policy = policy.with_conflict(kind, on_conflict)
+    return replace(ctx, policy=policy)
 
 
 def moment(name: str, value: object) -> datetime | None:
@@ -162,4 +192,16 @@ def _mapping(name: str, value: object) -> dict[str, Any]:
     if len(text) > MAX_JSON:
         raise InvalidField(f"is {len(text)} characters of JSON", where=name, todo=f"Use at most {MAX_JSON}")
     plain: dict[str, Any] = json.loads(text)
+    if _is_deeper(plain, MAX_DEPTH):  # every reader of JSON has a depth at which it gives up
+        raise InvalidField(f"is nested deeper than {MAX_DEPTH}", where=name, todo="Write it flatter")
     return plain
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    level = [value]
+    for _ in range(most + 1):
+        inner = [item for item in level if isinstance(item, dict | list)]
+        if not inner:
+            return False
+        level = [part for item in inner for part in (item.values() if isinstance(item, dict) else item)]
+    return True

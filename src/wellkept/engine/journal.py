@@ -10,7 +10,7 @@ from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vec
 from wellkept.engine.read import at_most
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx
-from wellkept.types import Effect, JournalEntry, Memory, MemoryChange, Vector, Version
+from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Vector, Version
 
 
 def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
@@ -131,7 +131,8 @@ def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
             undone |= {found.undoes, found.seq}
     if any(found.verb == "erase" for found in tx.journal(memory_ids=ids, after=entry.seq)):
         raise IllegalTransition(f"entry {entry.seq} touches a memory that was erased", where="undo")
-    standing = [found for found in later if found.seq not in undone and set(touched(found.effects)) & set(ids)]
+    stakes, links = _stakes(entry.effects)
+    standing = [found for found in later if found.seq not in undone and _is_in_the_way(found, stakes, links)]
     if standing:
         names = ", ".join(f"{found.seq} ({found.verb}: {found.outcome})" for found in reversed(standing))
         raise UndoBlocked(
@@ -140,6 +141,27 @@ def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
             where=f"entry {entry.seq}",
             todo="Undo those first, newest first",
         )
+
+
+def _stakes(effects: Iterable[Effect]) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+    """Memories that a later entry must not have touched, and links that it must not have made or removed.
+
+    A plain link changes neither of the memories that it leads from and to: two texts that are linked to one
+    memory can be taken back each for itself, whatever was done to that memory meanwhile.
+    """
+    ids: set[str] = set()
+    links: set[tuple[str, str]] = set()
+    for effect in effects:
+        link = effect.before or effect.after if isinstance(effect, LinkChange) else None
+        if link is not None and link.rel == "related":
+            links.add((link.src, link.dst))
+        else:
+            ids.update(touched((effect,)))
+    return frozenset(ids), frozenset(links)
+
+
+def _is_in_the_way(later: JournalEntry, ids: frozenset[str], links: frozenset[tuple[str, str]]) -> bool:
+    return not ids.isdisjoint(touched(later.effects)) or not links.isdisjoint(_stakes(later.effects)[1])
 
 
 def _id(memory: Memory | None) -> str:

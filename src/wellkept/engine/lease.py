@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,25 +19,8 @@ from typing import Protocol
 
 from wellkept.core.codec import iso, time_from
 from wellkept.engine.context import Clock, NewId
+from wellkept.engine.filelock import lock, unlock
 from wellkept.errors import Busy, ReadOnly
-
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _lock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-
-    def _unlock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
-else:
-    import fcntl
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-
-    def _unlock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_UN)
-
 
 LEASE_SECONDS = 120.0
 """How long a lease outlives its holder; a living one renews it three times in that span."""
@@ -144,7 +126,7 @@ class FileLease:
             ) from error
         try:
             try:
-                _lock(handle)
+                lock(handle)
             except OSError as error:
                 raise Busy("the lease cannot be locked", where=str(self._path), todo="Use a local disk") from error
 
@@ -158,7 +140,7 @@ class FileLease:
                 yield _read(os.read(handle, _MOST_BYTES)), write
             finally:
                 os.lseek(handle, 0, os.SEEK_SET)
-                _unlock(handle)
+                unlock(handle)
         finally:
             os.close(handle)
 

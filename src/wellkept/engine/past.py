@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.effects import touched
-from wellkept.core.text import slot_key
+from wellkept.core.text import search_terms, slot_key
 from wellkept.core.vectors import COMPARISON_DIMS, cosines, quantise, restore, unit
 from wellkept.errors import ReadOnly
 from wellkept.storage.port import Tx
@@ -236,11 +236,18 @@ class Past:
         """None is kept: a replayed text comes without its key, so nothing was ever written under it."""
         return []
 
-    # -- what no write asks for ----------------------------------------------------------------
-
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """Not asked for."""
-        raise _not_here("match")
+        """See `Tx.match`; every row is read, since only a text that names others asks."""
+        wanted = frozenset(terms)
+        shared = {
+            row.id: len(wanted.intersection(search_terms(f"{row.title} {row.content} {row.subject}")))
+            for row in self._candidates(Filter(kinds=tuple(kinds)))
+            if row.status == "active"
+        }
+        found = [one for one, count in shared.items() if count]
+        return sorted(found, key=lambda one: (-shared[one], one))[:limit]
+
+    # -- what no write asks for ----------------------------------------------------------------
 
     def census(self) -> Census:
         """Not asked for."""

@@ -17,6 +17,7 @@ from wellkept.core import conflicts as flags
 from wellkept.core import lifecycle
 from wellkept.core.effects import touched
 from wellkept.core.merge import aliases, segments
+from wellkept.core.wikilinks import is_waiting
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import text_of, vector_key
 from wellkept.errors import StorageError
@@ -243,7 +244,8 @@ def _swept(row: Memory, what: str, todo: str) -> Finding:
 
 def _of_links(picture: Picture) -> Iterator[Finding]:
     for link in picture.links:
-        ends = [end for end in (link.src, link.dst) if end not in picture.rows]
+        # A name that waits for its memory is meant to lead nowhere (S0-42).
+        ends = [end for end in (link.src, link.dst) if end not in picture.rows and not is_waiting(end)]
         target = picture.rows.get(link.dst)
         if ends:
             what = "one end does not exist"

@@ -30,6 +30,7 @@ from wellkept.engine.gather import (
 )
 from wellkept.engine.journal import is_undone
 from wellkept.engine.judges import Judgements, NeedsJudgementError
+from wellkept.engine.mentions import with_mentions
 from wellkept.engine.nearby import Nearby
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
@@ -196,7 +197,8 @@ def _ask_ahead(
 
 def _prepare_scale(ctx: Context, items: Sequence[NewMemory], vectors: Embeddings) -> None:
     """An embedder nobody has measured is measured before the first comparison, outside the transaction."""
-    compared = any("vector" in ctx.policy.for_kind(new.kind).stages for new in items)
+    policies = [ctx.policy.for_kind(new.kind) for new in items]
+    compared = any("vector" in policy.stages or policy.auto_link for policy in policies)
     if compared and vectors.failure is None:  # an endpoint that is down is not asked a thousand things more
         ctx.scale.prepare()
 
@@ -259,6 +261,8 @@ class _Gate:
                 conflicts=decision.conflicts,
                 todo='Supersede or revise the stored one, or write with on_conflict="warn"',
             )
+        vector = self._vectors.vector(new)
+        decision = with_mentions(self._ctx, self._tx, decision, text=new.content, own=new.links, vector=vector)
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)

@@ -116,6 +116,10 @@ class RecallOptions(TypedDict, total=False):
         expand: Add memories along links behind the hits.
         as_of: What the store held at this time, read from the journal.
         valid_at: What held in the world at this time.
+        grouped: Show repeats of one thing once, the newest of them, and list the others under it (B-26).
+            True asks the relation model too, False shows each hit by itself. By default what the words
+            tell alone, in `mode="default"`.
+        rerank: False to leave out the reranker that the store was opened with (S2-18).
     """
 
     weights: HybridWeights | str | None
@@ -123,6 +127,8 @@ class RecallOptions(TypedDict, total=False):
     expand: ExpandSpec | None
     as_of: datetime | str | None
     valid_at: datetime | str | None
+    grouped: bool | None
+    rerank: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,8 @@ class Hit:
             was put first; 0 for what came over a link.
         weights: What each part counted, by name; shares of missing parts are spread over the others.
         via: The link it came over; None for what answers the query itself.
+        repeats: Others that answer the query and say the same, newest first; the hit stands where the
+            best of them stood, and has its own score.
     """
 
     memory: Memory
@@ -151,6 +159,12 @@ class Hit:
     scored_rank: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
     via: Link | None = None
+    repeats: tuple[Memory, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the memory and its repeats."""
+        return (self.memory.id, *(row.id for row in self.repeats))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class WriteResult:
 
     Attributes:
         outcome: created, duplicate, evolved, superseded, reused, rejected or queued.
-        memory: The memory the caller now has; None when the text was rejected.
+        memory: The memory the caller now has; None when the text was rejected, or waits in the queue.
         links: Links made.
         conflicts: Conflicts found.
         matches: Stored memories that were considered, most similar first.

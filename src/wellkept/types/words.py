@@ -22,7 +22,9 @@ MatchAction: TypeAlias = Literal["duplicate", "connect", "evolve", "supersede", 
 ConflictKind: TypeAlias = Literal["contradiction", "duplicate"]
 Resolution: TypeAlias = Literal["keep_old", "keep_new", "keep_both", "merge", "dismissed"]
 Direction: TypeAlias = Literal["out", "in", "both"]
-Degradation: TypeAlias = Literal["calibration", "embedding", "judge", "language", "lexical", "relation", "unreadable"]
+Degradation: TypeAlias = Literal[
+    "calibration", "embedding", "judge", "language", "lexical", "relation", "reranker", "unreadable"
+]
 DifferenceKind: TypeAlias = Literal[
     "negation",
     "polarity",

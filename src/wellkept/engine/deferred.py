@@ -1,0 +1,281 @@
+"""The queue of S0: a write may be put off while an agent thinks, and is written in order afterwards.
+
+What waits is acknowledged only when it survives a crash, and it is written under a key of its own, so that
+it is written once, whoever flushes and however often (I5). It passes the same gate as any other write
+(S0-29). Kinds whose policy says `delivery = "sync"` never wait (S0-43).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from itertools import groupby
+from types import MappingProxyType
+from typing import Unpack
+
+from wellkept.core.codec import to_plain
+from wellkept.core.evidence import Evidence, Moment
+from wellkept.core.explain import queued_message
+from wellkept.core.outcomes import born
+from wellkept.engine import write
+from wellkept.engine.context import Context
+from wellkept.engine.inputs import asked_of, new_memory, statement
+from wellkept.errors import InvalidInput, NotFound, WellkeptError
+from wellkept.types import MemoryFields, NewMemory, OnConflict, Reason, WriteResult
+from wellkept.types.queue import Flushed, QueuedWrite
+
+log = logging.getLogger("wellkept")
+
+MAX_ATTEMPTS = 5
+"""How often a write that fails is tried by itself; it stays listed, and `flush(again=True)` tries it anew."""
+_OPEN: ContextVar[Mapping[int, str]] = ContextVar("wellkept_deferred", default=MappingProxyType({}))
+"""By ledger, the block that collects in this thread or task."""
+
+
+class Queue:
+    """Writes that wait: of one session where the store is bound to one, else all of the namespace.
+
+    A server holds one for each conversation, `store.in_session(name).queue`, and answers "Queued" while
+    the agent thinks.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     chat = store.in_session("chat 7").queue
+        ...     answer = chat.remember("Funding flips first, see [[Weekends]].", kind="thesis", title="Funding")
+        ...     lesson = chat.remember("Never trade weekends.", kind="lesson").outcome
+        ...     waited = len(chat.pending())
+        ...     written = [result.outcome for result in chat.flush().results]
+        >>> answer.message, lesson, waited, written
+        ('Queued: "Funding" (will link: Weekends)', 'created', 1, ['created'])
+    """
+
+    def __init__(self, ctx: Context, *, lot: str = "", everywhere: bool = False) -> None:
+        self._ctx = ctx
+        self._lot = lot
+        self._everywhere = everywhere
+
+    def remember(
+        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+    ) -> WriteResult:
+        """Put a write off, unless its kind never waits; as `MemoryStore.remember`, which see.
+
+        Returns:
+            The outcome `queued` without a memory, or what `remember` answers.
+        """
+        new = statement(content, fields, self._ctx.policy)
+        ctx = asked_of(self._ctx, {new.kind}, on_conflict)
+        return self.put([new], on_conflict)[0] if _may_wait(ctx, new) else write.remember(ctx, new)
+
+    def put(self, items: Sequence[NewMemory], on_conflict: OnConflict | None = None) -> list[WriteResult]:
+        """Keep writes for later, all or none; when it returns they survive a crash."""
+        ctx = self._ctx
+        store, at = ctx.storage.header().store_id, ctx.clock()
+        waiting = [
+            QueuedWrite(
+                id=ctx.new_id(),
+                store=store,
+                namespace=ctx.namespace,
+                session=ctx.session,
+                lot=self._lot,
+                actor=ctx.actor,
+                at=at,
+                statement=to_plain(new),
+                on_conflict=on_conflict,
+            )
+            for new in items
+        ]
+        ctx.ledger.put(waiting)
+        return [_queued(ctx, new, one) for new, one in zip(items, waiting, strict=True)]
+
+    def pending(self) -> tuple[QueuedWrite, ...]:
+        """What waits, oldest first, with what failed."""
+        if self._ctx.ledger.is_empty():
+            return ()
+        store = self._ctx.storage.header().store_id
+        return tuple(one for one in self._ctx.ledger.waiting() if one.store == store and self._has(one))
+
+    def failed(self) -> tuple[QueuedWrite, ...]:
+        """What was tried and could not be written, with the reason; it is tried again at each flush."""
+        return tuple(one for one in self.pending() if one.attempts)
+
+    def flush(self, *, again: bool = False) -> Flushed:
+        """Write what waits, in order; one that fails is kept and does not stop the rest.
+
+        Args:
+            again: Try also what has failed too often to be tried by itself.
+
+        Raises:
+            StorageError: The store could not be written; what is not yet written waits on.
+        """
+        results: list[WriteResult] = []
+        failed: list[QueuedWrite] = []
+        with self._ctx.ledger.turn:
+            tried = [one for one in self.pending() if again or one.attempts < MAX_ATTEMPTS]
+            for _, group in groupby(tried, key=_together):
+                members = list(group)
+                for start in range(0, len(members), write.CHUNK):
+                    written, errors = _written(self._ctx, members[start : start + write.CHUNK])
+                    self._ctx.ledger.settle(written, {one.id: one.error for one in errors})
+                    results += written.values()
+                    failed += errors
+        return Flushed(tuple(results), tuple(failed))
+
+    def drop(self, queued_id: str) -> None:
+        """Take one out that shall not be written, such as one that can only fail.
+
+        Raises:
+            NotFound: It does not wait here.
+        """
+        with self._ctx.ledger.turn:
+            if all(one.id != queued_id for one in self.pending()):
+                raise NotFound(f"nothing waits as {queued_id!r}", where="queue", todo="List what is pending")
+            self._ctx.ledger.settle((queued_id,), {})
+
+    @property
+    def depth(self) -> int:
+        """How many wait in the whole store, in all namespaces and sessions; for a gauge."""
+        return len(Queue(self._ctx, everywhere=True).pending())
+
+    def __len__(self) -> int:
+        """How many wait here."""
+        return len(self.pending())
+
+    def _has(self, one: QueuedWrite) -> bool:
+        if self._everywhere:
+            return not self._lot or one.lot == self._lot
+        return one.namespace == self._ctx.namespace and self._ctx.session in ("", one.session)
+
+
+@contextmanager
+def collecting(ctx: Context) -> Iterator[tuple[Queue, Callable[[], Flushed]]]:
+    """Until the block ends, writes of this thread or task to the store wait; gives queue and flush.
+
+    Inside another block nothing of its own happens: the outer one flushes.
+    """
+    outer = _OPEN.get()
+    key = id(ctx.ledger)
+    if key in outer:
+        yield Queue(ctx, lot=outer[key], everywhere=True), Flushed
+        return
+    queue = Queue(ctx, lot=ctx.new_id(), everywhere=True)
+    mark = _OPEN.set({**outer, key: queue._lot})
+    try:
+        yield queue, queue.flush
+    finally:
+        _OPEN.reset(mark)
+
+
+@contextmanager
+def deferred(ctx: Context) -> Iterator[Queue]:
+    """Collect the writes of a block and write them at its end, even where an error ends it.
+
+    What was answered "Queued" was acknowledged. Only where the process itself is being ended, they wait
+    for the next time.
+    """
+    with collecting(ctx) as (queue, flush):
+        try:
+            yield queue
+        except Exception:
+            flush()
+            raise
+        flush()
+
+
+def remember(ctx: Context, new: NewMemory, on_conflict: OnConflict | None) -> WriteResult:
+    """Write now, or put off inside a block; `ctx` has the policy of the call already."""
+    queue = _collector(ctx)
+    if queue is None or not _may_wait(ctx, new):
+        return write.remember(ctx, new)
+    return queue.put([new], on_conflict)[0]
+
+
+def remember_all(
+    ctx: Context, items: Sequence[NewMemory], cause: write.Cause, *, on_conflict: OnConflict | None
+) -> list[WriteResult | WellkeptError]:
+    """The same for many; those that never wait are written in their order, the others wait in theirs."""
+    queue = _collector(ctx)
+    if queue is None:
+        return write.remember_all(ctx, items, cause)
+    late = [place for place, new in enumerate(items) if _may_wait(ctx, new)]
+    now = [place for place in range(len(items)) if place not in set(late)]
+    results: dict[int, WriteResult | WellkeptError] = {}
+    results.update(zip(late, queue.put([items[place] for place in late], on_conflict), strict=True))
+    results.update(zip(now, write.remember_all(ctx, [items[place] for place in now], cause), strict=True))
+    return [results[place] for place in range(len(items))]
+
+
+def recover(ctx: Context) -> None:
+    """Write what a crash left in the queue; a store that cannot be written now keeps it for later."""
+    if ctx.ledger.is_empty():
+        return
+    try:
+        told = Queue(ctx, everywhere=True).flush()
+    except WellkeptError as error:
+        log.warning("Queued writes of an earlier process could not be written: %s", error)
+        return
+    if told.results or told.failed:
+        log.info("Wrote %d queued writes of an earlier process, %d failed", len(told.results), len(told.failed))
+
+
+def _collector(ctx: Context) -> Queue | None:
+    lot = _OPEN.get().get(id(ctx.ledger))
+    return None if lot is None else Queue(ctx, lot=lot, everywhere=True)
+
+
+def _may_wait(ctx: Context, new: NewMemory) -> bool:
+    return ctx.policy.for_kind(new.kind).delivery == "queued"
+
+
+def _together(one: QueuedWrite) -> tuple[str, str, str, str | None]:
+    """Neighbours that may be written in one run."""
+    return one.namespace, one.session, one.actor, one.on_conflict
+
+
+def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, WriteResult], list[QueuedWrite]]:
+    """Results by queue id, and those that failed with the reason."""
+    first = members[0]
+    taken: list[tuple[QueuedWrite, NewMemory]] = []
+    failed: list[QueuedWrite] = []
+    for one in members:
+        try:
+            taken.append((one, _statement_of(ctx, one)))
+        except InvalidInput as error:  # the policy has changed since, or the file was edited
+            failed.append(_after(one, error))
+    ctx = replace(ctx, namespace=first.namespace, session=first.session, actor=first.actor)
+    ctx = asked_of(ctx, {new.kind for _, new in taken}, first.on_conflict)
+    results: dict[str, WriteResult] = {}
+    answers = write.remember_all(ctx, [new for _, new in taken], write.Cause())
+    for (one, _), answer in zip(taken, answers, strict=True):
+        if isinstance(answer, WriteResult):
+            results[one.id] = answer
+        else:
+            failed.append(_after(one, answer))
+    return results, failed
+
+
+def _statement_of(ctx: Context, one: QueuedWrite) -> NewMemory:
+    """What was said, at the time it was said, under a key that makes it written once."""
+    fields = dict(one.statement)
+    new = new_memory(fields.pop("content", ""), fields, ctx.policy)
+    if new.idempotency_key:
+        return new  # the caller's own key stands for these very fields
+    return replace(new, idempotency_key=f"queued:{one.id}", recorded_at=new.recorded_at or one.at)
+
+
+def _after(one: QueuedWrite, error: WellkeptError) -> QueuedWrite:
+    return replace(one, attempts=one.attempts + 1, error=f"{type(error).__name__}: {error}")
+
+
+def _queued(ctx: Context, new: NewMemory, one: QueuedWrite) -> WriteResult:
+    memory = born(new, Evidence(), Moment(one.at, one.id, ctx.namespace, ctx.policy))
+    linking = ctx.policy.for_kind(new.kind).wikilinks
+    return WriteResult(
+        outcome="queued",
+        memory=None,
+        reasons=(Reason("delivery", f"waits as {one.id}"),),
+        message=queued_message(memory, linking=linking),
+    )
