@@ -1,0 +1,107 @@
+"""What each operation gives: the JSON that the command line prints, as models.
+
+A list is an object with one named list here, as MCP wants objects; the command line prints its items,
+one a line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from wellkept.engine.run_list import RunLine
+from wellkept.surfaces.operations.shapes import Answer, answer, shape_of
+from wellkept.surfaces.undoing import Change
+from wellkept.types import (
+    ActionResult,
+    BatchResult,
+    Conflict,
+    Detected,
+    Graph,
+    Hit,
+    JournalEntry,
+    LeftOut,
+    Link,
+    Memory,
+    Neighbour,
+    Problem,
+    RunMode,
+    Stats,
+    UndoReport,
+    Version,
+    WriteResult,
+)
+from wellkept.types.packs import Pack
+
+Written = shape_of(WriteResult)
+Batch = shape_of(BatchResult)
+Kept = shape_of(Memory)
+Recalled = answer(
+    "Recalled",
+    "Hits, best first; under explain what was left out; ids that followed links name but nobody holds.",
+    hits=tuple[Hit, ...],
+    left_out=tuple[LeftOut, ...],
+    dangling=tuple[str, ...],
+)
+Entry = answer("Entry", "The journal entry that was made; 0 when nothing had to change.", entry=int)
+Restored = answer("Restored", "Whether anything had to change.", restored=bool)
+Undone = answer(
+    "Undone",
+    "The entry of the undo, the entry it took back, and each memory before and now.",
+    entry=int,
+    undone=int,
+    changes=tuple[Change, ...],
+)
+Linked = shape_of(Link)
+Removed = answer("Removed", "How many links there were.", removed=int)
+Settled = shape_of(Conflict)
+Packed = shape_of(Pack)
+Memories = answer("Memories", "Memories, oldest first.", memories=tuple[Memory, ...])
+Versions = answer("Versions", "Every state of a memory, oldest first.", versions=tuple[Version, ...])
+Entries = answer("Entries", "Entries of the journal, oldest first.", entries=tuple[JournalEntry, ...])
+Conflicts = answer("Conflicts", "Conflicts, oldest first.", conflicts=tuple[Conflict, ...])
+Neighbors = answer("Neighbors", "Memories reached over links, nearest first.", neighbors=tuple[Neighbour, ...])
+Surroundings = shape_of(Graph)
+Counts = shape_of(Stats)
+Problems = answer("Problems", "What is not as it should be; empty when all is well.", problems=tuple[Problem, ...])
+Runs = answer("Runs", "Runs that changed the store, oldest first.", runs=tuple[RunLine, ...])
+RunUndone = shape_of(UndoReport)
+
+
+class PlanFile(Answer):
+    """A plan as its file holds it; what is empty or has its default is left out of scope and actions."""
+
+    format: str
+    schema_: int = Field(alias="schema")
+    plan_id: str
+    config_hash: str
+    snapshot: str
+    namespace: str
+    scope: dict[str, Any]
+    detected: shape_of(Detected)  # type: ignore[valid-type]
+    planned: dict[str, int] = Field(description="Actions by type.")
+    degraded: list[str]
+    actions: list[dict[str, Any]]
+
+
+Run = answer(
+    "Run",
+    "What a run did, or would do in a dry run; under not_applied what was stale or failed.",
+    plan_id=str,
+    run_id=str,
+    mode=RunMode,
+    forced=str,
+    namespace=str,
+    config_hash=str,
+    scope=dict[str, Any],
+    detected=Detected,
+    degraded=tuple[str, ...],
+    planned=dict[str, int],
+    executed=int,
+    skipped=int,
+    errors=int,
+    counts=dict[str, dict[str, int]],
+    not_applied=tuple[ActionResult, ...],
+    seconds=float,
+)

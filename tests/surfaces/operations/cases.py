@@ -1,0 +1,92 @@
+"""One store, and for each operation what is asked of it: as the table takes it, and as people type it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import wellkept
+from wellkept.surfaces.operations import call
+
+OLD, NEW, NOTE = "The limit is 0.85.", "The limit is 0.95.", "Tea is upstairs, cups are downstairs."
+Known = dict[str, Any]
+
+
+def furnished(path: Path) -> Known:
+    """A store with a conflict, a link, a forgotten memory, a repeat and a run; what tests need to name."""
+    with wellkept.open(str(path), embedder="hashing") as store:
+        old, new = store.remember(OLD, kind="lesson"), store.remember(NEW, kind="lesson")
+        note = store.remember(NOTE, tags=["house"], metadata={"floor": 1}, importance=0.9).memory
+        gone = store.remember("Lunch is at noon.").memory
+        assert old.memory and new.memory and note and gone
+        store.forget(gone.id)
+        store.link(note.id, old.memory.id, "refines")
+        for text in ("Ship on Friday.", "ship on friday"):
+            store.remember(text, on_conflict="ignore")
+        report = store.execute(store.plan())
+        for text in ("Use tabs.", "use tabs"):
+            last = store.remember(text, on_conflict="ignore")
+        return {
+            "old": old.memory.id, "new": new.memory.id, "note": note.id, "gone": gone.id,
+            "key": new.conflicts[0].key, "run": report.run_id, "entry": last.entry,
+            "plan": call(store, "plan", {}).model_dump(mode="json"),
+        }  # fmt: skip
+
+
+Said = Callable[[Known], dict[str, Any]]
+Typed = Callable[[Known], list[str]]
+SAME: list[tuple[str, Said, Typed]] = [
+    ("remember", lambda _: {"content": "Milk is cold.", "tags": ["a", "b"], "importance": 0.7, "pinned": True,
+                            "event_time": "2026-03-04", "metadata": {"a": [1]}, "kind": "fact", "subject": "milk"},
+     lambda _: ["Milk is cold.", "--tag", "a", "--tag", "b", "--importance", "0.7", "--pinned", "--event-time",
+                "2026-03-04", "--metadata", '{"a": [1]}', "--kind", "fact", "--subject", "milk"]),
+    ("remember", lambda _: {"content": NOTE.upper()}, lambda _: [NOTE.upper()]),
+    ("remember", lambda known: {"content": "The limit is 0.75.", "kind": "lesson", "links": [known["note"]],
+                                "idempotency_key": "k"},
+     lambda known: ["The limit is 0.75.", "--kind", "lesson", "--link", known["note"], "--key", "k"]),
+    ("check", lambda _: {"content": "The limit is 0.75.", "kind": "lesson", "on_conflict": "supersede"},
+     lambda _: ["The limit is 0.75.", "--kind", "lesson", "--on-conflict", "supersede"]),
+    ("revise", lambda known: {"memory_id": known["note"], "content": "Tea is gone.", "tags": [], "importance": 0.1},
+     lambda known: [known["note"], "Tea is gone.", "--tag", "", "--importance", "0.1"]),
+    ("recall", lambda _: {"query": "tea upstairs"}, lambda _: ["tea upstairs"]),
+    ("recall", lambda _: {"query": "limit", "limit": 3, "explain": True, "touch": False, "mode": "hybrid",
+                          "weights": "hybrid-created", "include_superseded": True, "overfetch": 9},
+     lambda _: ["limit", "-n", "3", "--explain", "--no-touch", "--mode", "hybrid", "--weights", "hybrid-created",
+                "--all", "--overfetch", "9"]),
+    ("recall", lambda _: {"query": "tea", "expand": {"rels": ["refines"], "depth": 2}, "where": {
+        "tags": ["house"], "min_importance": 0.5, "metadata": {"floor": 1}, "created_from": "2020-01-01"}},
+     lambda _: ["tea", "--expand", "refines", "--depth", "2", "--tag", "house", "--min-importance", "0.5", "--meta",
+                "floor=1", "--since", "2020-01-01"]),
+    ("pack", lambda _: {"query": "tea", "budget_tokens": 60, "format": "json", "where": {"kinds": ["semantic"]}},
+     lambda _: ["tea", "--budget", "60", "--json-block", "--kind", "semantic"]),
+    ("get", lambda known: {"memory_id": known["gone"], "touch": False}, lambda known: [known["gone"], "--no-touch"]),
+    ("subgraph", lambda known: {"ids": [known["note"]], "depth": 2}, lambda known: [known["note"], "--depth", "2"]),
+    ("stats", lambda _: {}, lambda _: []),
+    ("supersede", lambda known: {"old_id": known["old"], "new_id": known["new"]},
+     lambda known: [known["old"], known["new"]]),
+    ("forget", lambda known: {"memory_id": known["note"]}, lambda known: [known["note"]]),
+    ("restore", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"]]),
+    ("restore", lambda known: {"memory_id": known["note"]}, lambda known: [known["note"]]),
+    ("resolve", lambda known: {"key": known["key"], "resolution": "keep_both"},
+     lambda known: [known["key"], "keep-both"]),
+    ("link", lambda known: {"src": known["note"], "dst": known["gone"], "rel": "example_of", "strict": True},
+     lambda known: [known["note"], known["gone"], "example_of", "--strict"]),
+    ("unlink", lambda known: {"src": known["note"], "dst": known["old"]}, lambda known: [known["note"], known["old"]]),
+    ("undo", lambda known: {"entry": known["entry"]}, lambda known: [str(known["entry"])]),
+    ("undo_run", lambda known: {"run_id": known["run"]}, lambda known: ["--run", known["run"]]),
+    ("erase", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"], "--yes"]),
+    ("verify", lambda _: {}, lambda _: []),
+]  # fmt: skip
+LISTED: list[tuple[str, str, Said, Typed]] = [
+    ("list", "memories", lambda _: {"limit": 2, "where": {"statuses": ["active", "archived"]}},
+     lambda _: ["-n", "2", "--status", "active", "--status", "archived"]),
+    ("history", "versions", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"]]),
+    ("journal", "entries", lambda _: {}, lambda _: ["--all"]),
+    ("journal", "entries", lambda _: {"after": 3, "newest": 2}, lambda _: ["--after", "3", "-n", "2"]),
+    ("conflicts", "conflicts", lambda known: {"memory_id": known["old"], "settled": True},
+     lambda known: [known["old"], "--settled"]),
+    ("neighbors", "neighbors", lambda known: {"memory_id": known["note"], "direction": "out", "rel": "refines"},
+     lambda known: [known["note"], "--direction", "out", "--rel", "refines"]),
+    ("runs", "runs", lambda _: {}, lambda _: []),
+]  # fmt: skip

@@ -1,0 +1,61 @@
+"""Where a surface differs from the table on purpose, and why; everything else is the same."""
+
+from __future__ import annotations
+
+PYTHON_ONLY = {
+    "progress": "a function, told how far the work is",
+    "count_tokens": "a function",
+    "report": "a path; a server writes no files for its clients",
+}
+"""Parameters of library verbs that have no JSON form."""
+
+FILTER_OPTIONS = "kind, tag, subject, attribute, min_importance, since, until, source, meta"
+COMMANDS = {"plan": "consolidate", "execute": "apply", "undo_run": "undo"}
+"""Operations whose command has another name: a plan is made by a dry run of `consolidate`, applied by `apply`; and
+`undo --run` takes a run back."""
+
+RENAMED: dict[str, dict[str, str]] = {
+    "remember": {"content": "text"},
+    "check": {"content": "text"},
+    "revise": {"content": "text"},
+    "remember_many": {"items": "file"},  # texts come from a file or a pipe, one a line
+    "recall": {"include_superseded": "everything"},  # --all, as in journal
+    "pack": {"budget_tokens": "budget", "format": "json_block"},
+    "resolve": {"resolution": "how"},
+    "plan": {"config": "rules", "scope": "kind"},  # groups of options: --rules, --threshold, --kind, --since, …
+    "undo_run": {},
+}
+"""Fields that a command spells otherwise."""
+
+WITHOUT: dict[str, dict[str, str]] = {
+    "recall": {"where": FILTER_OPTIONS, "grouped": "people see repeats once"},
+    "list": {"where": FILTER_OPTIONS},
+    "pack": {"where": FILTER_OPTIONS, "session": "a command is a process of its own, which ends with its session"},
+}
+"""Fields that no single option stands for, and what does."""
+
+COMMAND_ONLY: dict[str, set[str]] = {
+    "remember": {"file"},
+    "check": {"file", "exit_code"},
+    "revise": {"file"},
+    "remember_many": {"lines"},
+    "recall": {"depth"},  # of --expand
+    "list": {"status"},
+    "journal": {"everything"},
+    "conflicts": {"exit_code"},
+    "undo": {"run_id", "force_except"},  # undo_run
+    "undo_run": {"entry"},
+    "erase": {"yes"},  # people are asked
+    "plan": {"threshold", "trigger", "tag", "since", "until", "limit", "all_namespaces", "only", "skip", "report",
+             "show", "execute", "plan"},
+    "execute": {"report", "show"},
+}  # fmt: skip
+"""Options for people: where a text comes from, what is shown, the exit code."""
+
+OTHER_DEFAULTS = {
+    ("journal", "newest"): "20 for people, told in the help; all for programs",
+    ("remember_many", "items"): "standard input",
+    ("undo", "entry"): "may stand back for --run",
+    ("undo_run", "run_id"): "may stand back for an entry",
+    ("pack", "format"): "a switch: --json-block",
+}

@@ -1,0 +1,212 @@
+"""Library, command line and table offer the same operations, parameters, defaults and results (issue 6, part 1).
+
+What differs on purpose stands in `differences`, with the reason.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from typer.main import get_command
+
+import wellkept
+from surfaces.command_line import Cli
+from surfaces.operations.cases import LISTED, SAME, Known, Said, Typed
+from surfaces.operations.differences import (
+    COMMAND_ONLY,
+    COMMANDS,
+    OTHER_DEFAULTS,
+    PYTHON_ONLY,
+    RENAMED,
+    WITHOUT,
+)
+from surfaces.operations.likeness import likeness
+from wellkept import MemoryStore
+from wellkept.core.rules import Consolidation
+from wellkept.surfaces.cli.app import app
+from wellkept.surfaces.operations import OPERATIONS, Operation, call, operation
+from wellkept.surfaces.operations.parts import (
+    ConfigFields,
+    ExpandFields,
+    FilterFields,
+    ScopeFields,
+    WeightFields,
+)
+from wellkept.types import WEIGHT_PRESETS, ExpandSpec, Filter, HybridWeights, NewMemory, RecallOptions, Scope, Statement
+
+NAMES = [row.name for row in OPERATIONS]
+SHARED = {"ctx", "db", "namespace", "embedder", "policy", "actor", "durability", "json", "quiet"}
+OPTIONS = {"weights": None, "overfetch": 4, "expand": None, "as_of": None, "valid_at": None, "grouped": None}
+REQUIRED = object()
+
+
+def plain(value: Any) -> Any:
+    """A default without regard to what holds it: a tuple is a list, a mapping a dict, a record its fields."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def of_record(record: type, without: set[str] | None = None) -> dict[str, Any]:
+    """Fields of a dataclass with their defaults."""
+    found = {}
+    for item in fields(record):
+        if item.name in (without or ()):
+            continue
+        default = item.default_factory() if item.default_factory is not MISSING else item.default
+        found[item.name] = REQUIRED if default is MISSING else plain(default)
+    return found
+
+
+def of_model(model: type[BaseModel]) -> dict[str, Any]:
+    """Fields of a model with their defaults."""
+    return {name: REQUIRED if item.is_required() else item.default for name, item in model.model_fields.items()}
+
+
+def of_verb(name: str) -> dict[str, Any]:
+    """Parameters of a library verb with their defaults, those behind `**` spelled out."""
+    found: dict[str, Any] = {}
+    for parameter in list(inspect.signature(getattr(MemoryStore, name)).parameters.values())[1:]:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            found |= {
+                "fields": of_record(NewMemory, {"content"}),
+                "options": OPTIONS,
+                "changes": dict.fromkeys((item.name for item in fields(Statement)), None),
+            }[parameter.name]
+        elif parameter.name not in PYTHON_ONLY:
+            found[parameter.name] = (
+                REQUIRED if parameter.default is inspect.Parameter.empty else plain(parameter.default)
+            )
+    return found
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)
+def test_an_operation_is_a_verb_of_the_library_with_the_same_parameters_and_defaults(row: Operation) -> None:
+    assert of_model(row.input) == of_verb(row.name)
+
+
+@pytest.mark.parametrize(
+    ("model", "record", "without"),
+    [
+        (FilterFields, Filter, set()),
+        (ExpandFields, ExpandSpec, set()),
+        (WeightFields, HybridWeights, set()),
+        (ScopeFields, Scope, set()),
+    ],
+    ids=["filter", "expand", "weights", "scope"],
+)
+def test_a_nested_object_has_the_fields_and_defaults_of_the_record(
+    model: type[BaseModel], record: type, without: set[str]
+) -> None:
+    assert of_model(model) == of_record(record, without)
+
+
+def test_the_configuration_of_a_plan_is_that_of_the_library_but_for_rules_which_are_toml() -> None:
+    assert of_model(ConfigFields) == {**of_record(Consolidation), "rules": None}
+
+
+def test_weights_have_the_names_of_all_presets() -> None:
+    schema = operation("recall").input.model_json_schema()
+    [named] = [part for part in schema["properties"]["weights"]["anyOf"] if "enum" in part]
+    assert set(named["enum"]) == set(WEIGHT_PRESETS)
+
+
+def test_the_finer_options_of_recall_are_all_there() -> None:
+    assert set(OPTIONS) == set(RecallOptions.__annotations__)
+
+
+# --------------------------------------------------------------------------------------------
+# The command line
+
+ON_CLI = get_command(app).commands  # type: ignore[attr-defined]
+
+
+def command_of(row: Operation) -> dict[str, Any]:
+    """Parameters of the command with their defaults."""
+    command = ON_CLI[COMMANDS.get(row.name, row.name.replace("_", "-"))]
+    return {param.name: param.default for param in command.params if param.name not in SHARED}
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)
+def test_an_operation_is_a_command_with_the_same_parameters(row: Operation) -> None:
+    renamed, without = RENAMED.get(row.name, {}), WITHOUT.get(row.name, {})
+    expected = {renamed.get(name, name) for name in row.input.model_fields if name not in without}
+    narrowing = {"kind", "tag", "subject", "attribute", "min_importance", "since", "until", "source", "meta"}
+    found = set(command_of(row)) - COMMAND_ONLY.get(row.name, set())
+    assert found - (narrowing if "where" in without else set()) - set(without) == expected
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)
+def test_a_command_has_the_defaults_of_the_operation(row: Operation) -> None:
+    found = command_of(row)
+    for name, default in of_model(row.input).items():
+        option = RENAMED.get(row.name, {}).get(name, name)
+        if option not in found or (row.name, name) in OTHER_DEFAULTS or row.name in ("remember", "check", "plan"):
+            continue  # an option that was not given is not handed on: the library's own default holds
+        assert found[option] in (default, None), f"{row.name} --{option}"
+        if default not in (REQUIRED, None, []):
+            assert found[option] == default, f"{row.name} --{option}"
+
+
+# --------------------------------------------------------------------------------------------
+# Results
+
+Twins = tuple[Cli, Path, Known]
+
+
+def asked(path: Path, name: str, given: dict[str, Any]) -> Any:
+    with wellkept.open(str(path), embedder="hashing") as store:
+        return call(store, name, given).model_dump(mode="json")
+
+
+@pytest.mark.parametrize(("name", "said", "typed"), SAME, ids=[f"{at}-{name}" for at, (name, *_) in enumerate(SAME)])
+def test_the_table_answers_what_the_command_prints(twins: Twins, name: str, said: Said, typed: Typed) -> None:
+    cli, other, known = twins
+    printed = cli.json(COMMANDS.get(name, name), *typed(known))
+    assert likeness(asked(other, name, said(known))) == likeness(printed)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "said", "typed"), LISTED, ids=[f"{at}-{name}" for at, (name, *_) in enumerate(LISTED)]
+)
+def test_a_list_is_one_object_here_and_a_line_for_each_item_there(
+    twins: Twins, name: str, key: str, said: Said, typed: Typed
+) -> None:
+    cli, other, known = twins
+    printed = cli.rows(name, *typed(known))
+    assert printed  # nothing equals nothing
+    assert likeness(asked(other, name, said(known))) == likeness({key: printed})
+
+
+def test_a_batch_is_the_lines_of_a_file(twins: Twins) -> None:
+    cli, other, _ = twins
+    items = ["Milk is cold.", {"content": "milk is cold"}, {"content": ""}, {"content": "x", "importance": 7}]
+    lines = "".join(json.dumps(item) + "\n" for item in items)
+    printed = cli.json("remember-many", "-", stdin=lines, code=3)
+    told = asked(other, "remember_many", {"items": items})
+    assert likeness(told) == likeness(printed)
+    assert [error["index"] for error in told["errors"]] == [2, 3]  # S4-14
+
+
+def test_a_plan_is_the_file_that_consolidate_writes_and_execute_prints_what_apply_does(
+    twins: Twins,
+) -> None:
+    cli, other, known = twins
+    file = cli.folder / "plan.json"
+    cli("consolidate", "--plan", str(file), "--json")
+    assert likeness(known["plan"]) == likeness(json.loads(file.read_text(encoding="utf-8")))
+    assert known["plan"]["actions"]
+    printed = cli.json("apply", str(file))
+    del printed["plan"], printed["report"]  # files are the command line's own
+    told = asked(other, "execute", {"plan": known["plan"]})
+    assert likeness({**told, "seconds": 0}) == likeness({**printed, "seconds": 0})
+    assert told["executed"] == len(known["plan"]["actions"])
+
+
+def test_every_operation_has_its_result_compared() -> None:
+    compared = {name for name, *_ in SAME} | {name for name, *_ in LISTED} | {"remember_many", "plan", "execute"}
+    assert compared == set(NAMES)
