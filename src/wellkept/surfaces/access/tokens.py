@@ -1,0 +1,335 @@
+"""The token file: who holds which grant. It stands beside the store and holds no secret.
+
+What is kept of a secret is its SHA-256. A slow hash protects words that people choose; these are 256
+random bits, which nobody finds by trying, however fast the trying is. The file is mode 0600, and is
+replaced as a whole, so that a reader sees the old list or the new one. A running server looks at the
+file's stamp on each request and reads it again when it has changed: a revoked token ends at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from wellkept.engine.context import Clock, utc_now
+from wellkept.engine.inputs import label, moment
+from wellkept.engine.secret import new_secret
+from wellkept.errors import AmbiguousId, ConfigError, InvalidField, NotFound, StorePathError
+from wellkept.surfaces.access.grants import Grant, Scope, check_pattern, check_scopes
+
+MAX_TOKENS = 1_000
+"""Each request compares with all of them; whoever needs more needs an identity provider in front."""
+MAX_SECRET = 200
+_FORMAT = 1
+_ID_LENGTH = 12
+_MODE = 0o600
+
+_Stamp: TypeAlias = tuple[int, int, int]
+_Rows: TypeAlias = list["Token"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as it is listed; its secret is nowhere.
+
+    Attributes:
+        id: Begins the hash of the secret.
+        name: Who acts with it, for the journal. A token and its successor may share one.
+        namespaces: Patterns such as `acme/*`.
+        scopes: What it may do there.
+        hash: SHA-256 of the secret, in hexadecimal.
+        created_at / expires_at / revoked_at: Its life; None where there is no such moment.
+    """
+
+    id: str
+    name: str
+    namespaces: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    hash: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def state(self, now: datetime) -> Literal["active", "expired", "revoked"]:
+        """Whether it opens anything at a moment, and if not, why."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
+class Tokens:
+    """The tokens of one store; safe to use from several threads and processes.
+
+    Args:
+        path: Their file; made by the first `create`.
+        clock: The time, for tests.
+        new_secret: Makes secrets, for tests.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     tokens = Tokens(Path(folder, "agent.db.tokens"))
+        ...     token_id, secret = tokens.create(name="ci", namespaces=["acme/*"], scopes=["write"])
+        ...     grant = tokens.grant_of(secret)
+        ...     tokens.revoke(token_id).state(utc_now()), tokens.grant_of(secret)
+        ('revoked', None)
+        >>> grant.actor, grant.namespaces
+        ('ci', ('acme/*',))
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, clock: Clock = utc_now, new_secret: Callable[[], str] = new_secret
+    ) -> None:
+        self._path = Path(path)
+        self._clock = clock
+        self._new_secret = new_secret
+        self._lock = threading.Lock()
+        self._read: tuple[_Stamp | None, tuple[Token, ...]] = (None, ())
+        self._seen = False
+
+    @property
+    def path(self) -> Path:
+        """Where they are kept."""
+        return self._path
+
+    def create(
+        self, *, name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None = None
+    ) -> tuple[str, str]:
+        """Make a token; its secret is in the answer and nowhere else.
+
+        Args:
+            name: Who acts with it, for the journal.
+            namespaces: Patterns of the namespaces it opens.
+            scopes: `read`, `write`, `admin`; each holds those before it.
+            expires_at: When it ends by itself; None for never.
+
+        Returns:
+            Its id and its secret.
+
+        Raises:
+            InvalidField: A value cannot be used; nothing was written.
+            StorePathError: The file cannot be written.
+        """
+        now = self._clock()
+        named = label("name", name)
+        if not named:
+            raise InvalidField("is empty", where="name", todo="Say who will act with it, as in ci")
+        patterns = tuple(dict.fromkeys(check_pattern(pattern) for pattern in namespaces))
+        if not patterns:
+            raise InvalidField("is empty", where="namespace", todo="Say what it opens, as in acme/*")
+        ends = moment("expires", expires_at)
+        if ends is not None and ends <= now:
+            raise InvalidField("lies in the past", where="expires", todo="Name a later moment")
+        granted = check_scopes(scopes)
+        with self._changing() as kept:
+            if len(kept) >= MAX_TOKENS:
+                todo = "Remove revoked ones from the file, or put an identity provider in front"
+                raise InvalidField(f"there are {len(kept)} tokens already", where=str(self._path), todo=todo)
+            secret = self._new_secret()
+            digest = _digest(secret)
+            token = Token(
+                id=digest[:_ID_LENGTH], name=named, namespaces=patterns, scopes=granted,
+                hash=digest, created_at=now, expires_at=ends,
+            )  # fmt: skip
+            if any(other.id == token.id for other in kept):
+                raise InvalidField("was drawn twice", where="secret", todo="Repeat the command")
+            kept.append(token)
+        return token.id, secret
+
+    def list(self) -> tuple[Token, ...]:
+        """All tokens, oldest first, with those that ended.
+
+        Raises:
+            ConfigError: The file is damaged.
+        """
+        return self._current()
+
+    def revoke(self, token_id: str) -> Token:
+        """End a token, by its id or the beginning of it; running servers refuse it from the next request on.
+
+        Raises:
+            NotFound: There is none.
+            AmbiguousId: The beginning fits several.
+        """
+        with self._changing() as kept:
+            found = [place for place, token in enumerate(kept) if token_id and token.id.startswith(token_id)]
+            if not found:
+                raise NotFound("no such token", where=token_id[:60], todo="See `wellkept token list`")
+            if len(found) > 1:
+                ids = ", ".join(kept[place].id for place in found[:5])
+                raise AmbiguousId("fits several tokens", where=token_id[:60], todo=f"Use one of: {ids}")
+            [place] = found
+            if kept[place].revoked_at is None:
+                kept[place] = replace(kept[place], revoked_at=self._clock())
+            return kept[place]
+
+    def grant_of(self, secret: str) -> Grant | None:
+        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike.
+
+        Raises:
+            ConfigError: The file is damaged; nobody is let in meanwhile.
+        """
+        now = self._clock()
+        given = _digest(secret) if len(secret) <= MAX_SECRET else ""
+        found: Token | None = None
+        # All of them, and each to its end: how long this takes says nothing about the secret.
+        for token in self._current():
+            if hmac.compare_digest(token.hash, given) and token.state(now) == "active":
+                found = token
+        if found is None:
+            return None
+        return Grant(actor=found.name, namespaces=found.namespaces, scopes=frozenset(found.scopes))
+
+    @property
+    def required(self) -> bool:
+        """Whether a request needs a token: from the first one made on, also when all have ended since.
+
+        A file that vanishes under a running server does not open it.
+        """
+        self._current()
+        return self._seen
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a token that opens anything now."""
+        now = self._clock()
+        return any(token.state(now) == "active" for token in self._current())
+
+    # -- the file ---------------------------------------------------------------------------
+
+    def _current(self) -> tuple[Token, ...]:
+        stamp = _stamp(self._path)
+        with self._lock:
+            if stamp is None:
+                self._read = (None, ())
+            elif stamp != self._read[0]:
+                self._seen = True  # before it is read: a damaged list is no open door
+                self._read = (None, ())
+                self._read = (stamp, _tokens_in(self._path))
+            return self._read[1]
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Rows]:
+        """The list to change; it is written when the block ends well, one writer at a time."""
+        with _locked(self._path):
+            kept = list(_tokens_in(self._path) if self._path.exists() else ())
+            before = list(kept)
+            yield kept
+            if kept != before:
+                _write(self._path, kept)
+
+
+def tokens_file(store: Path) -> Path:
+    """Where the tokens of a store are kept: beside it.
+
+    Example:
+        >>> tokens_file(Path("agent.db")).name
+        'agent.db.tokens'
+    """
+    return store.with_name(f"{store.name}.tokens")
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _damaged(path, error.strerror or "it cannot be reached") from error
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _tokens_in(path: Path) -> tuple[Token, ...]:
+    try:
+        data = json.loads(path.read_bytes())
+        if data["format"] != _FORMAT:
+            raise _damaged(path, f"its format is {data['format']!r}, and this release reads {_FORMAT}")
+        return tuple(_token(row) for row in data["tokens"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, "it is no list of tokens") from error
+
+
+def _token(row: dict[str, Any]) -> Token:
+    digest = row["hash"]
+    if not isinstance(digest, str) or len(digest) != 64 or row["id"] != digest[:_ID_LENGTH]:
+        raise ValueError("no hash")
+    created = moment("created_at", row["created_at"])
+    lists = isinstance(row["namespaces"], list) and isinstance(row["scopes"], list)
+    if created is None or not lists or not row["namespaces"] or not isinstance(row["name"], str):
+        raise ValueError("not whole")
+    return Token(
+        id=row["id"],
+        name=row["name"],
+        namespaces=tuple(check_pattern(pattern) for pattern in row["namespaces"]),
+        scopes=check_scopes(row["scopes"]),
+        hash=digest,
+        created_at=created,
+        expires_at=moment("expires_at", row["expires_at"]),
+        revoked_at=moment("revoked_at", row["revoked_at"]),
+    )
+
+
+def _damaged(path: Path, why: str) -> ConfigError:
+    todo = "Put a copy back, or remove it and make the tokens anew"
+    return ConfigError(f"the token file cannot be used: {why}", where=str(path), todo=todo)
+
+
+def _write(path: Path, tokens: Sequence[Token]) -> None:
+    rows = [asdict(token) for token in tokens]
+    text = json.dumps({"format": _FORMAT, "tokens": rows}, default=datetime.isoformat, ensure_ascii=False, indent=1)
+    whole = path.with_name(f".{path.name}.new")  # one writer at a time, so one name is enough
+    try:
+        with suppress(FileNotFoundError):
+            whole.unlink()  # left by a writer that was killed
+        before = _stamp(path)
+        with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as out:
+            out.write(text.encode("utf-8"))
+            out.flush()
+            os.fsync(out.fileno())
+        # A coarse clock must not hide a change from a server that looks at the stamp.
+        made = whole.stat()
+        if before is not None and made.st_mtime_ns <= before[0]:
+            os.utime(whole, ns=(made.st_atime_ns, before[0] + 1_000_000))
+        os.replace(whole, path)
+    except OSError as error:
+        raise StorePathError(
+            f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
+        ) from error
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold off other writers of the file; a process that dies lets go by dying."""
+    beside = path.with_name(f".{path.name}.lock")
+    try:
+        handle = os.open(beside, os.O_RDWR | os.O_CREAT, _MODE)
+    except OSError as error:
+        raise StorePathError(
+            f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
+        ) from error
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

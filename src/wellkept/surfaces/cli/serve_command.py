@@ -1,0 +1,102 @@
+"""`wellkept serve`: REST and MCP in one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from wellkept.errors import ConfigError
+from wellkept.surfaces.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from wellkept.surfaces.access.tokens import Tokens
+
+_EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client")
+
+
+def serve(
+    run: Session,
+    *,
+    host: Annotated[str, typer.Option("--host", metavar="NAME", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 for any that is free.")] = 8642,
+    toolset: Annotated[
+        Literal["default", "full"], typer.Option("--toolset", help="Which tools agents see over MCP.")
+    ] = "default",
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-host", metavar="NAME", help="A name clients call it by; repeatable."),
+    ] = None,
+    rate: Annotated[
+        float, typer.Option("--rate", min=0.0, help="Requests a second that one token may send for long; 0 for any.")
+    ] = 100.0,
+    drain: Annotated[
+        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds from SIGTERM on that it still serves.")
+    ] = 1.0,
+    grace: Annotated[
+        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests get after that.")
+    ] = 10,
+) -> None:
+    """Serve the store over HTTP: REST at /v1, MCP at /mcp. Ctrl-C or SIGTERM ends it well."""
+    _require_extra()
+    from wellkept.surfaces.serving.assembly import assembled, flush, with_queue
+    from wellkept.surfaces.serving.listening import address_of, listen, refuse_to_be_open
+    from wellkept.surfaces.serving.process import Ending, Process
+    from wellkept.surfaces.serving.wordless import wordless
+
+    tokens = _tokens(run)
+    refuse_to_be_open(host, tokens=tokens is not None and tokens.usable)
+    names = tuple(allowed_host or ()) + _own_name(host, alone=not allowed_host)
+    with listen(host, port) as bound, wordless():
+        store = with_queue(run.store(), run.settings.file)
+        address = address_of(bound)
+        asked = tokens is not None and tokens.required
+
+        def listening() -> None:
+            told = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
+            run.show(told, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
+            sys.stdout.flush()
+            if not asked:
+                run.note("There are no tokens: whoever can reach this address may do everything")
+
+        whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
+        ending = Ending(drain=drain, grace=grace)
+        Process(whole.app, ending=ending, drain=whole.drain, listening=listening).run(sockets=[bound])
+        if left := flush(store):
+            run.note(left)
+    run.note("Stopped")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "serve", panel="Operate")(serve)
+
+
+def _require_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"the server needs {', '.join(missing)}", where="wellkept serve", todo="Install wellkept[server]"
+        )
+
+
+def _tokens(run: Session) -> Tokens | None:
+    """The tokens beside the store; a store without a file has none."""
+    from wellkept.surfaces.access.tokens import Tokens, tokens_file
+
+    file = run.settings.file
+    return None if file is None else Tokens(tokens_file(file))
+
+
+def _own_name(host: str, *, alone: bool) -> tuple[str, ...]:
+    """The address it listens on, as a name clients call it by.
+
+    On every address it has many. Then all are good where none is named: there are tokens, or it would not
+    listen there, and a page that reached it under a made-up name would have none.
+    """
+    if host in ("", "0.0.0.0", "::"):
+        return ("*",) if alone else ()
+    return (host,)

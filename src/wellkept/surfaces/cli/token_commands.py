@@ -1,0 +1,166 @@
+"""Commands for tokens: who may do what over HTTP. A secret is printed once, when it is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.errors import InvalidField, StorePathError
+from wellkept.surfaces.cli.safe import one_line
+from wellkept.surfaces.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from wellkept.surfaces.access.tokens import Token, Tokens
+
+_NEVER = "never"
+_SPAN = re.compile(r"(\d{1,6})([mhdwy])", re.ASCII)
+_UNITS = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
+}
+
+
+def create(
+    run: Session,
+    *,
+    namespace: Annotated[
+        list[str],
+        typer.Option("--namespace", metavar="PATTERN", help="What it opens, as in 'acme/*'; repeatable."),
+    ],
+    name: Annotated[str, typer.Option("--name", help="Who acts with it, for the journal.")],
+    scope: Annotated[
+        str, typer.Option("--scope", metavar="LIST", help="Of read, write, admin; each holds those before it.")
+    ] = "write",
+    expires: Annotated[
+        str, typer.Option("--expires", metavar="WHEN", help="90d, 12h, 8w, 1y, a date, or never.")
+    ] = "90d",
+) -> None:
+    """Make a token. Its secret is printed now and never again."""
+    from wellkept.engine.context import utc_now
+
+    tokens = opened(run)
+    token_id, secret = tokens.create(
+        name=name, namespaces=namespace, scopes=scope.split(","), expires_at=ending(expires, utc_now())
+    )
+    [made] = [token for token in tokens.list() if token.id == token_id]
+    run.show({**_shown(made, utc_now()), "secret": secret}, lambda: [secret])
+    run.note(f"Token {token_id} opens {', '.join(made.namespaces)}. Keep the secret now; it is shown only once")
+
+
+def list_tokens(run: Session) -> None:
+    """List tokens, also those that ended. Secrets are not kept, so none is shown."""
+    from wellkept.engine.context import utc_now
+
+    found = opened(run).list()
+    now = utc_now()
+    run.show_each([_shown(token, now) for token in found], lambda: _table(found, now))
+
+
+def revoke(
+    run: Session,
+    token: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
+) -> None:
+    """End a token. A running server refuses it from the next request on."""
+    from wellkept.engine.context import utc_now
+
+    ended = opened(run).revoke(token)
+    run.show(_shown(ended, utc_now()), lambda: [f"Token {ended.id} ({one_line(ended.name)}) is revoked"])
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    group = typer.Typer(
+        name="token", no_args_is_help=True, help="Tokens of the server: who may do what in which namespace."
+    )
+    command(group, "create", own=("namespace",))(create)
+    command(group, "list")(list_tokens)
+    command(group, "revoke")(revoke)
+    app.add_typer(group, rich_help_panel="Operate")
+
+
+def opened(run: Session) -> Tokens:
+    """The tokens beside the store that the settings name.
+
+    Raises:
+        StorePathError: It is kept in no file.
+    """
+    from wellkept.surfaces.access.tokens import Tokens, tokens_file
+
+    file = run.settings.file
+    if file is None:
+        raise StorePathError(
+            "tokens stand beside the file of a store", where=run.settings.db, todo="Name a file with --db"
+        )
+    return Tokens(tokens_file(file))
+
+
+def ending(text: str, now: datetime) -> datetime | None:
+    """The moment a span or a date leads to; None for never.
+
+    Raises:
+        InvalidField: It is neither.
+
+    Example:
+        >>> from datetime import UTC
+        >>> ending("2d", datetime(2026, 3, 1, tzinfo=UTC)).day, ending("never", datetime(2026, 3, 1, tzinfo=UTC))
+        (3, None)
+    """
+    from wellkept.engine.inputs import moment
+
+    asked = text.strip()
+    if asked == _NEVER:
+        return None
+    try:
+        if span := _SPAN.fullmatch(asked):
+            return now + int(span[1]) * _UNITS[span[2]]
+        found = moment("expires", asked)
+    except (OverflowError, InvalidField) as error:
+        todo = "Write 90d, 12h, 8w, 1y, a date such as 2027-01-31, or never"
+        raise InvalidField(f"{asked[:40]!r} is no end", where="expires", todo=todo) from error
+    if found is None:
+        raise InvalidField("is empty", where="expires", todo="Write 90d, or never")
+    return found
+
+
+def _shown(token: Token, now: datetime) -> dict[str, Any]:
+    """What may be told of a token; its hash is of no use to anybody but the server."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "namespaces": list(token.namespaces),
+        "scopes": list(token.scopes),
+        "state": token.state(now),
+        "created_at": _moment(token.created_at),
+        "expires_at": _moment(token.expires_at),
+        "revoked_at": _moment(token.revoked_at),
+    }
+
+
+def _moment(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat()
+
+
+def _table(tokens: tuple[Token, ...], now: datetime) -> Iterator[RenderableType | str]:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not tokens:
+        yield "No tokens yet; `wellkept token create` makes one"
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "name", "opens", "may", "state", "until"):
+        table.add_column(column, overflow="fold")
+    for token in tokens:
+        until = _NEVER if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
+        row = (token.id, token.name, ", ".join(token.namespaces), ", ".join(token.scopes), token.state(now), until)
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    yield table

@@ -1,0 +1,184 @@
+"""One application of REST and MCP: the same tokens, the same hosts, one store.
+
+MCP stands among the routes of REST, so that a request to it passes the same gates. What it needs
+beside them is its own lifespan, and the owner of a session: a session of the older protocol belongs to
+the token that opened it, and is not there for any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from wellkept.errors import StorageError
+from wellkept.surfaces.access import EVERYTHING, Grant, Tokens
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from wellkept.engine.store import MemoryStore
+
+MCP_PATH = "/mcp"
+NOTHING = Grant(actor="", namespaces=(), scopes=frozenset())
+"""What a call without a grant may do on a server that has tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """An application, and how to tell it that the end has begun.
+
+    Attributes:
+        app: The application, in ASGI.
+        drain: Turns `/readyz` to 503.
+    """
+
+    app: ASGIApp
+    drain: Callable[[], None]
+
+
+def assembled(
+    store: MemoryStore,
+    *,
+    tokens: Tokens | None = None,
+    toolset: Literal["default", "full"] = "default",
+    hosts: tuple[str, ...] = (),
+    rate: float | None = 100.0,
+) -> Assembled:
+    """REST and MCP over one store.
+
+    Args:
+        store: Its namespace and actor are those of requests that name none.
+        tokens: Where every request is looked up, once there is one; None to ask for none.
+        toolset: Which tools an agent sees.
+        hosts: Names the server answers to, beside those of loopback; pages of these names may send requests.
+        rate: Requests a second that one token may send for long; None for no limit.
+    """
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.routing import Route
+
+    from wellkept.surfaces.mcp.server import http_app
+    from wellkept.surfaces.rest import Limits, create_app
+    from wellkept.surfaces.rest.health import Health
+
+    asked = tokens if tokens is not None and tokens.required else None
+    health = Health()
+    limits = Limits(rate=rate, hosts=hosts, origins=tuple(f"https://{name}" for name in hosts if name != "*"))
+    rest = create_app(store, tokens=asked, limits=limits, health=health, queue_depth=lambda: store.queue.depth)
+    # Host and Origin are checked by the gates before it, by one list for both.
+    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    grant = _grant_of_request(tokens_are_asked=asked is not None)
+    mcp = http_app(store, toolset=toolset, grant=grant, security=unguarded)
+    # Its endpoint becomes a route of ours: mounted, it would redirect /mcp to /mcp/, which not all clients follow.
+    [endpoint] = [route.endpoint for route in mcp.routes if isinstance(route, Route) and route.path == "/"]
+    rest.router.routes.append(Route(MCP_PATH, endpoint=Owned(endpoint), name="mcp", include_in_schema=False))
+    rest.router.lifespan_context = _both(rest.router.lifespan_context, mcp.router.lifespan_context)
+    app: ASGIApp = rest if asked is not None or tokens is None else ShutOnceThereAreTokens(rest, tokens)
+    return Assembled(app=app, drain=health.drain)
+
+
+def with_queue(store: MemoryStore, file: Path | None) -> MemoryStore:
+    """A store whose queued writes wait in a file beside its own, so that what was acknowledged survives a crash.
+
+    The command line opens a store by its storage, and such a store queues in the process otherwise. What an
+    earlier process left is written now.
+    """
+    from wellkept.engine.deferred import recover
+    from wellkept.engine.store import MemoryStore
+    from wellkept.engine.waiting import FileLedger
+    from wellkept.surfaces.rest.surroundings import context_of
+
+    if file is None or isinstance(context_of(store).ledger, FileLedger):
+        return store
+    beside = file.absolute()
+    ctx = replace(context_of(store), ledger=FileLedger(beside.with_name(f"{beside.name}.queue")))
+    recover(ctx)
+    return MemoryStore(ctx)
+
+
+def flush(store: MemoryStore) -> str:
+    """Write what waits in the queues of all conversations, in all namespaces, before the store is closed.
+
+    Returns:
+        What could not be written, in words; empty when nothing waits any more. It is kept for the next start.
+    """
+    from wellkept.engine.deferred import Queue
+    from wellkept.surfaces.rest.surroundings import context_of
+
+    try:
+        failed = Queue(context_of(store), everywhere=True).flush().failed
+    except StorageError as error:
+        return f"the queue waits for the next start: {error}"
+    return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
+
+
+class ShutOnceThereAreTokens:
+    """Keeps a server that was started without tokens from staying open after the first one was made.
+
+    Args:
+        app: Asks nobody.
+        tokens: Their file.
+    """
+
+    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+        self._app = app
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http" and scope["path"] != "/healthz" and self._tokens.required:
+            from wellkept.surfaces.rest.problems import problem
+
+            what = "the server was started without tokens, and now there are some"
+            await problem(503, what, todo="Start it anew, so that it asks for them")(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class Owned:
+    """Says whose a request to MCP is, in the way its package knows: sessions are kept apart by it.
+
+    Args:
+        app: The endpoint of MCP.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its owner."""
+        grant = scope.get("state", {}).get("grant")
+        if grant is not None:
+            from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+            from mcp.server.auth.provider import AccessToken
+
+            # Two tokens may act under one name; what tells them apart is the secret, of which nothing is passed on.
+            said = dict(scope["headers"]).get(b"authorization", b"")
+            owner = hashlib.sha256(said).hexdigest()
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=sorted(grant.scopes)))
+        await self._app(scope, receive, send)
+
+
+def _grant_of_request(*, tokens_are_asked: bool) -> Callable[[], Grant]:
+    """The grant of the request under way. One that got lost on its way opens nothing where tokens are asked for."""
+    from wellkept.surfaces.rest.gates import current_grant
+
+    def grant() -> Grant:
+        found = current_grant.get()
+        return NOTHING if tokens_are_asked and found is EVERYTHING else found
+
+    return grant
+
+
+def _both(outer: Callable[[Any], Any], inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Two lifespans as one."""
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[Any]:
+        async with outer(app) as state, inner(app):
+            yield state
+
+    return lifespan

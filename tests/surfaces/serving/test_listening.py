@@ -1,0 +1,65 @@
+"""Where a server may listen (issue 6, security): beyond this machine only with tokens."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from wellkept.errors import ConfigError, WellkeptError
+from wellkept.surfaces.serving import address_of, is_loopback, listen, refuse_to_be_open
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("10.0.0.1", False),
+        ("192.0.2.7", False),
+        ("::ffff:10.0.0.1", False),
+        ("no such name", False),
+        ("a" * 300, False),
+        ("\udcff", False),
+    ],
+)
+def test_loopback_is_this_machine_and_nothing_else(host: str, *, own: bool) -> None:
+    assert is_loopback(host) is own
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.7"])
+def test_a_server_without_tokens_does_not_listen_to_a_network(host: str) -> None:
+    with pytest.raises(ConfigError, match="token create"):
+        refuse_to_be_open(host, tokens=False)
+    refuse_to_be_open(host, tokens=True)
+
+
+@pytest.mark.parametrize("tokens", [True, False])
+def test_a_server_may_listen_on_loopback_with_and_without_tokens(*, tokens: bool) -> None:
+    refuse_to_be_open("127.0.0.1", tokens=tokens)
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with listen("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(WellkeptError, match=f"127.0.0.1:{port}"):
+            listen("127.0.0.1", port)
+
+
+def test_answers_are_sent_without_waiting_for_receipts() -> None:
+    """Nagle off: asyncio does that only where the socket names its protocol, else a request takes 40 ms."""
+    with listen("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP
+
+
+def test_the_address_is_one_a_client_can_use() -> None:
+    with listen("127.0.0.1", 0) as bound:
+        host, port = bound.getsockname()
+        assert address_of(bound) == f"http://{host}:{port}"
+        with socket.create_connection((host, port), timeout=5):
+            pass

@@ -1,0 +1,44 @@
+"""No log of a server holds what somebody remembers (issue 6, security)."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from wellkept.surfaces.serving.wordless import Wordless, wordless
+
+SECRET = "Alice lives in Nairobi"
+
+
+def test_a_fault_is_logged_with_its_places_and_without_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    with wordless():
+        try:
+            try:
+                raise ValueError(SECRET)
+            except ValueError as error:
+                raise RuntimeError(f"while writing {SECRET}") from error
+        except RuntimeError:
+            logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+    text = capsys.readouterr().err
+    assert SECRET not in text
+    assert "Exception in ASGI application" in text
+    assert "RuntimeError" in text
+    assert "ValueError" in text
+    assert "test_wordless.py" in text
+
+
+@pytest.mark.parametrize("name", ["mcp.server.streamable_http", "asyncio", "fastapi"])
+def test_a_warning_of_a_library_is_logged_by_its_place(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with wordless():
+        logging.getLogger(name).warning("cannot read %s", SECRET)
+    text = capsys.readouterr().err
+    assert SECRET not in text
+    assert name in text
+
+
+def test_after_the_block_nothing_is_formatted_any_more() -> None:
+    before = list(logging.getLogger().handlers)
+    with wordless():
+        assert isinstance(logging.getLogger().handlers[-1].formatter, Wordless)
+    assert logging.getLogger().handlers == before
