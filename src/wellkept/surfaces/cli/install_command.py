@@ -1,0 +1,96 @@
+"""`wellkept install`: Wellkept into the configuration of an MCP client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from wellkept.surfaces.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from wellkept.surfaces.install import Installed
+    from wellkept.types.words import Json
+
+_SAID_AS_TEXT = ("namespace", "embedder", "actor", "durability")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallOptions:
+    """Where to, and what."""
+
+    show: Annotated[bool, typer.Option("--print", help="Only print the configuration; write nothing.")] = False
+    path: Annotated[
+        Path | None, typer.Option("--path", metavar="FILE", help="The client's file, where it is not the usual one.")
+    ] = None
+    toolset: Annotated[Literal["default", "full"], typer.Option("--toolset", help="Which tools the agent gets.")] = (
+        "default"
+    )
+
+
+def install(
+    run: Session,
+    *,
+    client: Annotated[
+        Literal["claude-code", "claude-desktop", "cursor", "vscode"],
+        typer.Option("--client", "-c", help="Which program; claude-code and vscode get a file of this folder."),
+    ],
+    options: InstallOptions,
+) -> None:
+    """Let an MCP client use this memory: one entry in its configuration, with a backup of what was there."""
+    from wellkept.surfaces.install import CLIENTS, Installed, entry, launcher, merge, merged
+
+    chosen = CLIENTS[client]
+    path = options.path if options.path is not None else chosen.path()
+    value = entry(launcher(), _arguments(run, options.toolset))
+    if options.show:
+        run.show(
+            Installed(path=str(path), server="wellkept", entry=value, change="printed"),
+            lambda: [_json(merged({}, chosen.key, "wellkept", value))],
+        )
+        run.note(f"It belongs into {path}")
+        return
+    done = merge(path, chosen.key, "wellkept", value)
+    run.show(done, lambda: [_sentence(done)])
+    if done.change != "unchanged":
+        run.note(f"Restart {client} so that it reads its configuration")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "install", panel="Operate")(install)
+
+
+def _arguments(run: Session, toolset: str) -> list[str]:
+    """What the server is to be started with: a client starts it elsewhere, and without this shell's environment."""
+    settings = run.settings
+    said: list[str] = []
+    if settings.origins["db"] != "default":
+        said += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
+    if settings.policy_file and run.asked("policy") is not None:
+        said += ["--policy", str(Path(settings.policy_file).absolute())]
+    for key in _SAID_AS_TEXT:
+        value = run.asked(key)
+        if value is not None:
+            said += [f"--{key}", value]
+    return said if toolset == "default" else [*said, "--toolset", toolset]
+
+
+def _json(value: dict[str, Json]) -> str:
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _sentence(done: Installed) -> str:
+    from wellkept.surfaces.cli.safe import one_line
+
+    path = one_line(done.path)
+    match done.change:
+        case "unchanged":
+            return f"Nothing to do: {path} has this entry"
+        case _:
+            kept = f"; what was there is in {one_line(done.backup)}" if done.backup else ""
+            return f"{done.change.capitalize()} {done.server} in {path}{kept}"

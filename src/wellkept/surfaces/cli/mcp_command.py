@@ -1,0 +1,73 @@
+"""`wellkept mcp`: the memory as an MCP server over standard input and output."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wellkept.errors import ConfigError
+from wellkept.surfaces.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from wellkept.engine.store import MemoryStore
+
+
+def mcp(
+    run: Session,
+    *,
+    toolset: Annotated[
+        Literal["default", "full"],
+        typer.Option("--toolset", help="The tools of every day, or the operator's too."),
+    ] = "default",
+) -> None:
+    """Serve this memory to an MCP client over standard input and output, until the client goes.
+
+    Standard output belongs to the protocol; whatever there is to say goes to standard error.
+    """
+    _ = run.settings  # a wrong setting ends the command before a client waits for it
+    # What is loaded and built now lives as long as the process: looking through it for garbage again and
+    # again costs a sixth of the time until the first answer.
+    gc.disable()
+    try:
+        server = _server(_Once(run), toolset)
+    finally:
+        gc.freeze()
+        gc.enable()
+    server.run("stdio")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "mcp", panel="Operate")(mcp)
+
+
+def _server(opened: Callable[[], MemoryStore], toolset: Literal["default", "full"]) -> MCPServer[Any]:
+    try:
+        import mcp.server.mcpserver  # noqa: F401
+    except ImportError as error:
+        todo = "Install it: pip install 'wellkept[mcp]'"
+        raise ConfigError("the MCP package is not installed", where="mcp", todo=todo) from error
+    from wellkept.surfaces.mcp.server import server_of
+
+    return server_of(opened, toolset=toolset)
+
+
+class _Once:
+    """Opens the store when the first call needs it: a client that only lists the tools has its answer sooner."""
+
+    def __init__(self, run: Session) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self._store: MemoryStore | None = None
+
+    def __call__(self) -> MemoryStore:
+        with self._lock:
+            if self._store is None:
+                self._store = self._run.store()
+            return self._store

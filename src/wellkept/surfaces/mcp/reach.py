@@ -1,0 +1,87 @@
+"""Which store a call reaches: its namespace, its conversation, and whether the caller may.
+
+Who may do what is decided before anything is read, from names alone: a refusal says the same whether
+the namespace holds anything or not (I8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wellkept.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from wellkept.engine.store import MemoryStore
+    from wellkept.surfaces.access import Grant
+    from wellkept.surfaces.access.grants import Scope as Needed
+    from wellkept.surfaces.mcp.seat import Tell
+
+NAMESPACE_HEADER = "wellkept-namespace"
+SESSION_HEADER = "wellkept-session"
+_MCP_SESSION_HEADER = "mcp-session-id"
+_ONLY_CLIENT = "mcp"
+_MOST_HEADER = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What the calls to one server reach.
+
+    Attributes:
+        opened: Gives the store; it may be opened by the first call.
+        grant: Gives what the caller of the present request may do; None for everything, in the store's own
+            namespace.
+    """
+
+    opened: Callable[[], MemoryStore]
+    grant: Callable[[], Grant] | None = None
+
+    def store(self, headers: Mapping[str, str] | None, scope: Needed, tell: Tell | None = None) -> MemoryStore:
+        """The store as the caller of a request may use it.
+
+        Args:
+            headers: Of the HTTP request; None where there are none, as over standard input.
+            scope: What the call needs: `read`, `write` or `admin`.
+            tell: Told how far long calls are.
+
+        Raises:
+            InvalidInput: The caller may not, or a header holds what is no name.
+            WellkeptError: The store cannot be opened.
+        """
+        from wellkept.surfaces.mcp.seat import Seat
+
+        store, actor = self.opened(), ""
+        if self.grant is not None:
+            grant = self.grant()
+            store, actor = _granted(store, grant, headers or {}, scope), grant.actor
+        return Seat(store.in_session(_session(headers)), actor, tell)
+
+
+def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope: Needed) -> MemoryStore:
+    from wellkept.engine.inputs import check_namespace
+    from wellkept.surfaces.access import allowed, home
+
+    asked = headers.get(NAMESPACE_HEADER, "").strip()
+    name = check_namespace(asked or home(grant, store.namespace))
+    if not allowed(grant, name, scope):
+        raise InvalidInput(
+            f"the token does not allow to {scope} in this namespace",
+            where=NAMESPACE_HEADER,
+            todo="Name a namespace of the token, or use a token with this scope",
+        )
+    return store if name == store.namespace else store.in_namespace(name)
+
+
+def _session(headers: Mapping[str, str] | None) -> str:
+    """The conversation of a call, for the guard against echoes of what was handed out (design §4).
+
+    Over standard input one client talks to one process. Over HTTP the client's own name of the
+    conversation counts, or the session of the older protocol; the newer one has none.
+    """
+    if headers is None:
+        return _ONLY_CLIENT
+    own = headers.get(SESSION_HEADER, "").strip()[:_MOST_HEADER]
+    mcp = headers.get(_MCP_SESSION_HEADER, "").strip()[:_MOST_HEADER]
+    return own or (f"mcp {mcp}" if mcp else "")

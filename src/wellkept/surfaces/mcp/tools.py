@@ -1,0 +1,260 @@
+"""The tools: one for each operation of the table, with its schemas, what it does to the store, and its errors.
+
+A tool adds nothing to an operation but what a conversation needs: answers of a bounded size, progress,
+an error the model can read and act on, and a first look before something that cannot be taken back. No
+tool asks the user back in the middle of a call: many clients cannot, and the call would fail.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import PrivateAttr
+
+from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
+from wellkept.surfaces.mcp.answers import SHORTENED, bare, compact, sized
+from wellkept.surfaces.mcp.plans import Plans
+from wellkept.surfaces.mcp.reach import Reach
+from wellkept.surfaces.operations import Operation, call
+
+if TYPE_CHECKING:
+    from wellkept.engine.store import MemoryStore
+    from wellkept.surfaces.mcp.seat import Tell
+
+ERROR_META = "wellkept/error"
+"""Key of an answer's `_meta` under which a program finds the parts of an error."""
+DRY_RUN = "dry_run"
+
+_LONG = frozenset({"remember_many", "plan", "execute", "verify"})
+_REVERSIBLE = "Nothing is lost by this: it can be taken back."
+_BY_ID = 'As plan, {"plan_id": …} with the id of a plan that was made here is enough.'
+_FOR_GOOD = (
+    f"This cannot be taken back. By default nothing happens and the answer shows what would be lost; call it again "
+    f"with {DRY_RUN}=false only when the user has asked for it."
+)
+_SHOWN_LOSS = 400
+_LIST_KEY_COUNT = 8
+_Json = dict[str, Any]
+
+
+class OperationTool(Tool):
+    """An operation as a tool.
+
+    The SDK makes a tool from a function's signature. Here the schemas exist already, in the table, and
+    `call` checks the input; so this class answers in the SDK's place.
+    """
+
+    _operation: Operation = PrivateAttr()
+    _reach: Reach = PrivateAttr()
+    _plans: Plans = PrivateAttr()
+
+    @classmethod
+    def of(cls, row: Operation, reach: Reach, plans: Plans) -> OperationTool:
+        """The tool of an operation.
+
+        Args:
+            row: The operation.
+            reach: Which store its calls reach.
+            plans: What `plan` made, for `execute`.
+        """
+        tool = cls(
+            fn=row.handler,
+            name=row.name,
+            title=row.title,
+            description=described(row),
+            parameters=input_schema(row),
+            fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=output_schema(row)),
+            is_async=True,
+            context_kwarg=None,
+            annotations=ToolAnnotations(
+                title=row.title,
+                read_only_hint=row.effect == "read",
+                destructive_hint=row.effect == "destructive",
+                idempotent_hint=row.idempotent,
+                open_world_hint=False,  # nothing but the store is touched
+            ),
+        )
+        tool._operation, tool._reach, tool._plans = row, reach, plans
+        return tool
+
+    async def run(
+        self,
+        arguments: _Json,
+        context: Context[Any, Any],
+        convert_result: bool = False,  # noqa: FBT001, FBT002
+    ) -> CallToolResult:
+        """Do the operation in a thread of its own; the server goes on answering meanwhile.
+
+        A cancelled call ends at its next progress report, with whole steps behind it (I5). One that reports
+        none runs to its end, which nobody is told.
+
+        Raises:
+            UnexpectedToolError: A fault of ours; what it says stays in the log.
+        """
+        tell = _teller(context)
+        try:
+            return await anyio.to_thread.run_sync(self._answer, arguments, context.headers, tell)
+        except WellkeptError as error:
+            return refused(error)
+        except Exception as error:
+            raise UnexpectedToolError(f"Error executing tool {self.name}") from error
+
+    def _answer(self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell) -> CallToolResult:
+        row = self._operation
+        given = _unquoted(arguments, self.parameters)
+        store = self._reach.store(headers, row.scope, tell)
+        if _asks_first(row) and given.pop(DRY_RUN, True) is not False:
+            return _told(_loss(store, row, given))
+        if row.name in _LONG:
+            tell(0, None, "begun")
+        if row.name == "execute":
+            given["plan"] = self._plans.whole(store.namespace, given.get("plan"))
+        answer = call(store, row.name, given).model_dump(mode="json", by_alias=True)
+        if row.name == "plan":
+            self._plans.keep(store.namespace, answer)
+        return _told(answer)
+
+
+def described(row: Operation) -> str:
+    """What an agent reads of an operation: its own text, and whether it can be taken back.
+
+    The text of `remember` stays as it is: it ends in what agents of another host know to the letter (S0-46).
+    """
+    match row.effect:
+        case "read":
+            return row.description
+        case "write" if row.name == "remember":
+            return row.description
+        case "write":
+            more = f" {_BY_ID}" if row.name == "execute" else ""
+            return f"{row.description} {_REVERSIBLE}{more}"
+        case "destructive":
+            return f"{row.description} {_FOR_GOOD}" if _asks_first(row) else row.description
+
+
+def input_schema(row: Operation) -> _Json:
+    """The JSON schema of a tool's input: the operation's, and `dry_run` where the tool shows first what it would do."""
+    schema: _Json = untitled(row.input.model_json_schema(by_alias=True))
+    if _asks_first(row):
+        told = {"type": "boolean", "default": True, "description": "Only show what would be lost."}
+        schema["properties"] = {**schema.get("properties", {}), DRY_RUN: told}
+    return schema
+
+
+def output_schema(row: Operation) -> _Json:
+    """The JSON schema of a tool's answer: the operation's, and the note that something is missing."""
+    schema: _Json = untitled(row.output.model_json_schema(by_alias=True, mode="serialization"), "description")
+    more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
+    if _asks_first(row):
+        schema.pop("required", None)
+        more[DRY_RUN] = {"type": "boolean", "description": "True where nothing was done."}
+        more["would_lose"] = {"type": "string", "description": "The beginning of what would be lost."}
+    schema["properties"] = {**schema.get("properties", {}), **more}
+    return schema
+
+
+def untitled(schema: Any, *also: str) -> Any:
+    """A schema without the titles made from field names: a client may put schemas into the model's context.
+
+    Args:
+        schema: The schema.
+        *also: Other keywords that only explain.
+    """
+    match schema:
+        case dict():
+            # Below `properties` and `$defs` stand names of ours, and a field may well be called `title`.
+            return {
+                key: {name: untitled(inner, *also) for name, inner in item.items()}
+                if key in ("properties", "$defs") and isinstance(item, dict)
+                else untitled(item, *also)
+                for key, item in schema.items()
+                if key not in ("title", *also)
+            }
+        case list():
+            return [untitled(item, *also) for item in schema]
+        case _:
+            return schema
+
+
+def refused(error: WellkeptError) -> CallToolResult:
+    """An error of ours as an answer the model reads: what, where, and what to do about it."""
+    parts: _Json = {"type": type(error).__name__, "what": error.what, "where": error.where, "todo": error.todo}
+    match error:
+        case ConflictError():
+            from wellkept.core.codec import to_plain
+
+            parts["conflicts"] = to_plain(error.conflicts[:_LIST_KEY_COUNT], full=True)
+        case UndoBlocked():
+            parts["entries"] = list(error.entries[:100])
+        case _:
+            pass
+    # No structured content: clients check it against the schema of a success.
+    text = compact(bare(sized({"error": parts})))
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True, _meta={ERROR_META: bare(parts)})
+
+
+def _asks_first(row: Operation) -> bool:
+    """Whether an act is for good and has no dry run of its own."""
+    return row.effect == "destructive" and DRY_RUN not in row.input.model_fields
+
+
+def _loss(store: MemoryStore, row: Operation, given: _Json) -> _Json:
+    from wellkept.surfaces.operations import parsed
+
+    parsed(row, given)  # what the act itself would refuse is refused now
+    if "memory_id" not in given:
+        return {DRY_RUN: True, "would_lose": "this tool cannot say"}
+    found = call(store, "get", {"memory_id": given["memory_id"], "touch": False}).model_dump()
+    return {DRY_RUN: True, "would_lose": f"{found['id']}: {found['content'][:_SHOWN_LOSS]}"}
+
+
+def _told(answer: _Json) -> CallToolResult:
+    """An answer twice, as the protocol wants it: for programs with every field, for models without the empty ones."""
+    fits = sized(answer)
+    return CallToolResult(content=[TextContent(type="text", text=compact(bare(fits)))], structured_content=fits)
+
+
+def _unquoted(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
+    """The arguments, with lists and objects that came as texts read: some clients send every value as text."""
+    properties = schema.get("properties", {})
+    return {name: _read(value) if _may_be_text(properties.get(name)) is False else value
+            for name, value in arguments.items()}  # fmt: skip
+
+
+def _may_be_text(schema: Any) -> bool | None:
+    """Whether a field takes texts; None for a field that does not exist."""
+    if not isinstance(schema, dict):
+        return None
+    choices = schema.get("anyOf")
+    if isinstance(choices, list):
+        return any(_may_be_text(choice) for choice in choices)
+    return bool(schema.get("type", "string" if "enum" in schema or "const" in schema else "") == "string")
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return value if isinstance(found, str) else found
+
+
+def _teller(context: Context[Any, Any]) -> Tell:
+    """Reports progress from the thread of a call, and ends the call there when it was cancelled."""
+
+    def tell(part: float, whole: float | None, words: str) -> None:
+        anyio.from_thread.check_cancelled()
+        anyio.from_thread.run(context.report_progress, part, whole, words)
+
+    return tell

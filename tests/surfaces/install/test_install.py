@@ -1,0 +1,218 @@
+"""`wellkept install`: one entry into a client's configuration, the rest untouched, what was there kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surfaces.command_line import Cli
+from wellkept.errors import StorePathError
+from wellkept.surfaces.install import CLIENTS, entry, launcher, merge
+
+KEYS = {"claude-code": "mcpServers", "claude-desktop": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}
+
+
+def installed(cli: Cli, client: str, path: Path, *more: str, code: int = 0) -> Any:
+    return cli.json("install", "--client", client, "--path", str(path), *more, code=code)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("client", KEYS)
+def test_a_file_that_is_not_there_is_made_with_its_folder(cli: Cli, tmp_path: Path, client: str) -> None:
+    path = tmp_path / "deep" / "er" / "config.json"
+    told = installed(cli, client, path)
+    config = json.loads(path.read_text("utf-8"))
+    assert (told["change"], told["backup"]) == ("added", "")
+    assert config == {KEYS[client]: {"wellkept": told["entry"]}}
+    assert told["entry"]["type"] == "stdio" and Path(told["entry"]["command"]).is_absolute()
+
+
+@pytest.mark.parametrize("client", KEYS)
+def test_what_others_wrote_stays_and_is_kept_in_a_backup(cli: Cli, tmp_path: Path, client: str) -> None:
+    path = tmp_path / "config.json"
+    others = {
+        "theme": "dünkel 部署",
+        KEYS[client]: {"other": {"command": "x", "env": {"TOKEN": "secret"}}},
+        "numbers": [1, 2.5, 10**30, None, True],
+    }
+    path.write_text(json.dumps(others), encoding="utf-8")
+    path.chmod(0o600)
+    before = path.read_bytes()
+    told = installed(cli, client, path)
+    config = json.loads(path.read_text("utf-8"))
+    assert config[KEYS[client]].pop("wellkept") == told["entry"]
+    assert config == others
+    assert list(config) == list(others), "the order of the keys stays"
+    assert Path(told["backup"]).read_bytes() == before
+    for file in (path, Path(told["backup"])):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, "nobody else may read the keys of other servers"
+
+
+def test_the_same_again_changes_nothing(cli: Cli, tmp_path: Path) -> None:
+    # I5
+    path = tmp_path / "config.json"
+    path.write_text('{"theme":    "dark"}', encoding="utf-8")
+    installed(cli, "cursor", path)
+    before = files(tmp_path)
+    told = installed(cli, "cursor", path)
+    assert (told["change"], told["backup"]) == ("unchanged", "")
+    assert files(tmp_path) == before
+
+
+def test_a_second_change_keeps_the_first_backup_and_what_was_added_to_our_entry(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text("{}", encoding="utf-8")
+    installed(cli, "cursor", path)
+    config = json.loads(path.read_text("utf-8"))
+    config["mcpServers"]["wellkept"]["env"] = {"WELLKEPT_EMBEDDER_KEY": "mine"}
+    path.write_text(json.dumps(config), encoding="utf-8")
+    told = installed(cli, "cursor", path, "--toolset", "full")
+    assert told["change"] == "replaced"
+    assert told["entry"]["args"][-2:] == ["--toolset", "full"]
+    assert told["entry"]["env"] == {"WELLKEPT_EMBEDDER_KEY": "mine"}
+    assert path.with_name("config.json.backup").read_bytes() == b"{}"
+    assert json.loads(path.with_name("config.json.backup-2").read_text("utf-8")) == config
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"[1, 2]", "list"),
+        (b'"text"', "text"),
+        (b"null", "null"),
+        (b"7", "single value"),
+        (b'{"mcpServers": []}', "mcpServers"),
+        (b'{"mcpServers": {"wellkept": 1}}', "mcpServers.wellkept"),
+        (b'{"a": 1 // a comment\n}', "no JSON"),
+        (b'{"a": 1,}', "no JSON"),
+        (b'{"a": 1, "a": 2}', "twice"),
+        (b'{"half": ', "no JSON"),
+        (b"\xff\xfe{}", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+    ],
+)
+def test_a_file_that_is_no_json_object_is_refused_and_not_touched(
+    cli: Cli, tmp_path: Path, content: bytes, word: str
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    told = installed(cli, "cursor", path, code=1)["error"]
+    assert told["type"] == "ConfigError" and word in told["what"]
+    assert str(path) in told["where"] and "--print" in told["todo"]
+    assert files(tmp_path) == {"config.json": content}
+
+
+def test_an_empty_file_and_a_byte_order_mark_are_no_obstacle(cli: Cli, tmp_path: Path) -> None:
+    for name, content in (("empty.json", b" \n"), ("marked.json", b'\xef\xbb\xbf{"a": 1}')):
+        (tmp_path / name).write_bytes(content)
+        assert installed(cli, "cursor", tmp_path / name)["change"] == "added"
+        assert (tmp_path / f"{name}.backup").read_bytes() == content
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
+def test_a_folder_that_cannot_be_written_is_told(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    assert installed(cli, "cursor", folder / "config.json", code=1)["error"]["what"]
+
+
+def test_a_folder_or_a_store_in_place_of_the_file_is_refused(cli: Cli, tmp_path: Path) -> None:
+    assert "is no file" in installed(cli, "cursor", tmp_path, code=1)["error"]["what"]
+    cli.remember("Tea is upstairs.")
+    before = cli.db.read_bytes()
+    assert installed(cli, "cursor", cli.db, code=1)["error"]["type"] == "ConfigError"
+    assert cli.db.read_bytes() == before
+
+
+def test_a_link_leads_to_the_file_that_is_changed(cli: Cli, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles.json"
+    target.write_text("{}", encoding="utf-8")
+    link = tmp_path / "config.json"
+    link.symlink_to(target)
+    installed(cli, "cursor", link)
+    assert link.is_symlink() and "wellkept" in target.read_text("utf-8")
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "config.json"
+    path.write_text('{"a": 1}', encoding="utf-8")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(StorePathError, match="No space"):
+        merge(path, "mcpServers", "wellkept", entry(["wellkept"]))
+    assert path.read_text("utf-8") == '{"a": 1}'
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("client", KEYS)
+def test_printing_writes_nothing(cli: Cli, tmp_path: Path, client: str) -> None:
+    done = cli("install", "--client", client, "--print")
+    config = json.loads(done.stdout)
+    assert set(config) == {KEYS[client]} and "belongs into" in done.stderr
+    assert files(tmp_path) == {}
+
+
+def test_each_client_has_its_usual_file(cli: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert CLIENTS["claude-code"].path(folder=tmp_path) == tmp_path / ".mcp.json"
+    assert CLIENTS["vscode"].path(folder=tmp_path) == tmp_path / ".vscode" / "mcp.json"
+    assert CLIENTS["cursor"].path(home=home) == home / ".cursor" / "mcp.json"
+    assert CLIENTS["claude-desktop"].path().parts[-2:] == ("Claude", "claude_desktop_config.json")
+    cli("install", "--client", "vscode")
+    assert (tmp_path / ".vscode" / "mcp.json").is_file()
+
+
+def test_the_entry_names_the_store_from_anywhere_and_what_was_said(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text("[kinds]\n", encoding="utf-8")
+    path = tmp_path / "config.json"
+    told = installed(
+        cli, "cursor", path, "--namespace", "acme/alice", "--actor", "claude", "--policy", "own.toml"
+    )["entry"]["args"]  # fmt: skip
+    at = told.index("mcp")
+    assert told[at:] == [
+        "mcp", "--db", str(cli.db), "--policy", str(tmp_path / "own.toml"),
+        "--namespace", "acme/alice", "--embedder", "hashing", "--actor", "claude",
+    ]  # fmt: skip
+
+
+def test_a_relative_store_from_the_environment_is_written_whole(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from wellkept.surfaces.cli.app import app
+
+    monkeypatch.setenv("WELLKEPT_DB", "mine.db")
+    done = CliRunner().invoke(app, ["install", "--client", "cursor", "--print", "--quiet"])
+    told = json.loads(done.stdout)["mcpServers"]["wellkept"]["args"]
+    assert told[told.index("--db") + 1] == str(tmp_path / "mine.db")
+
+
+def test_the_command_of_the_entry_starts_a_server(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    value = installed(cli, "cursor", path)["entry"]
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": ""}
+    done = subprocess.run(
+        [value["command"], *value["args"]], input=request, cwd="/", env=environment, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "wellkept", done.stderr
+
+
+def test_the_launcher_is_this_installation() -> None:
+    command = launcher()
+    assert Path(command[0]).parent == Path(sys.executable).parent
