@@ -1,0 +1,206 @@
+"""What both clients share: one call as a value, its request, and when it is sent again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import httpx2
+
+from wellkept.client.failures import PASSING, error_of, not_ours
+from wellkept.errors import ConfigError, InvalidField, NotFound
+from wellkept.types import Json
+
+T = TypeVar("T")
+FIRST_PAUSE = 0.2
+LONGEST_PAUSE = 10.0
+NAMESPACE, SESSION, KEY = "Wellkept-Namespace", "Wellkept-Session", "Idempotency-Key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Generic[T]):
+    """One request and how its answer is read.
+
+    Attributes:
+        method / path: Where it goes; the path is quoted already.
+        query: Of GET and DELETE.
+        body: The JSON of the others; None for none.
+        read: Makes the library's value of the answer.
+        repeatable: Whether it may be sent again when nobody knows whether it arrived.
+        keyed: Whether a key of the caller makes it repeatable.
+    """
+
+    method: str
+    path: str
+    read: Callable[[Json], T]
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Json = None
+    repeatable: bool = False
+    keyed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Where a client sends its calls, and as whom.
+
+    Attributes:
+        url: Of the server, without `/v1`.
+        host: Named in errors.
+        retries: How often a call is sent again.
+        headers: Of every request.
+    """
+
+    url: str
+    host: str
+    retries: int
+    headers: Mapping[str, str]
+
+    def bound(self, **headers: str) -> Setting:
+        """The same with further headers."""
+        return replace(self, headers={**self.headers, **headers})
+
+
+def setting(url: str, *, token: str, namespace: str, session: str, retries: int) -> Setting:
+    """The setting of a new client.
+
+    Raises:
+        ConfigError: The address is none of HTTP, or the number of retries is none.
+    """
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError, ValueError):
+        raise ConfigError("this is no URL", where="url", todo="Use http://127.0.0.1:8000") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ConfigError("the address must begin with http:// or https://", where="url", todo="Check it")
+    times: Any = retries  # a caller may pass anything
+    if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= 20:
+        raise ConfigError("is no number from 0 to 20", where="retries", todo="Use 2")
+    headers = {"Accept": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    made = Setting(url=url.rstrip("/").removesuffix("/v1"), host=parsed.host, retries=retries, headers=headers)
+    if namespace:
+        made = made.bound(**{NAMESPACE: header(namespace)})
+    return made.bound(**{SESSION: header(session)}) if session else made
+
+
+def header(text: str) -> str:
+    """A name as a header carries it: percent-encoded where it is not plain ASCII."""
+    return quote(text, safe="/ -_.~!$&'()*+,;=:@#[]{}|^<>?\"")
+
+
+def part(text: object) -> str:
+    """A text as one part of a path.
+
+    Raises:
+        InvalidField: It is no text, or empty.
+        NotFound: It would name another path.
+
+    Example:
+        >>> part("../a b")
+        '..%2Fa%20b'
+    """
+    if not isinstance(text, str) or not text:
+        raise InvalidField(f"{str(text)[:40]!r} is no id", where="id", todo="List the memories to see their ids")
+    if text in (".", ".."):
+        raise NotFound(f"no memory {text!r}", where="id", todo="List the memories to see their ids")
+    return quote(text.encode("utf-8", "replace"), safe="")
+
+
+def request(call: Call[Any], to: Setting) -> dict[str, Any]:
+    """The arguments of an HTTP request; a keyed call gets a key that all its tries share.
+
+    Raises:
+        InvalidField: The body has no JSON form.
+    """
+    headers = dict(to.headers)
+    body = call.body
+    if call.keyed and not body.get("idempotency_key"):
+        body = {name: value for name, value in body.items() if name != "idempotency_key"}
+        headers[KEY] = _new_key()
+    sent: dict[str, Any] = {"method": call.method, "url": to.url + call.path, "headers": headers}
+    if call.query:
+        sent["params"] = dict(call.query)
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+        sent["content"] = _json(body)
+    return sent
+
+
+class Tries:
+    """Counts how often one call was sent, and says whether and when it is sent again."""
+
+    def __init__(self, call: Call[Any], to: Setting) -> None:
+        self._repeatable = call.repeatable or call.keyed
+        self._left = to.retries
+        self._turn = 0
+
+    def after_error(self, error: httpx2.HTTPError) -> float | None:
+        """Seconds to wait after no answer came; None to give up.
+
+        What never reached the server may always be sent again.
+        """
+        unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+        passing = isinstance(error, httpx2.TransportError)
+        return self._next(None) if unsent or (passing and self._repeatable) else None
+
+    def after_answer(self, answer: httpx2.Response) -> float | None:
+        """Seconds to wait before the call is sent again; None when the answer stands.
+
+        A request too many (429) was not looked at, so it may be repeated whatever it is.
+        """
+        if answer.status_code == 429 or (answer.status_code in PASSING and self._repeatable):
+            return self._next(answer)
+        return None
+
+    def _next(self, answer: httpx2.Response | None) -> float | None:
+        if self._left <= 0:
+            return None
+        self._left -= 1
+        self._turn += 1
+        return pause(self._turn - 1, answer)
+
+
+def pause(turn: int, answer: httpx2.Response | None) -> float:
+    """Seconds before the next try: what the server asks for, within bounds, or twice as long each time."""
+    asked = answer.headers.get("retry-after", "") if answer is not None else ""
+    if asked.isascii() and asked.isdigit():
+        return min(float(asked[:9]), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * 2.0**turn, LONGEST_PAUSE)
+
+
+def outcome(call: Call[T], response: httpx2.Response, host: str) -> T:
+    """The value of a successful answer.
+
+    Raises:
+        WellkeptError: What the server told instead.
+    """
+    if not response.is_success:
+        raise error_of(response)
+    try:
+        return call.read(response.json())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise not_ours(host) from error
+
+
+def _json(body: Json) -> bytes:
+    try:
+        # ASCII, so that half a character reaches the server, which refuses it by name.
+        return json.dumps(body, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(f"cannot be sent as JSON: {error}", where="body", todo="Use text, numbers, lists") from error
+
+
+@cache
+def _ids() -> Callable[[], str]:
+    from wellkept.engine.context import Uuid7  # chance is made in the engine
+
+    return Uuid7()
+
+
+def _new_key() -> str:
+    return f"client-{_ids()()}"

@@ -1,0 +1,92 @@
+"""From a refusal over HTTP back to the library's own error, and what may be tried again."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from wellkept import errors
+from wellkept.errors import (
+    Busy,
+    ConfigError,
+    ConflictError,
+    InvalidInput,
+    NotFound,
+    StorageError,
+    UndoBlocked,
+    WellkeptError,
+)
+
+URN = "urn:wellkept:error:"
+PASSING = frozenset({429, 502, 503, 504})
+"""Statuses after which the same call may succeed."""
+_LONGEST = 2_000
+_KINDS: Mapping[str, type[WellkeptError]] = {
+    name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, WellkeptError)
+}
+_BY_STATUS: Mapping[int, type[WellkeptError]] = {
+    400: InvalidInput,
+    401: ConfigError,
+    403: ConfigError,
+    404: NotFound,
+    413: InvalidInput,
+    422: InvalidInput,
+    429: Busy,
+    503: Busy,
+}
+
+
+def error_of(response: httpx2.Response) -> WellkeptError:
+    """The error that an answer tells; the class is the library's where the answer names one.
+
+    What a server writes is text, never more: it chooses among our own classes by name, and its words
+    are cut to a length.
+
+    Args:
+        response: Any answer that is no success.
+
+    Returns:
+        `ConflictError` with the references of the conflicts, `UndoBlocked` with its entries, the named
+        class otherwise; for an answer that names none the one that fits its status.
+    """
+    problem = _problem(response)
+    what = _text(problem, "detail") or _text(problem, "error") or f"the server answered {response.status_code}"
+    where, todo = _text(problem, "where"), _text(problem, "todo")
+    named = _text(problem, "type").removeprefix(URN)
+    match _KINDS.get(named) or _BY_STATUS.get(response.status_code, WellkeptError):
+        case kind if kind is ConflictError:
+            told = problem.get("conflicts")
+            return ConflictError(what, conflicts=told if isinstance(told, list) else (), where=where, todo=todo)
+        case kind if kind is UndoBlocked:
+            entries = [item for item in problem.get("entries") or () if isinstance(item, int)]
+            return UndoBlocked(what, entries=entries, where=where, todo=todo)
+        case kind:
+            return kind(what, where=where, todo=todo)
+
+
+def unreachable(error: httpx2.HTTPError, host: str) -> StorageError:
+    """No answer came. Names the host, never the whole address, which may hold a password."""
+    slow = isinstance(error, httpx2.TimeoutException)
+    what = "the server did not answer in time" if slow else "the server cannot be reached"
+    return StorageError(what, where=host, todo="Look whether `wellkept serve` runs there")
+
+
+def not_ours(host: str) -> StorageError:
+    """An answer that is none of a Wellkept server."""
+    return StorageError("the answer is not one of a Wellkept server", where=host, todo="Check the address")
+
+
+def _problem(response: httpx2.Response) -> dict[str, Any]:
+    try:
+        read = response.json()
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _text(problem: Mapping[str, Any], name: str) -> str:
+    found = problem.get(name)
+    return found[:_LONGEST] if isinstance(found, str) else ""

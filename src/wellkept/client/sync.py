@@ -1,0 +1,326 @@
+"""`Client`: the verbs of `MemoryStore` over HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+import httpx2
+
+from wellkept.client import calls
+from wellkept.client.exchange import NAMESPACE, SESSION, Call, Setting, Tries, header, outcome, request, setting
+from wellkept.client.failures import unreachable
+from wellkept.core.rules import Consolidation
+from wellkept.engine.run_list import RunLine
+from wellkept.types import (
+    BatchResult,
+    Conflict,
+    Direction,
+    Filter,
+    Graph,
+    Hits,
+    JournalEntry,
+    Link,
+    Memory,
+    MemoryFields,
+    Neighbour,
+    NewMemory,
+    OnConflict,
+    Plan,
+    Problem,
+    RecallMode,
+    RecallOptions,
+    Resolution,
+    Scope,
+    Stats,
+    UndoReport,
+    Version,
+    WriteResult,
+)
+from wellkept.types.packs import Pack, PackFormat
+
+T = TypeVar("T")
+
+
+class Client:
+    """A store behind `wellkept serve`, with the verbs of `MemoryStore`: same names, parameters, results and errors.
+
+    A client may be used from several threads. What can be repeated without a second effect is sent
+    again after a lost connection; `remember` carries a key of its own for that.
+
+    Args:
+        url: Of the server, such as `http://127.0.0.1:8000`.
+        token: Sent as a bearer token; never shown.
+        namespace: The namespace to work in; the one of the server or of the token otherwise.
+        session: The conversation that the calls belong to.
+        timeout: Seconds to wait for each answer.
+        retries: How often a call is sent again.
+        transport: For tests: an `httpx2` transport in place of the network.
+
+    Raises:
+        ConfigError: The address is none of HTTP, or a number is out of range.
+
+    Example:
+        >>> with Client("http://127.0.0.1:8000", token="wk_...", namespace="acme/alice") as store:  # doctest: +SKIP
+        ...     store.remember("Use ruff for linting.").outcome
+        'created'
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str = "",
+        namespace: str = "",
+        session: str = "",
+        timeout: float = 30.0,
+        retries: int = 2,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._setting = setting(url, token=token, namespace=namespace, session=session, retries=retries)
+        self._http = httpx2.Client(timeout=timeout, transport=transport)
+        self._sleep: Callable[[float], None] = time.sleep
+
+    # ----------------------------------------------------------------------------------------
+    # Writing
+
+    def remember(
+        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+    ) -> WriteResult:
+        """As `MemoryStore.remember`. Sent again under one key, so a lost answer leaves no second memory.
+
+        A call that had arrived already answers with the rule `replay`, and changes nothing (I5).
+        """
+        return self._send(calls.remember(content, {"on_conflict": on_conflict, **fields}))
+
+    def remember_many(
+        self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
+    ) -> BatchResult:
+        """As `MemoryStore.remember_many`."""
+        return self._send(calls.remember_many(items, on_conflict))
+
+    def check(
+        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+    ) -> WriteResult:
+        """As `MemoryStore.check`."""
+        return self._send(calls.check(content, {"on_conflict": on_conflict, **fields}))
+
+    def revise(self, memory_id: str, **changes: Any) -> Memory:
+        """As `MemoryStore.revise`."""
+        return self._send(calls.revise(memory_id, changes))
+
+    def check_similar(self, content: str, title: str, subtype: str, limit: int = 5) -> dict[str, Any]:
+        """What is near a text of one subtype, in the shape of source 000 (S0-27).
+
+        Args:
+            content: The text.
+            title: Its title.
+            subtype: The kind, with or without `custom:` before it.
+            limit: Most matches to show.
+
+        Returns:
+            `matches` and `recommendation`.
+
+        Raises:
+            httpx2.HTTPStatusError: The answer is no success; nothing is made of it here.
+        """
+        call = calls.similar({"content": content, "title": title, "subtype": subtype, "limit": limit})
+        answer = self._answer(call)
+        answer.raise_for_status()
+        return outcome(call, answer, self._setting.host)
+
+    # ----------------------------------------------------------------------------------------
+    # Reading
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        where: Filter | None = None,
+        mode: RecallMode = "default",
+        include_superseded: bool = False,
+        explain: bool = False,
+        touch: bool = True,
+        **options: Unpack[RecallOptions],
+    ) -> Hits:
+        """As `MemoryStore.recall`."""
+        asked: dict[str, Any] = {
+            "limit": limit,
+            "where": where,
+            "mode": mode,
+            "include_superseded": include_superseded,
+            "explain": explain,
+            "touch": touch,
+            **options,
+        }
+        return self._send(calls.recall(query, asked))
+
+    def pack(
+        self,
+        query: str,
+        *,
+        budget_tokens: int = 800,
+        format: PackFormat = "markdown",
+        exclude: Sequence[str] = (),
+        session: str = "",
+        where: Filter | None = None,
+        touch: bool = True,
+    ) -> Pack:
+        """As `MemoryStore.pack`; tokens are counted by the server's estimate."""
+        asked: dict[str, Any] = {
+            "budget_tokens": budget_tokens,
+            "format": format,
+            "exclude": exclude,
+            "session": session,
+            "where": where,
+            "touch": touch,
+        }
+        return self._send(calls.pack(query, asked))
+
+    def get(self, memory_id: str, *, touch: bool = True) -> Memory:
+        """As `MemoryStore.get`."""
+        return self._send(calls.get(memory_id, {"touch": touch}))
+
+    def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
+        """As `MemoryStore.list`."""
+        return self._send(calls.listing({"where": where, "limit": limit}))
+
+    def history(self, memory_id: str) -> tuple[Version, ...]:
+        """As `MemoryStore.history`."""
+        return self._send(calls.history(memory_id))
+
+    def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
+        """As `MemoryStore.journal`."""
+        return self._send(calls.journal({"newest": newest, "after": after}))
+
+    def conflicts(self, memory_id: str | None = None, *, settled: bool = False) -> tuple[Conflict, ...]:
+        """As `MemoryStore.conflicts`."""
+        return self._send(calls.conflicts({"memory_id": memory_id, "settled": settled}))
+
+    def neighbors(
+        self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
+    ) -> tuple[Neighbour, ...]:
+        """As `MemoryStore.neighbors`."""
+        return self._send(calls.neighbors(memory_id, {"rel": rel, "direction": direction, "depth": depth}))
+
+    def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
+        """As `MemoryStore.subgraph`."""
+        return self._send(calls.subgraph(ids, depth))
+
+    def stats(self) -> Stats:
+        """As `MemoryStore.stats`."""
+        return self._send(calls.stats())
+
+    def verify(self) -> tuple[Problem, ...]:
+        """As `MemoryStore.verify`."""
+        return self._send(calls.verify())
+
+    # ----------------------------------------------------------------------------------------
+    # Acting
+
+    def supersede(self, old_id: str, new_id: str) -> int:
+        """As `MemoryStore.supersede`."""
+        return self._send(calls.supersede(old_id, new_id))
+
+    def restore(self, memory_id: str) -> bool:
+        """As `MemoryStore.restore`."""
+        return self._send(calls.restore(memory_id))
+
+    def forget(self, memory_id: str) -> int:
+        """As `MemoryStore.forget`."""
+        return self._send(calls.forget(memory_id))
+
+    def erase(self, memory_id: str) -> int:
+        """As `MemoryStore.erase`."""
+        return self._send(calls.erase(memory_id))
+
+    def undo(self, entry: int) -> int:
+        """As `MemoryStore.undo`."""
+        return self._send(calls.undo(entry))
+
+    def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
+        """As `MemoryStore.link`."""
+        return self._send(calls.link({"src": src, "dst": dst, "rel": rel, "strict": strict}))
+
+    def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
+        """As `MemoryStore.unlink`."""
+        return self._send(calls.unlink({"src": src, "dst": dst, "rel": rel}))
+
+    def resolve(self, key: str, resolution: Resolution) -> Conflict:
+        """As `MemoryStore.resolve`."""
+        return self._send(calls.resolve(key, resolution))
+
+    # ----------------------------------------------------------------------------------------
+    # Plans and runs
+
+    def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
+        """As `MemoryStore.plan`, by the default rules: rules of one's own stay on their machine."""
+        return self._send(calls.plan(config, scope))
+
+    def execute(
+        self, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), dry_run: bool = False
+    ) -> dict[str, Any]:
+        """As `MemoryStore.execute`; gives the report as the server's JSON, with what was not applied."""
+        fields = {"only": [*only], "skip": [*skip], "dry_run": dry_run}
+        return self._send(calls.execute(plan, fields))
+
+    def runs(self) -> tuple[RunLine, ...]:
+        """As `MemoryStore.runs`."""
+        return self._send(calls.runs())
+
+    def undo_run(self, run_id: str, *, force_except: bool = False) -> UndoReport:
+        """As `MemoryStore.undo_run`."""
+        return self._send(calls.undo_run(run_id, {"force_except": force_except}))
+
+    # ----------------------------------------------------------------------------------------
+    # The client itself
+
+    def in_namespace(self, name: str) -> Self:
+        """The same server, bound to another namespace; both share their connections."""
+        return self._bound(self._setting.bound(**{NAMESPACE: header(name)}))
+
+    def in_session(self, name: str) -> Self:
+        """The same server, bound to a conversation."""
+        return self._bound(self._setting.bound(**{SESSION: header(name)}))
+
+    def close(self) -> None:
+        """Close the connections; safe to call twice."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._setting.host!r})"  # no token, no password of an address
+
+    def _bound(self, to: Setting) -> Self:
+        made = object.__new__(type(self))
+        made._setting, made._http, made._sleep = to, self._http, self._sleep
+        return made
+
+    def _send(self, call: Call[T]) -> T:
+        return outcome(call, self._answer(call), self._setting.host)
+
+    def _answer(self, call: Call[Any]) -> httpx2.Response:
+        sent = request(call, self._setting)
+        tries = Tries(call, self._setting)
+        while True:
+            try:
+                answer = self._http.request(**sent)
+            except httpx2.HTTPError as error:
+                wait = tries.after_error(error)
+                if wait is None:
+                    raise unreachable(error, self._setting.host) from None
+            else:
+                wait = tries.after_answer(answer)
+                if wait is None:
+                    return answer
+            self._sleep(wait)
