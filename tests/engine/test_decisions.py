@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wellkept.core.codec import dumps, memory_from, to_plain
-from wellkept.errors import UnknownKind
+from wellkept.engine.verifying import verify
+from wellkept.errors import ModelUnavailable, UnknownKind
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Memory
 
@@ -49,6 +50,29 @@ def test_a_confirmed_repeat_counts_fills_and_is_journaled(make):
     assert (entry.seq, entry.outcome, entry.dropped.content) == (result.entry, "duplicate", "the export runs at night!")
     again = table.store.remember("the export runs at night!")
     assert again.matches[0].stage == "content_hash"  # its letters are known now
+
+
+@pytest.mark.parametrize("added", [{"title": "Nightly export"}, {"summary": "When the export runs"}])
+def test_a_repeat_that_fills_in_a_title_or_summary_gets_a_new_vector(make, added):
+    """B-38, S0-12: the vector stands for title, summary and text; undo brings the old one back."""
+    table = make()
+    old = table.store.remember(TEXT).memory
+    result = table.store.remember(TEXT, **added)
+    assert (result.outcome, result.memory.id) == ("duplicate", old.id)
+    assert result.memory.embedding not in ("", old.embedding)
+    assert verify(table.store._ctx) == ()
+    table.store.undo(result.entry)
+    assert table.store.get(old.id, touch=False).embedding == old.embedding
+
+
+def test_without_an_embedder_such_a_repeat_is_marked_for_the_sweep(make):
+    """I7: a vector of another text is worse than none."""
+    table = make()
+    table.store.remember(TEXT)
+    table.fake.fail_with = ModelUnavailable("down", where="embedder", todo="Wait")
+    held = table.store.remember(TEXT, title="Nightly export").memory
+    assert (held.embedding, held.checked) == ("", False)
+    assert verify(table.store._ctx) == ()
 
 
 @pytest.mark.parametrize(

@@ -331,8 +331,10 @@ class _Gate:
         effects = list(decision.effects)
         memory = decision.memory
         for place, effect in enumerate(effects):
-            if isinstance(effect, MemoryChange) and effect.after is not None and _revectored(effect):
-                after = self._with_vector(effect.after)
+            if not isinstance(effect, MemoryChange) or effect.after is None:
+                continue
+            if _reworded(effect) or _revectored(effect):
+                after = self._with_vector(effect.after, reworded=_reworded(effect))
                 vector = self._vectors.vector(after)
                 if vector is not None:
                     made[after.embedding] = vector
@@ -342,15 +344,15 @@ class _Gate:
                     decision = replace(decision, effects=tuple(effects), memory=memory)
         return decision, made
 
-    def _with_vector(self, memory: Memory) -> Memory:
-        if memory.embedding or not memory.updates:
+    def _with_vector(self, memory: Memory, *, reworded: bool) -> Memory:
+        if not reworded and (memory.embedding or not memory.updates):
             return memory
         text = text_of(memory)
         embedded = self._vectors.get(text)
         if embedded is None:
-            return replace(memory, checked=False)
+            return replace(memory, embedding="", chunks=0, checked=False)
         if embedded.vector is None:
-            return memory
+            return replace(memory, embedding="", chunks=0) if reworded else memory
         return replace(memory, embedding=vector_key(text), chunks=embedded.chunks)
 
     def _entry(self, new: NewMemory, decision: Decision) -> JournalEntry:
@@ -450,6 +452,14 @@ def _ids(decision: Decision, told: tuple[Match, ...]) -> tuple[str, ...]:
 def _revectored(effect: MemoryChange) -> bool:
     """Whether the text that stands for the memory is another than before."""
     return effect.before is None or effect.after is None or effect.before.embedding != effect.after.embedding
+
+
+def _reworded(effect: MemoryChange) -> bool:
+    """Whether a repeat filled in a title or summary, so that the vector stands for another text (B-38)."""
+    before, after = effect.before, effect.after
+    if before is None or after is None or not before.embedding or before.embedding != after.embedding:
+        return False
+    return text_of(before) != text_of(after)
 
 
 def _moved(effect: MemoryChange) -> bool:
