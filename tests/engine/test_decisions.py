@@ -72,7 +72,7 @@ def test_without_an_embedder_such_a_repeat_is_marked_for_the_sweep(make):
     table.fake.fail_with = ModelUnavailable("down", where="embedder", todo="Wait")
     held = table.store.remember(TEXT, title="Nightly export").memory
     assert (held.embedding, held.checked) == ("", False)
-    assert verify(table.store._ctx) == ()
+    assert [problem.todo for problem in verify(table.store._ctx)] == ["Run `wellkept sweep`"]
 
 
 @pytest.mark.parametrize(
