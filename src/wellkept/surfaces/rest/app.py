@@ -1,0 +1,99 @@
+"""The composition of the REST application: routes inside, gates around them, problems for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from wellkept import __version__
+from wellkept.engine.store import MemoryStore
+from wellkept.surfaces.access import Tokens
+from wellkept.surfaces.rest import problems
+from wellkept.surfaces.rest.gates import Admission, Bodies, SamePlace
+from wellkept.surfaces.rest.health import Health, health_routes
+from wellkept.surfaces.rest.importing import import_routes
+from wellkept.surfaces.rest.limits import Limits
+from wellkept.surfaces.rest.metrics import Metrics, metrics_routes
+from wellkept.surfaces.rest.routes import Malformed, operation_routes
+from wellkept.surfaces.rest.schema import document
+from wellkept.surfaces.rest.seed_routes import seed_routes
+from wellkept.surfaces.rest.surroundings import Door, NotAllowed, context_of, not_allowed
+from wellkept.surfaces.rest.watching import Watch
+
+_DESCRIPTION = "The long-term memory of an agent that keeps itself clean."
+
+
+def create_app(
+    store: MemoryStore,
+    *,
+    tokens: Tokens | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    health: Health | None = None,
+    queue_depth: Callable[[], int] | None = None,
+) -> FastAPI:
+    """The REST application of a store.
+
+    A request names its namespace in `Wellkept-Namespace`, its conversation in `Wellkept-Session` and a
+    key that makes a write repeatable in `Idempotency-Key`.
+
+    Args:
+        store: What it serves; it is not closed here.
+        tokens: Who may do what. Without any, whoever reaches the server may do everything, so it has to
+            listen on loopback only.
+        limits: What a request may cost.
+        health: Its `drain` makes `/readyz` say that the server is stopping; one of its own by default,
+            as `app.state.health`.
+        queue_depth: How many deferred writes wait, for `/metrics`; those of the store by default.
+
+    Returns:
+        An ASGI application.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     "/v1/memories" in create_app(store).openapi()["paths"]
+        True
+    """
+    app = FastAPI(
+        title="Wellkept",
+        version=__version__,
+        description=_DESCRIPTION,
+        # Nothing is sent anywhere, and no page is served that loads its scripts from elsewhere.
+        telemetry={"auto_configure": False},
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.health = health if health is not None else Health()
+    app.state.metrics = Metrics(store, queue_depth if queue_depth is not None else lambda: _waiting(store))
+    door = Door(store)
+    app.include_router(operation_routes(door))
+    app.include_router(import_routes(door, limits))
+    app.include_router(seed_routes(door))
+    app.include_router(health_routes(store, app.state.health))
+    app.include_router(metrics_routes(app.state.metrics))
+    problems.install(app)
+    app.add_exception_handler(Malformed, _malformed)
+    app.add_exception_handler(NotAllowed, _not_allowed)
+    # The last one added is the outermost.
+    app.add_middleware(Bodies, limits=limits)
+    app.add_middleware(Admission, tokens=tokens, limits=limits)
+    app.add_middleware(SamePlace, limits=limits)
+    app.add_middleware(Watch, metrics=app.state.metrics)
+    app.openapi = document(app, secured=tokens is not None)  # type: ignore[method-assign]
+    return app
+
+
+def _waiting(store: MemoryStore) -> int:
+    return len(context_of(store).ledger.waiting())
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Malformed)
+    return error.response
+
+
+def _not_allowed(request: Request, error: Exception) -> Response:
+    return not_allowed()

@@ -1,0 +1,227 @@
+"""`POST /v1/import`: JSON lines in, one JSON line out for each, with progress between and a sum at the end.
+
+The body is read to a temporary file first, within its bound: a server that answered while it still
+reads would wait for a client that still writes. Then lines pass the gate in chunks; each chunk is one
+transaction, and what an answer has told is stored (I3). The same lines from the same source again
+change nothing (I5).
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from wellkept.engine.context import Context
+from wellkept.engine.inputs import label
+from wellkept.engine.transfer import ImportSpec, Row, import_export, is_export, rows
+from wellkept.engine.write import CHUNK, Cause, remember_all
+from wellkept.errors import InvalidInput, WellkeptError
+from wellkept.surfaces.rest.gates import drained, grant_of, too_large
+from wellkept.surfaces.rest.limits import MIB, Limits, depth
+from wellkept.surfaces.rest.problems import problem, responses, status_of
+from wellkept.surfaces.rest.schema import NAMESPACE_PATTERN
+from wellkept.surfaces.rest.surroundings import IDEMPOTENCY, Door, context_of, read_header
+from wellkept.types import WriteResult
+
+LINES = "application/x-ndjson"
+_TAKEN = frozenset({LINES, "application/ndjson", "application/jsonl", "application/jsonlines"})
+_MORE = MIB
+"""A longer line is no memory; it is cut there, and what is cut off is refused with it."""
+_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A JSON line for each line: its result or error; `progress` between them; `report` at the end",
+        "content": {LINES: {"schema": {"type": "string"}}},
+    }
+}
+_BODY = {
+    "parameters": [
+        {
+            "name": "Wellkept-Namespace",
+            "in": "header",
+            "required": False,
+            "description": "The namespace the lines go to.",
+            "schema": {"type": "string", "maxLength": 200, "minLength": 1, "pattern": NAMESPACE_PATTERN},
+        }
+    ],
+    "requestBody": {
+        "required": True,
+        "description": "One memory a line, as the library's `import_` reads them, or an export.",
+        "content": {LINES: {"schema": {}}},
+    },
+}
+
+
+class Source(BaseModel):
+    """Where the lines come from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str = Field("import", max_length=500, pattern=r"^[ -~]*$", description="Tells this source from others.")
+
+
+def import_routes(door: Door, limits: Limits) -> APIRouter:
+    """`/v1/import`."""
+    router = APIRouter(tags=["import"])
+
+    @router.post(
+        "/v1/import",
+        operation_id="import",
+        name="import",
+        summary="Import JSON lines",
+        response_class=Response,
+        responses={**responses(), **_ANSWER},
+        openapi_extra=_BODY,
+    )
+    async def take(
+        request: Request,
+        asked: Annotated[Source, Query()],
+    ) -> Response:
+        """Take JSON lines through the gate. Bad lines are told by their number and stop nothing."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in _TAKEN:
+            return problem(415, "the body is not said to be JSON lines", where="Content-Type", todo=f"Send {LINES}")
+        # Whose it is comes first: nothing of a body is kept for somebody who may not write.
+        grant = grant_of(request.scope.get("state", {}))
+        store = await run_in_threadpool(door.store_of, request.headers, grant, "write")
+        named = read_header(request.headers, IDEMPOTENCY, escaped=False) or label("source", asked.source)
+        spool = tempfile.TemporaryFile()  # closed by whoever reads it to its end
+        size = 0
+        async for part in request.stream():
+            size += len(part)
+            if size > limits.import_bytes:
+                spool.close()
+                await drained(request.receive, limits.import_bytes)
+                return too_large(limits.import_bytes)
+            await run_in_threadpool(spool.write, part)
+        spool.seek(0)
+        spec = ImportSpec(source=label("source", asked.source), identity=f"rest:{named}")
+        return StreamingResponse(answers(context_of(store), spool, spec, limits, size=size), media_type=LINES)
+
+    return router
+
+
+def answers(ctx: Context, spool: IO[bytes], spec: ImportSpec, limits: Limits, *, size: int) -> Iterator[bytes]:
+    """The lines of the answer; the writing is done as they are read.
+
+    Args:
+        ctx: Where the lines go.
+        spool: The body; closed at the end.
+        spec: How its lines become memories.
+        limits: How deep a line may be nested.
+        size: Of the body, for the progress.
+    """
+    run_id = f"import-{ctx.new_id()}"
+    told = Told(run_id)
+    with spool:
+        first = spool.readline(_MORE)
+        if is_export(first):
+            yield from _export(ctx, spool, run_id)
+            return
+        spool.seek(0)
+        waiting: list[Row] = []
+        done = 0
+        for row in rows(_bounded(spool, limits), spec, ctx.policy):
+            waiting.append(row)
+            if len(waiting) >= CHUNK:
+                yield from told.written(ctx, waiting)
+                done += len(waiting)
+                waiting = []
+                yield _line({"progress": {"lines": done, "bytes": spool.tell(), "of": size}})
+        yield from told.written(ctx, waiting)
+    yield _line(told.report())
+
+
+class Told:
+    """Takes rows through the gate and says what became of each."""
+
+    def __init__(self, run_id: str) -> None:
+        self._cause = Cause("import", run_id)
+        self._counts: Counter[str] = Counter()
+        self._read = self._failed = 0
+
+    def written(self, ctx: Context, waiting: list[Row]) -> Iterator[bytes]:
+        """Write a chunk, and a line of answer for each row, in order."""
+        good = [row.new for row in waiting if row.new is not None and row.error is None]
+        try:
+            results = iter(remember_all(ctx, good, self._cause))
+        except WellkeptError as error:  # the store, not a line: the rest of the chunk shares its fate
+            results = iter([error] * len(good))
+        for row in waiting:
+            self._read += 1
+            if row.error is not None or row.new is None:
+                yield self._error(row.line, row.error or InvalidInput("is no memory"))
+                continue
+            match next(results):
+                case WriteResult() as result:
+                    yield self._result(row.line, result)
+                case refused:
+                    yield self._error(row.line, refused)
+
+    def report(self) -> dict[str, Any]:
+        """The last line."""
+        counts = dict(sorted(self._counts.items()))
+        report = {"run_id": self._cause.run_id, "read": self._read, "counts": counts, "errors": self._failed}
+        return {"report": report}
+
+    def _result(self, line: int, result: WriteResult) -> bytes:
+        replayed = bool(result.reasons) and result.reasons[0].rule == "replay"
+        self._counts["replayed" if replayed else result.outcome] += 1
+        return _line(
+            {
+                "line": line,
+                "outcome": result.outcome,
+                "replayed": replayed,
+                "id": result.memory.id if result.memory is not None else None,
+                "entry": result.entry,
+                "conflicts": [conflict.key for conflict in result.conflicts if conflict.resolution is None],
+                "degraded": list(result.degraded),
+            }
+        )
+
+    def _error(self, line: int, error: WellkeptError) -> bytes:
+        self._failed += 1
+        return _line({"line": line, "error": _reason(error)})
+
+
+def _export(ctx: Context, spool: IO[bytes], run_id: str) -> Iterator[bytes]:
+    """An export of ours comes back as a whole, in one transaction."""
+    try:
+        report = import_export(ctx, spool, run_id=run_id)
+    except WellkeptError as error:
+        yield _line({"line": None, "error": _reason(error)})
+        yield _line({"report": {"run_id": run_id, "read": 0, "counts": {}, "errors": 1}})
+        return
+    yield _line(
+        {"report": {"run_id": run_id, "read": report.read, "counts": dict(report.counts), "errors": len(report.errors)}}
+    )
+
+
+def _bounded(spool: IO[bytes], limits: Limits) -> Iterator[bytes]:
+    """The lines, none longer than a memory can be, none nested deeper than the bounds allow."""
+    while line := spool.readline(_MORE):
+        if not line.endswith(b"\n") and len(line) == _MORE:
+            while (rest := spool.readline(_MORE)) and not rest.endswith(b"\n"):
+                pass
+            yield b"(a line of more than 1 MiB)\n"
+        elif depth(line, limits.json_depth) > limits.json_depth:
+            yield b"(a line that is nested too deeply)\n"
+        else:
+            yield line
+
+
+def _reason(error: WellkeptError) -> dict[str, Any]:
+    if status_of(error) >= 500:  # the server's own affairs
+        return {"type": type(error).__name__, "what": "it could not be written", "where": "", "todo": "Send it again"}
+    return {"type": type(error).__name__, "what": error.what, "where": error.where, "todo": error.todo}
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode("ascii") + b"\n"

@@ -1,0 +1,120 @@
+"""What a request may cost: bytes, nesting, and how many in which time. No server in here."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wellkept.errors import InvalidField
+
+MIB = 1 << 20
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_OPENING = b"[{"
+_NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_MOST_BUCKETS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The bounds of a server.
+
+    Attributes:
+        body_bytes: The most that a body may hold.
+        import_bytes: The same for an import, which is read to a temporary file first.
+        json_depth: How deep lists and objects may stand in each other.
+        rate: Requests a second that one token may send for long; None for no limit. A server without
+            tokens has nobody to tell apart and counts nothing.
+        burst: How many it may send at once.
+        hosts: Names that the server answers to, beside those of this machine's loopback; `*` for any.
+        origins: Origins, such as `https://memory.example.org`, whose pages may send requests, beside
+            the server's own.
+        clock: Seconds that only go forward, for tests.
+
+    Example:
+        >>> Limits(rate=5).burst
+        200
+    """
+
+    body_bytes: int = MIB
+    import_bytes: int = 16 * MIB
+    json_depth: int = 32
+    rate: float | None = 100.0
+    burst: int = 200
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        for name in ("body_bytes", "import_bytes", "json_depth", "burst"):
+            if getattr(self, name) < 1:
+                raise InvalidField(f"{getattr(self, name)} is not a whole number above 0", where=name)
+        if self.rate is not None and not self.rate > 0:
+            raise InvalidField(f"{self.rate} is not above 0", where="rate", todo="Use None for no limit")
+
+
+class Buckets:
+    """One token bucket for each key: it holds `burst` requests and fills again at `rate` a second.
+
+    Example:
+        >>> now = [0.0]
+        >>> buckets = Buckets(rate=2, burst=1, clock=lambda: now[0])
+        >>> buckets.wait("a"), buckets.wait("a"), buckets.wait("b")
+        (0.0, 0.5, 0.0)
+        >>> now[0] = 0.5
+        >>> buckets.wait("a")
+        0.0
+    """
+
+    def __init__(self, *, rate: float, burst: int, clock: Callable[[], float]) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[float, float]] = {}
+
+    def wait(self, key: str) -> float:
+        """Take one request out of a bucket; returns the seconds to wait where it is empty, else 0."""
+        with self._lock:
+            now = self._clock()
+            left, since = self._held.get(key, (float(self._burst), now))
+            left = min(self._burst, left + max(0.0, now - since) * self._rate)
+            if left < 1:
+                self._held[key] = (left, now)
+                return (1 - left) / self._rate
+            self._held[key] = (left - 1, now)
+            if len(self._held) > _MOST_BUCKETS:
+                self._forget_the_full(now)
+            return 0.0
+
+    def _forget_the_full(self, now: float) -> None:
+        """A full bucket is as good as none: what is kept is bounded by who was here lately."""
+        full = [key for key, (left, since) in self._held.items() if left + (now - since) * self._rate >= self._burst]
+        for key in full:
+            del self._held[key]
+
+
+def depth(raw: bytes, most: int) -> int:
+    """How deep the brackets of a JSON text stand in each other; counting stops at one more than `most`.
+
+    Read before the text is parsed, so that no parser is led into recursion (E-3). Brackets inside of
+    strings do not count; a text that is no JSON is left to the parser to refuse.
+
+    Example:
+        >>> depth(b'{"a": [1, "[[["]}', 10), depth(b"[" * 100_000, 10)
+        (2, 11)
+    """
+    brackets = _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS)
+    level = deepest = 0
+    for bracket in brackets:
+        if bracket in _OPENING:
+            level += 1
+            if level > deepest:
+                deepest = level
+                if deepest > most:
+                    break
+        else:
+            level -= 1
+    return deepest

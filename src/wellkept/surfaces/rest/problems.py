@@ -1,0 +1,235 @@
+"""Refusals as problem documents (RFC 9457): one table from the error tree to statuses, one place that writes them.
+
+A problem says what, where and what to do, in the words of the error. It holds no stack trace, no text
+of a memory, and of failures inside the server neither paths nor addresses: those are for its log.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import compile_path
+
+from wellkept import errors
+from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
+from wellkept.types import Conflict
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 1
+_LOG = logging.getLogger("wellkept.rest")
+_INSIDE = 500
+
+STATUSES: Mapping[type[WellkeptError], int] = {
+    WellkeptError: 500,
+    # What the caller gave cannot be used, ...
+    errors.InvalidInput: 422,
+    # ... or could be, but not with what is stored.
+    errors.CycleError: 409,
+    errors.IllegalTransition: 409,
+    errors.NotFound: 404,
+    errors.AmbiguousId: 409,
+    errors.ConflictError: 409,
+    errors.UndoBlocked: 409,
+    errors.IdempotencyMismatch: 409,
+    errors.ConfigError: 500,
+    errors.InvalidPolicy: 422,
+    errors.InvalidRules: 422,
+    errors.InvalidPlan: 422,
+    errors.StorageError: 500,
+    errors.Busy: 503,
+    errors.ReadOnly: 503,
+    errors.Full: 507,
+    errors.ModelError: 502,
+    errors.ModelUnavailable: 503,
+}
+"""The status of each error; one that is not named here has that of the class above it."""
+
+DECLARED: Mapping[int, str] = {
+    400: "The request is malformed: no JSON, no UTF-8, nested too deeply",
+    401: "No token, or none that holds",
+    403: "The token does not allow it, or the request comes from elsewhere",
+    404: "There is no such memory, conflict, entry or plan in this namespace",
+    409: "It stands against what is stored: a conflict under `raise`, an ambiguous id, a key that came with another "
+    "body, a change that is not allowed",
+    413: "The body is too large",
+    415: "The body is of another media type",
+    422: "A field cannot be used",
+    429: "Too many requests with this token; `Retry-After` tells when the next may come",
+    500: "The server failed; nothing was half written",
+    502: "The model answered with something that cannot be used",
+    503: "The store is busy, read-only or stopping; the request may be repeated as it is",
+    507: "No space is left; nothing was half written",
+}
+"""What every operation may answer beside its result."""
+
+
+class ProblemDetails(BaseModel):
+    """A refusal (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(description="`urn:wellkept:error:` and the name of the error; `about:blank` for one of HTTP.")
+    title: str = Field(description="The kind of error, in words.")
+    status: int
+    detail: str = Field(description="What went wrong, in one sentence.")
+    where: str = Field("", description="The field, header or id concerned.")
+    todo: str = Field("", description="What can be done about it.")
+
+
+def responses() -> dict[int | str, dict[str, Any]]:
+    """The refusals of an operation, for its OpenAPI."""
+    schema = {"$ref": "#/components/schemas/ProblemDetails"}
+    told: dict[int | str, dict[str, Any]] = {
+        status: {"description": words, "content": {MEDIA_TYPE: {"schema": schema}}}
+        for status, words in DECLARED.items()
+    }
+    for status in (429, 503):
+        told[status]["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+    return told
+
+
+def status_of(error: WellkeptError) -> int:
+    """The status of an error.
+
+    Example:
+        >>> status_of(errors.EmptyContent("The text is empty")), status_of(errors.Busy("locked"))
+        (422, 503)
+    """
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
+
+def of_error(error: WellkeptError) -> Response:
+    """The answer that tells an error."""
+    status = status_of(error)
+    if status >= _INSIDE:
+        # A path or an address of the server is nothing for whoever asked.
+        _LOG.error("%s: %s", type(error).__name__, error.what)
+        detail, where, todo = f"{HTTPStatus(status).phrase}: {_words(type(error).__name__).lower()}", "", ""
+    else:
+        detail, where, todo = error.what, error.where, error.todo
+    more: dict[str, Any] = {}
+    match error:
+        case ConflictError():
+            # Its words quote the stored text; whoever may read that finds it by the id.
+            found = [_reference(item) for item in error.conflicts if isinstance(item, Conflict)]
+            detail = f"the text conflicts with {len(found)} stored; nothing was written"
+            where, more["conflicts"] = "content", found
+        case UndoBlocked():
+            more["entries"] = list(error.entries)
+        case _:
+            pass
+    name = type(error).__name__
+    more |= {"type": f"urn:wellkept:error:{name}", "title": _words(name)}
+    return problem(status, detail, where=where, todo=todo, **more)
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    where: str = "",
+    todo: str = "",
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """A refusal as a response.
+
+    Args:
+        status: Of HTTP.
+        detail: What went wrong, in one sentence.
+        where: The field, header or id concerned.
+        todo: What can be done about it.
+        headers: Further headers.
+        **more: Further members; `type` and `title` have defaults.
+    """
+    told: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    told |= {"detail": detail, "where": where, "todo": todo, **more}
+    sent = dict(headers or {})
+    if status == 503:
+        sent.setdefault("Retry-After", str(RETRY_SECONDS))
+    # ASCII, so that half a character that the caller sent and the error quotes can be sent back.
+    return Response(json.dumps(told), status_code=status, media_type=MEDIA_TYPE, headers=sent)
+
+
+def too_many(seconds: float) -> Response:
+    """The answer to one request too many."""
+    wait = max(1, math.ceil(seconds))
+    headers = {"Retry-After": str(wait)}
+    return problem(429, "too many requests with this token", todo=f"Wait {wait} s", headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Have an application tell all its errors as problems."""
+    app.add_exception_handler(WellkeptError, _wellkept)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _wellkept(request: Request, error: Exception) -> Response:
+    assert isinstance(error, WellkeptError)
+    return of_error(error)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers or {})
+    match error.status_code:
+        case 404:
+            return problem(404, "there is nothing at this path", todo="See /openapi.json")
+        case 405:
+            allowed = methods_at(request)
+            headers = {"Allow": ", ".join(allowed)}
+            return problem(405, "this path has no such method", todo=f"Use {' or '.join(allowed)}", headers=headers)
+        case status:
+            return problem(status, str(error.detail), headers=headers)
+
+
+def methods_at(request: Request) -> list[str]:
+    """The methods of all routes that a path fits; those of the first one alone would not be the truth."""
+    path = request.scope["path"]
+    found: set[str] = set()
+    for template, item in request.app.openapi()["paths"].items():
+        if compile_path(template)[0].match(path):
+            found |= {method.upper() for method in item}
+    return sorted(found) or ["GET"]
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    """A route of FastAPI's own reading; what was given is not repeated."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
+    status = 400 if first["type"] == "json_invalid" else 422
+    return problem(status, str(first["msg"]), where=where or "body", todo="See /openapi.json")
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    """A fault of ours; the server's log has the trace, the answer has nothing of it."""
+    return problem(500, "the server failed", todo="Look into its log")
+
+
+def _reference(conflict: Conflict) -> dict[str, Any]:
+    """A conflict without its texts."""
+    return {
+        "kind": conflict.kind,
+        "reason": conflict.reason,
+        "memory_id": conflict.a,
+        "similarity": conflict.similarity,
+    }
+
+
+def _words(name: str) -> str:
+    """`IdempotencyMismatch` as `Idempotency mismatch`."""
+    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
+    return spaced[:1].upper() + spaced[1:]
