@@ -11,7 +11,7 @@ import wellkept
 from wellkept import (
     BatchResult,
     Conflict,
-    Hit,
+    Hits,
     ImportReport,
     JournalEntry,
     KindPolicy,
@@ -96,7 +96,7 @@ def writing(store: MemoryStore) -> None:
 
 def reading(store: MemoryStore) -> None:
     """Verbs that read."""
-    assert_type(store.recall("query", limit=3, where=wellkept.Filter(kinds=("fact",)), touch=False), tuple[Hit, ...])
+    assert_type(store.recall("query", limit=3, where=wellkept.Filter(kinds=("fact",)), touch=False), Hits)
     assert_type(store.get("id"), Memory)
     assert_type(store.list(), tuple[Memory, ...])
     assert_type(store.history("id"), tuple[Version, ...])

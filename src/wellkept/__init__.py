@@ -6,7 +6,8 @@ new, known, an update or in conflict, says why, and can be taken back. Heavy par
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellkept.errors import WellkeptError
 from wellkept.policy import Band, Decay, KindPolicy, Policy
@@ -16,16 +17,20 @@ from wellkept.types import (
     ExpandSpec,
     Filter,
     Graph,
+    Group,
     Hit,
     Hits,
     HybridWeights,
     ImportReport,
     JournalEntry,
+    LeftOut,
     Link,
     Match,
     Memory,
     Neighbour,
     NewMemory,
+    Pack,
+    PackSpec,
     Plan,
     Reason,
     RunReport,
@@ -43,11 +48,13 @@ if TYPE_CHECKING:
     from wellkept.core.reflection import Reflection
     from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
     from wellkept.core.upkeep_rules import Aging, DecayReport
-    from wellkept.engine.context import Seams
+    from wellkept.engine.aio import AsyncMemoryStore
+    from wellkept.engine.context import MoreOptions, OpenOptions
     from wellkept.engine.scale import Scale
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.transfer import ImportSpec
-    from wellkept.models.port import Embedder, Judge, RelationModel
+    from wellkept.engine.waiting import Ledger
+    from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
     from wellkept.storage.port import Storage
     from wellkept.types.replay import ReplayReport
 
@@ -55,6 +62,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aging",
+    "AsyncMemoryStore",
     "Band",
     "BatchResult",
     "Conflict",
@@ -65,6 +73,7 @@ __all__ = [
     "ExpandSpec",
     "Filter",
     "Graph",
+    "Group",
     "Hit",
     "Hits",
     "HybridWeights",
@@ -72,12 +81,15 @@ __all__ = [
     "ImportSpec",
     "JournalEntry",
     "KindPolicy",
+    "LeftOut",
     "Link",
     "Match",
     "Memory",
     "MemoryStore",
     "Neighbour",
     "NewMemory",
+    "Pack",
+    "PackSpec",
     "Plan",
     "Policy",
     "Reason",
@@ -93,11 +105,13 @@ __all__ = [
     "When",
     "WriteResult",
     "open",
+    "open_async",
     "rules_from_toml",
 ]
 
 _LAZY = {
     "Aging": "wellkept.core.upkeep_rules",
+    "AsyncMemoryStore": "wellkept.engine.aio",
     "Consolidation": "wellkept.core.rules",
     "DEFAULT_RULES": "wellkept.core.rules",
     "DecayReport": "wellkept.core.upkeep_rules",
@@ -111,6 +125,10 @@ _LAZY = {
 }
 
 
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+
+
 def open(
     url: str | Storage,
     *,
@@ -121,25 +139,26 @@ def open(
     actor: str = "",
     contradiction_fn: ContradictionFn | None = None,
     judge: str | Judge | None = None,
-    **seams: Unpack[Seams],
+    **more: Unpack[MoreOptions],
 ) -> MemoryStore:
     """Open a store, making it if it does not exist; the one place that chooses backend and embedder.
 
     Args:
-        url: A path or `sqlite:///path` for a file, `memory:` for a store that ends with the process,
-            or a `Storage` of one's own.
+        url: A path or `sqlite:///path` for a file, `postgresql://user@host:port/name` for a database on a
+            server, `memory:` for a store that ends with the process, or a `Storage` of one's own.
         policy: What the gate does with each kind; the default policy otherwise.
         embedder: `minilm`, `hashing`, the URL of an OpenAI-compatible endpoint, or an `Embedder`;
             by default MiniLM, or the hashing fallback (marked `degraded`) where it cannot be loaded.
-        relation_model: Reads the pairs that rules leave open: `auto` (the default: the packaged one, or
-            rules alone, marked `degraded`, where it cannot be loaded), `packaged` (an error where it
-            cannot), `none` for rules alone, or a `RelationModel`.
+        relation_model: Reads what rules leave open: `auto` (the default: the packaged one, or rules alone, marked
+            `degraded`, where it cannot be loaded), `packaged` (or an error), `none`, or a `RelationModel`.
         namespace: The isolation boundary, a path such as `acme/alice/coder`.
         actor: Who acts, for the journal.
         contradiction_fn: A judge of one's own, asked where the rules find no contradiction (S2-24).
         judge: A second opinion that adds possible conflicts to review and does nothing else: `nli:PATH`,
             the URL of a chat endpoint, or a `Judge`; none by default. A write waits at most 5 s for it.
-        **seams: For tests: `clock` gives the time, in aware UTC values; `new_id` makes ids.
+        **more: `hybrid_weights` (a value or a name) is how `recall` ranks when a call names no mode (S2-56).
+            `reranker`, `onnx:PATH` or a `Reranker`, puts its best answers in order; none by default, and
+            waited for 2 s. For tests, `clock` gives the time, in aware UTC values, and `new_id` makes ids.
 
     Raises:
         StorageError: The store cannot be opened; says what to do. Never another backend instead.
@@ -153,44 +172,80 @@ def open(
         'created'
     """
     from wellkept.engine.context import Context, Uuid7, utc_now
+    from wellkept.engine.deferred import recover
     from wellkept.engine.inputs import check_namespace, label
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.upkeep import require_embedder
     from wellkept.models.judges.timeboxed import timeboxed
     from wellkept.models.registry import load_embedder, load_judge, load_relation_model
 
-    named = check_namespace(namespace)
-    by = label("actor", actor)
-    model = load_embedder(embedder) if embedder is None or isinstance(embedder, str) else embedder
-    reader: RelationModel | None
-    if relation_model is None or isinstance(relation_model, str):
-        reader = load_relation_model(relation_model)
-    else:
-        reader = relation_model
-    second = load_judge(judge) if judge is None or isinstance(judge, str) else judge
-    scale = _scale(model)
-    storage = _storage(url) if isinstance(url, str) else url
+    named, by = check_namespace(namespace), label("actor", actor)
+    model = _given(embedder, load_embedder)
+    reader, second = _given(relation_model, load_relation_model), _given(judge, load_judge)
+    weights, reranker = _ranking(more)
     ctx = Context(
-        storage=storage,
         embedder=model,
-        scale=scale,
+        scale=_scale(model),
         policy=policy if policy is not None else Policy(),
         namespace=named,
         actor=by,
-        clock=seams.get("clock") or utc_now,
-        new_id=seams.get("new_id") or Uuid7(),
+        clock=more.get("clock") or utc_now,
+        new_id=more.get("new_id") or Uuid7(),
         contradiction_fn=contradiction_fn,
         relation_model=reader,
         judge=timeboxed(second) if second is not None else None,
         held=_held,
+        hybrid_weights=weights,
+        reranker=reranker,
+        ledger=_ledger(url),
+        storage=_storage(url) if isinstance(url, str) else url,  # last: what fails before leaves no file open
     )
     try:
         require_embedder(ctx)
     except WellkeptError:
         if isinstance(url, str):
-            storage.close()
+            ctx.storage.close()
         raise
+    recover(ctx)
     return MemoryStore(ctx)
+
+
+async def open_async(url: str | Storage, **options: Unpack[OpenOptions]) -> AsyncMemoryStore:
+    """Open a store for asyncio: as `open`, which see for the arguments, without holding the event loop up.
+
+    Example:
+        >>> import asyncio, wellkept
+        >>> async def work():
+        ...     async with await wellkept.open_async("memory:", embedder="hashing") as store:
+        ...         return (await store.remember("Use ruff for linting.")).outcome
+        >>> asyncio.run(work())
+        'created'
+    """
+    from functools import partial
+
+    from wellkept.engine.aio import opened
+
+    return await opened(partial(open, url, **options))
+
+
+def _given(named: str | _T | None, load: Callable[[str | None], _U]) -> _T | _U:
+    """What was handed in, or what a name (or none) stands for."""
+    return load(named) if named is None or isinstance(named, str) else named
+
+
+def _ranking(more: MoreOptions) -> tuple[HybridWeights | None, Reranker | None]:
+    """The weights and the reranker a store is opened with; one's own reranker in the usual time box."""
+    from wellkept.engine.question import weights_of
+    from wellkept.models.registry import load_reranker
+    from wellkept.models.reranking import TimeBoxedReranker
+
+    if unknown := sorted(more.keys() - {"clock", "new_id", "hybrid_weights", "reranker"}):
+        raise TypeError(f"open() got an unexpected keyword argument {unknown[0]!r}")
+    weights = more.get("hybrid_weights")
+    reranker = _given(more.get("reranker"), load_reranker)
+    if reranker is not None and not isinstance(reranker, TimeBoxedReranker):
+        reranker = TimeBoxedReranker(reranker)
+    return weights_of(weights, where="hybrid_weights") if weights is not None else None, reranker
 
 
 def _held() -> str:
@@ -216,18 +271,50 @@ def _scale(embedder: Embedder) -> Scale:
 def _storage(url: str) -> Storage:
     from wellkept.errors import UnknownBackend
 
-    scheme, mark, rest = url.partition("://")
+    scheme, mark, _ = url.partition("://")
     if url == "memory:":
         from wellkept.storage.memory import DictStorage
 
         return DictStorage()
+    if _is_server(url):
+        try:
+            from wellkept.storage.postgres import PostgresStorage
+        except ModuleNotFoundError as error:
+            raise UnknownBackend(
+                f"the driver {error.name!r} is not installed", where=scheme + "://", todo="Install wellkept[postgres]"
+            ) from error
+        return PostgresStorage(url)
     if mark and scheme != "sqlite":
         raise UnknownBackend(
-            f"no backend serves {scheme!r}", where=scheme + "://", todo="Use a path, sqlite:///path or memory:"
+            f"no backend serves {scheme!r}",
+            where=scheme + "://",
+            todo="Use a path, sqlite:///path, postgresql://… or memory:",
         )
     from wellkept.storage.sqlite import SqliteStorage
 
-    return SqliteStorage(rest.removeprefix("/") if mark and not rest.startswith("//") else rest[1:] if mark else url)
+    return SqliteStorage(_file_of(url))
+
+
+def _is_server(url: str) -> bool:
+    return url.startswith(("postgresql://", "postgres://"))
+
+
+def _file_of(url: str) -> str:
+    """The file that a path or `sqlite:///path` names."""
+    _, mark, rest = url.partition("://")
+    return rest.removeprefix("/") if mark and not rest.startswith("//") else rest[1:] if mark else url
+
+
+def _ledger(url: str | Storage) -> Ledger:
+    """Queued writes wait in a file beside the store's own; without such a file, in the process."""
+    from pathlib import Path
+
+    from wellkept.engine.waiting import FileLedger, ProcessLedger
+
+    if not isinstance(url, str) or url == "memory:" or _is_server(url):
+        return ProcessLedger()
+    file = Path(_file_of(url)).absolute()
+    return FileLedger(file.with_name(file.name + ".queue"))
 
 
 def __dir__() -> list[str]:

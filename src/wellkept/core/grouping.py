@@ -41,6 +41,7 @@ def grouped(
     sure_at: Mapping[str, float] | None = None,
     apart: Collection[frozenset[str]] = (),
     by_words: Mapping[str, float] = BY_WORDS,
+    disputes: Collection[Conflict] = (),
 ) -> tuple[Group, ...]:
     """The hits, each thing once.
 
@@ -51,10 +52,11 @@ def grouped(
             is missing is never grouped on it.
         apart: Pairs of ids that are known to contradict each other, beside the conflicts the hits carry.
         by_words: By kind, the share of common words above which two are looked at as one.
+        disputes: Contradictions of which the newer side comes first, beside those the hits carry.
 
     Returns:
         The groups by the place of their best hit, unless that would put an older group before a newer
-        one that it is in open conflict with (S2-29).
+        one that contradicts it (S2-29).
 
     Example:
         >>> from datetime import UTC, datetime
@@ -65,15 +67,16 @@ def grouped(
         [('m1', 'm0')]
     """
     judge = _Judge(opinions or {}, sure_at or {}, _contradicted(hits) | frozenset(apart), by_words)
-    rows: list[list[Hit]] = []
+    shelf = _Shelf(opinions or {}, by_words)
     for hit in hits:
-        for members in rows:
+        for members in shelf.near(hit.memory):
             if all(judge.says_the_same(hit.memory, member.memory) for member in members):
                 members.append(hit)
+                shelf.note(hit.memory, members)
                 break
         else:
-            rows.append([hit])
-    return _newer_first([_group(members) for members in rows], hits)
+            shelf.add(hit)
+    return _newer_first([_group(members) for members in shelf.rows], hits, disputes)
 
 
 def open_pairs(
@@ -99,6 +102,41 @@ def outcome_of(memory: Memory) -> str:
     """What came of a decision, as its writer keeps it in the metadata; empty while that is pending."""
     told = memory.metadata.get("outcome")
     return "" if told is None else str(told)
+
+
+class _Shelf:
+    """The groups so far, found by what a repeat must share: comparing each hit with every group would take too long."""
+
+    def __init__(self, opinions: Mapping[Pair, Opinion], by_words: Mapping[str, float]) -> None:
+        self.rows: list[list[Hit]] = []
+        self._by_words = by_words
+        self._places: dict[tuple[str, str], dict[int, None]] = {}
+        self._partners: dict[str, list[str]] = {}
+        for older, newer in opinions:
+            self._partners.setdefault(older, []).append(newer)
+            self._partners.setdefault(newer, []).append(older)
+
+    def near(self, memory: Memory) -> list[list[Hit]]:
+        """The groups that may say the same, in their order."""
+        wanted = [*self._marks(memory), *(("text", text) for text in self._partners.get(memory.content, ()))]
+        return [self.rows[at] for at in sorted({at for mark in wanted for at in self._places.get(mark, ())})]
+
+    def add(self, hit: Hit) -> None:
+        """Begin a group."""
+        self.rows.append([hit])
+        self._note(hit.memory, len(self.rows) - 1)
+
+    def note(self, memory: Memory, members: list[Hit]) -> None:
+        """A group has grown."""
+        self._note(memory, next(at for at, row in enumerate(self.rows) if row is members))
+
+    def _note(self, memory: Memory, at: int) -> None:
+        for mark in (*self._marks(memory), ("text", memory.content)):
+            self._places.setdefault(mark, {})[at] = None
+
+    def _marks(self, memory: Memory) -> list[tuple[str, str]]:
+        marks = [("canonical", canonical(memory.content))]
+        return [*marks, ("kind", memory.kind)] if memory.kind in self._by_words else marks
 
 
 class _Judge:
@@ -196,7 +234,7 @@ def _group(members: Sequence[Hit]) -> Group:
     return Group(order[0], tuple(order[1:]), members[0].score, tuple(conflicts.values()))
 
 
-def _newer_first(groups: Sequence[Group], hits: Sequence[Hit]) -> tuple[Group, ...]:
+def _newer_first(groups: Sequence[Group], hits: Sequence[Hit], disputes: Collection[Conflict]) -> tuple[Group, ...]:
     """A group that its best hit lifts over a newer one it contradicts goes behind it (S2-29, E-3.8).
 
     Recall has put the newer of two hits first where that is right; only what grouping itself has turned
@@ -205,7 +243,7 @@ def _newer_first(groups: Sequence[Group], hits: Sequence[Hit]) -> tuple[Group, .
     order = list(groups)
     of = {key: group for group in groups for key in group.ids}
     place = {hit.memory.id: at for at, hit in enumerate(hits)}
-    for item in sorted((one for group in groups for one in group.conflicts), key=_since):
+    for item in sorted((*(one for group in groups for one in group.conflicts), *disputes), key=_since):
         if item.kind != "contradiction" or item.a not in of or item.b not in of:
             continue
         older, newer = sorted((item.a, item.b), key=lambda end: _age(of[end].shown.memory))

@@ -58,6 +58,9 @@ class Question:
         as_of: What the store held then; None for now.
         valid_at: What held in the world then; None for whatever is current.
         now: The moment that ages and ends are counted to.
+        grouped: Whether repeats of one thing are shown once.
+        ask_model: Whether the relation model tells them too.
+        rerank: Whether a reranker may put the best in order.
         degraded: What could not run.
     """
 
@@ -75,6 +78,9 @@ class Question:
     valid_at: datetime | None
     now: datetime
     explain: bool
+    grouped: bool
+    ask_model: bool
+    rerank: bool
     degraded: tuple[Degradation, ...]
 
     @property
@@ -113,8 +119,17 @@ def check_query(query: object) -> str:
     return query
 
 
-def question(query: str, asked: Asked, vectors: Embeddings, now: datetime) -> Question:
+def question(
+    query: str, asked: Asked, vectors: Embeddings, now: datetime, *, usual: HybridWeights | None = None
+) -> Question:
     """The question with everything derived from it; every option is checked before the model is asked.
+
+    Args:
+        query: What was asked.
+        asked: The options of the call.
+        vectors: Makes the query's vector.
+        now: The time.
+        usual: What the store weighs with when a call says nothing else (S2-56).
 
     Raises:
         InvalidInput: An option cannot be used; says which and what is allowed.
@@ -126,7 +141,10 @@ def question(query: str, asked: Asked, vectors: Embeddings, now: datetime) -> Qu
     if unknown:
         raise InvalidField("unknown option", where=unknown[0], todo=f"Use one of: {', '.join(sorted(_OPTIONS))}")
     where = filters.checked(asked.where)
-    weights = _weights(asked.mode, options.get("weights"))
+    mode = asked.mode
+    if mode == "default" and usual is not None:
+        mode = "hybrid"
+    weights = _weights(mode, options.get("weights"), usual)
     overfetch = count("overfetch", options.get("overfetch", OVERFETCH), MAX_OVERFETCH)
     expand = options.get("expand")
     if expand is not None and not isinstance(expand, ExpandSpec):
@@ -134,10 +152,16 @@ def question(query: str, asked: Asked, vectors: Embeddings, now: datetime) -> Qu
     as_of, valid_at = moment("as_of", options.get("as_of")), moment("valid_at", options.get("valid_at"))
     if as_of is not None and where.embedded is not None:
         raise InvalidField("cannot be asked of the past", where="where.embedded", todo="Leave out as_of or it")
+    grouped = options.get("grouped")
+    if grouped is not None and not isinstance(grouped, bool):
+        raise InvalidField(f"{grouped!r} is not allowed", where="grouped", todo="Use True, False or None")
+    rerank = options.get("rerank", True)
+    if not isinstance(rerank, bool):
+        raise InvalidField(f"{rerank!r} is not allowed", where="rerank", todo="Use True or False")
     vectors.fetch([query])
     embedded = vectors.get(query)
     vector = embedded.vector if embedded is not None else None
-    if asked.mode == "semantic" and vector is None:
+    if mode == "semantic" and vector is None:
         weights = _WORDS
     return Question(
         text=query,
@@ -146,7 +170,7 @@ def question(query: str, asked: Asked, vectors: Embeddings, now: datetime) -> Qu
         limit=limit,
         pool=limit * overfetch,
         where=where,
-        mode=asked.mode,
+        mode=mode,
         weights=weights,
         expand=expand,
         include_superseded=bool(asked.include_superseded),
@@ -154,21 +178,34 @@ def question(query: str, asked: Asked, vectors: Embeddings, now: datetime) -> Qu
         valid_at=valid_at,
         now=as_of or now,
         explain=bool(asked.explain),
+        # The modes of the source are its plain orders (S2-10, S2-13).
+        grouped=asked.mode == "default" if grouped is None else grouped,
+        ask_model=grouped is True,
+        rerank=mode != "semantic" and rerank,
         degraded=vectors.degraded(query),
     )
 
 
-def _weights(mode: RecallMode, given: object) -> HybridWeights:
+def weights_of(given: object, *, where: str) -> HybridWeights:
+    """Weights as a value, or by the name of a preset.
+
+    Raises:
+        InvalidField: They are neither.
+    """
+    if isinstance(given, str) and given in WEIGHT_PRESETS:
+        return WEIGHT_PRESETS[given]
+    if not isinstance(given, HybridWeights):
+        names = ", ".join(WEIGHT_PRESETS)
+        raise InvalidField(f"{given!r} is no weights", where=where, todo=f"Pass HybridWeights, or one of: {names}")
+    return given
+
+
+def _weights(mode: RecallMode, given: object, usual: HybridWeights | None) -> HybridWeights:
     if mode not in get_args(RecallMode):
         allowed = ", ".join(get_args(RecallMode))
         raise InvalidField(f"{mode!r} is not allowed", where="mode", todo=f"Use one of: {allowed}")
     if given is not None and mode != "hybrid":
         raise InvalidField(f"mode {mode!r} has weights of its own", where="weights", todo='Use mode="hybrid"')
     if given is None:
-        return _MEANING if mode == "semantic" else WEIGHT_PRESETS[mode]
-    if isinstance(given, str) and given in WEIGHT_PRESETS:
-        return WEIGHT_PRESETS[given]
-    if not isinstance(given, HybridWeights):
-        names = ", ".join(WEIGHT_PRESETS)
-        raise InvalidField(f"{given!r} is no weights", where="weights", todo=f"Pass HybridWeights, or one of: {names}")
-    return given
+        return _MEANING if mode == "semantic" else usual or WEIGHT_PRESETS[mode]
+    return weights_of(given, where="weights")

@@ -11,7 +11,7 @@ from wellkept.core.lifecycle import grown_stability
 from wellkept.engine import filters
 from wellkept.engine.context import Context
 from wellkept.errors import AmbiguousId, Busy, InvalidField, NotFound, ReadOnly
-from wellkept.storage.port import Tx
+from wellkept.storage.port import Counting, Tx
 from wellkept.types import (
     ALL_STATUSES,
     Conflict,
@@ -179,8 +179,12 @@ def note_use(ctx: Context, memories: Sequence[Memory]) -> None:
     if not memories:
         return
     now = ctx.clock()
+    usage = {memory.id: (memory.access_count + 1, now, memory.stability) for memory in memories}
     try:
+        if isinstance(ctx.storage, Counting):
+            ctx.storage.count_use(ctx.namespace, usage)  # a read never waits for a writer
+            return
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
-            tx.touch({memory.id: (memory.access_count + 1, now, memory.stability) for memory in memories})
+            tx.touch(usage)
     except (Busy, ReadOnly) as error:
         log.debug("use of %d memories not counted: %s", len(memories), error)

@@ -2,61 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
 from wellkept.core.fusion import document_terms, in_context, query_terms
-from wellkept.engine import asof, candidates, newest, sittings, surroundings
+from wellkept.engine import asof, candidates, newest, repeats, sittings, surroundings
 from wellkept.engine.candidates import Pool
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings
+from wellkept.engine.opinions import Opinions
 from wellkept.engine.question import Asked, Question, question
 from wellkept.engine.read import note_use
+from wellkept.engine.repeats import Known
+from wellkept.engine.reranked import reranked
 from wellkept.storage.port import Tx
 from wellkept.types import Hit, Hits, LeftOut, Memory
 
 
-def recall(ctx: Context, query: str, asked: Asked) -> Hits:
-    """What holds about the query, best first; see `MemoryStore.recall`.
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was found: all hits by their place, what is hidden, what is known about repeats."""
 
-    In this order (S2-7): candidates that may be shown and fit the filter, scores, order, the first
-    `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
+    hits: tuple[Hit, ...]
+    hidden: tuple[LeftOut, ...]
+    known: Known
+
+
+def recall(ctx: Context, query: str, asked: Asked) -> Hits:
+    """What holds now about the query, best first; see `MemoryStore.recall`.
+
+    In this order (S2-7): candidates that may be shown and fit the filter, scores, order, each thing once, the
+    first `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
     """
     vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
-    q = question(query, asked, vectors, ctx.clock())
-    with _view(ctx, q, vectors) as tx:
-        pool = candidates.gather(tx, q)
-        pool, scored = _in_context(tx, pool, q)
-        ordered = _ordered(ctx, tx, scored, q)
-        hits = [replace(hit, rank=place) for place, hit in enumerate(ordered[: q.limit], 1)]
-        added = surroundings.expanded(tx, hits, q) if q.expand is not None else surroundings.NOTHING
-        hits += added.hits
-        left_out: list[LeftOut] = []
-        if q.explain:
-            left_out = [_beyond(hit, place, len(ordered), q) for place, hit in enumerate(ordered, 1) if place > q.limit]
-            left_out += [*added.left_out, *candidates.hidden(tx, pool, q)]
-        flagged = [item for item in tx.conflicts(ids=[hit.memory.id for hit in hits]) if is_open(item, q.now)]
+    q = question(query, asked, vectors, ctx.clock(), usual=ctx.hybrid_weights)
+    look = _views(ctx, q, vectors)
+    opinions = Opinions(ctx.relation_model)
+    # Models are asked between the looks, so that a slow one keeps no view of the store open.
+    with look() as tx:
+        pool, scored = _in_context(tx, candidates.gather(tx, q), q)
+        hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
+    scored = reranked(ctx, scored, q)
+    with look() as tx:
+        hits = tuple(_ordered(ctx, tx, scored, q, opinions))
+        known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
+    seen = _Seen(hits, hidden, known)
+    things = _things(ctx, seen, q, opinions)
+    with look() as tx:
+        found = _answer(tx, things, seen, q)
     if asked.touch and q.as_of is None:  # the past is not used, it is looked at
-        note_use(ctx, [hit.memory for hit in hits if hit.memory.status == "active"])
-    return Hits(
-        (replace(hit, conflicts=tuple(item for item in flagged if hit.memory.id in (item.a, item.b))) for hit in hits),
-        left_out=_once(left_out, {hit.memory.id for hit in hits}),
-        dangling=added.dangling,
-    )
+        note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
+    return found
 
 
-@contextmanager
-def _view(ctx: Context, q: Question, vectors: Embeddings) -> Iterator[Tx]:
+def _views(ctx: Context, q: Question, vectors: Embeddings) -> Callable[[], AbstractContextManager[Tx]]:
+    """Opens a view of the store; that of the past is made once."""
     if q.as_of is None:
-        with ctx.storage.begin(ctx.namespace, write=False) as tx:
-            yield tx
-        return
+        return partial(ctx.storage.begin, ctx.namespace, write=False)
     past = asof.past_at(ctx, q.as_of)
     asof.learn(ctx, past, asof.everything(past), vectors)
-    yield past
+    return lambda: nullcontext(past)
+
+
+def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[Hit]:
+    """All hits with those that say the same listed under the newest of them, where that is wanted (B-26)."""
+    if not q.grouped:
+        return list(seen.hits)
+    reader = opinions if q.ask_model else None
+    groups, degraded = repeats.each_once(ctx, seen.hits, seen.known, reader, limit=q.limit)
+    return [
+        replace(
+            group.shown,
+            repeats=tuple(hit.memory for hit in group.repeats),
+            degraded=tuple(dict.fromkeys((*group.shown.degraded, *degraded))),
+        )
+        for group in groups
+    ]
+
+
+def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
+    hits = [replace(hit, rank=place) for place, hit in enumerate(things[: q.limit], 1)]
+    added = surroundings.expanded(tx, hits, q) if q.expand is not None else surroundings.NOTHING
+    hits += added.hits
+    left_out: list[LeftOut] = []
+    if q.explain:
+        left_out += _beyond(things, seen, q)
+        left_out += [*added.left_out, *seen.hidden]
+    shown = {key for hit in hits for key in hit.ids}
+    flagged = [item for item in tx.conflicts(ids=sorted(shown)) if is_open(item, q.now)]
+    return Hits(
+        (
+            replace(hit, conflicts=tuple(item for item in flagged if not {item.a, item.b}.isdisjoint(hit.ids)))
+            for hit in hits
+        ),
+        left_out=_once(left_out, shown),
+        dangling=added.dangling,
+    )
 
 
 # --------------------------------------------------------------------------------------------
@@ -144,7 +189,7 @@ def _order(hit: Hit) -> tuple[float, float, float, str]:
     return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
 
 
-def _ordered(ctx: Context, tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
+def _ordered(ctx: Context, tx: Tx, scored: list[Hit], q: Question, opinions: Opinions) -> list[Hit]:
     """Of two answers about one thing the newer first; `semantic` is the plain order of the cosines (S2-10).
 
     Given weights say how much age counts: then only a contradiction changes their order.
@@ -152,15 +197,25 @@ def _ordered(ctx: Context, tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
     if q.mode == "semantic":
         return scored
     ordered = newest.newer_first(tx, scored)
-    return newest.fresher_first(ctx, tx, ordered) if q.blended else ordered
+    if not q.blended:
+        return ordered
+    ordered = newest.updates_first(ctx, tx, ordered, opinions)
+    if opinions.failure is None:
+        return ordered
+    return [replace(hit, degraded=(*hit.degraded, "relation")) for hit in ordered]
 
 
 # --------------------------------------------------------------------------------------------
 # What is not shown
 
 
-def _beyond(hit: Hit, place: int, of: int, q: Question) -> LeftOut:
-    return LeftOut(hit.memory, f"ranked {place} of {of}, and {q.limit} were asked for", hit.score, hit.parts)
+def _beyond(things: Sequence[Hit], seen: _Seen, q: Question) -> Iterator[LeftOut]:
+    by_id = {hit.memory.id: hit for hit in seen.hits}
+    for place, thing in enumerate(things[q.limit :], q.limit + 1):
+        for key in thing.ids:
+            hit = by_id[key]
+            why = f"ranked {place} of {len(things)}, and {q.limit} were asked for"
+            yield LeftOut(hit.memory, why, hit.score, hit.parts)
 
 
 def _once(left_out: Sequence[LeftOut], shown: set[str]) -> Iterator[LeftOut]:

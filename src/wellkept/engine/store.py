@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack, get_args
 
-from wellkept.engine import acts, batch, journal, packing, read, recall, write
+from wellkept.engine import acts, batch, deferred, journal, packing, read, recall, write
 from wellkept.engine.context import Context
-from wellkept.engine.inputs import check_namespace, label, new_memory
+from wellkept.engine.deferred import Queue
+from wellkept.engine.inputs import asked_of, check_namespace, label, statement
 from wellkept.engine.operating import OperatorVerbs
 from wellkept.engine.question import Asked
+from wellkept.engine.recording import RecordingVerbs
 from wellkept.errors import InvalidField
 from wellkept.types import (
     BatchResult,
@@ -36,7 +39,7 @@ from wellkept.types import (
 from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
 
 
-class MemoryStore(OperatorVerbs):
+class MemoryStore(RecordingVerbs, OperatorVerbs):
     """The memory of one agent: one namespace of one store. Made by `wellkept.open`.
 
     A store may be used from several threads; other processes may use the same file at the same time.
@@ -83,7 +86,7 @@ class MemoryStore(OperatorVerbs):
             ('superseded', 'supersedes')
         """
         new = self._new(content, fields)
-        return write.remember(self._with(new.kind, on_conflict), new)
+        return deferred.remember(asked_of(self._ctx, {new.kind}, on_conflict), new, on_conflict)
 
     def remember_many(
         self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
@@ -106,7 +109,7 @@ class MemoryStore(OperatorVerbs):
             >>> dict(batch.counts), batch.errors[0].error
             ({'created': 1, 'duplicate': 1}, 'EmptyContent')
         """
-        return batch.remember_many(lambda kinds: self._with_all(kinds, on_conflict), items, self._item)
+        return batch.remember_many(self._ctx, items, self._item, on_conflict=on_conflict)
 
     def check(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
@@ -123,7 +126,7 @@ class MemoryStore(OperatorVerbs):
             ('created', 0)
         """
         new = self._new(content, fields)
-        return write.check(self._with(new.kind, on_conflict), new)
+        return write.check(asked_of(self._ctx, {new.kind}, on_conflict), new)
 
     def revise(self, memory_id: str, **changes: Any) -> Memory:
         """Edit a stored memory as an act of its own; its vector and hashes follow, its history keeps the old text.
@@ -360,7 +363,7 @@ class MemoryStore(OperatorVerbs):
             include_superseded: Show what was replaced too.
             explain: Tell every part of each score, and what was left out and why.
             touch: Count the hits as used.
-            **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`: see `RecallOptions`.
+            **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`, `grouped`: see `RecallOptions`.
 
         Returns:
             A tuple of hits with `left_out` and `dangling` beside it. With `expand`, what links add comes
@@ -426,7 +429,7 @@ class MemoryStore(OperatorVerbs):
             session=label("session", session) or self._ctx.session,
             count_tokens=count_tokens,
         )
-        hits = self.recall(query, limit=packing.limit_for(spec), where=where, touch=False)
+        hits = self.recall(query, limit=packing.limit_for(spec), where=where, touch=False, grouped=False)
         return packing.pack(self._ctx, hits, spec, touch=touch)
 
     def get(self, memory_id: str, *, touch: bool = True) -> Memory:
@@ -513,6 +516,27 @@ class MemoryStore(OperatorVerbs):
         """
         return MemoryStore(replace(self._ctx, session=label("session", name)))
 
+    def deferred(self) -> AbstractContextManager[Queue]:
+        """Put writes of this thread or task off until the block ends, then write them in order (S0-43).
+
+        They answer `queued`, and survive a crash. Kinds with `delivery = "sync"` are written at once.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     with store.deferred():
+            ...         answer = store.remember("Funding flips first.", kind="thesis", title="Funding")
+            ...         while_thinking = len(store.list())
+            ...     answer.message, while_thinking, len(store.list())
+            ('Queued: "Funding"', 0, 1)
+        """
+        return deferred.deferred(self._ctx)
+
+    @property
+    def queue(self) -> Queue:
+        """Writes that wait: of this store's session where it is bound to one, else of its namespace."""
+        return Queue(self._ctx)
+
     def close(self) -> None:
         """Release the store; safe to call twice.
 
@@ -532,29 +556,12 @@ class MemoryStore(OperatorVerbs):
         self.close()
 
     def _new(self, content: str | NewMemory, fields: Mapping[str, Any]) -> NewMemory:
-        if isinstance(content, NewMemory):
-            given = {name: getattr(content, name) for name in NewMemory.__dataclass_fields__ if name != "content"}
-            return new_memory(content.content, {**given, **fields}, self._ctx.policy)
-        return new_memory(content, fields, self._ctx.policy)
+        return statement(content, fields, self._ctx.policy)
 
     def _item(self, item: str | NewMemory | Mapping[str, Any]) -> NewMemory:
         if isinstance(item, Mapping):
             return self._new(item.get("content", ""), {key: value for key, value in item.items() if key != "content"})
         return self._new(item, {})
-
-    def _with(self, kind: str, on_conflict: OnConflict | None) -> Context:
-        return self._with_all({kind}, on_conflict)
-
-    def _with_all(self, kinds: set[str], on_conflict: OnConflict | None) -> Context:
-        if on_conflict is None:
-            return self._ctx
-        if on_conflict not in get_args(OnConflict):
-            allowed = ", ".join(get_args(OnConflict))
-            raise InvalidField(f"{on_conflict!r} is not allowed", where="on_conflict", todo=f"Use one of: {allowed}")
-        policy = self._ctx.policy
-        for kind in sorted(kinds):
-            policy = policy.with_conflict(kind, on_conflict)
-        return replace(self._ctx, policy=policy)
 
     def _id(self, given: str) -> str:
         return read.identify(self._ctx, given)

@@ -33,9 +33,9 @@ def expanded(tx: Tx, hits: list[Hit], q: Question) -> Added:
     added, spec = Added(), q.expand
     if spec is None:
         return added
-    shown = {hit.memory.id for hit in hits}
+    edge = [key for hit in hits for key in hit.ids]  # what a repeat leads to belongs to the same thing
+    shown = set(edge)
     seen = set(shown)
-    edge = [hit.memory.id for hit in hits]
     for _ in range(spec.depth):
         reached = expansion.step(edge, tx.links(edge), spec, seen) if edge else {}
         seen |= reached.keys()

@@ -101,6 +101,24 @@ class Judge(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Reads a question and a memory together and says how well the one answers the other; it orders, nothing else.
+
+    Attributes:
+        id: Names the model and its weights.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float | None]:
+        """How well each text answers, 0 to 1, in their order; None for a text it cannot read.
+
+        Raises `ModelError` when it cannot be asked at all.
+        """
+        ...
+
+
 class Summariser(Protocol):
     """Writes one short text that stands for several; what it writes is checked before it is taken.
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from wellkept.errors import ConfigError, ModelUnavailable
 
 if TYPE_CHECKING:
-    from wellkept.models.port import Embedder, Judge, RelationModel
+    from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 
 log = logging.getLogger("wellkept")
 
@@ -24,6 +24,9 @@ KNOWN_RELATION_MODELS = ("auto", "packaged", "none")
 
 KNOWN_JUDGES = ("none", "nli:PATH", "http(s)://HOST/v1/chat/completions?model=NAME")
 """What `load_judge` understands."""
+
+KNOWN_RERANKERS = ("none", "onnx:PATH")
+"""What `load_reranker` understands."""
 
 _HTTP_OPTIONS = frozenset({"model", "dim", "timeout", "retries", "batch", "prefix", "send_dimensions"})
 
@@ -134,6 +137,32 @@ def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge 
             # A URL without its scheme may hold a password; only plain words are repeated.
             shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
             raise ConfigError(f"unknown judge{shown}", todo=f"Use one of: {', '.join(KNOWN_JUDGES)}")
+
+
+def load_reranker(spec: str | None = None) -> Reranker | None:
+    """The reranker a setting names, in a time box.
+
+    Args:
+        spec: `none` (also None or empty): no reranker. `onnx:PATH`: a cross-encoder in a local ONNX file,
+            with `output, sha256, longest, seconds` in a query after the path if wanted.
+
+    Raises:
+        ConfigError: The name or an option is unknown.
+        ModelUnavailable: A file of the model is missing, or another than its sha256 says.
+
+    Example:
+        >>> load_reranker("none") is None
+        True
+    """
+    name = (spec or "none").strip()
+    if name.lower() == "none":
+        return None
+    if name.lower().startswith("onnx:"):
+        from wellkept.models.reranking import onnx_reranker
+
+        return onnx_reranker(name)
+    shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
+    raise ConfigError(f"unknown reranker{shown}", todo=f"Use one of: {', '.join(KNOWN_RERANKERS)}")
 
 
 def _minilm() -> Embedder:

@@ -39,6 +39,13 @@ from wellkept.types.memories import (
     Statement,
     Update,
 )
+from wellkept.types.packs import (
+    Group,
+    Pack,
+    PackFormat,
+    PackSpec,
+    TokenCounter,
+)
 from wellkept.types.plans import (
     ACTION_TYPES,
     Action,
@@ -129,6 +136,7 @@ __all__ = [
     "Filter",
     "Flag",
     "Graph",
+    "Group",
     "Header",
     "Hit",
     "Hits",
@@ -153,6 +161,9 @@ __all__ = [
     "OnConflict",
     "Opinion",
     "Outcome",
+    "Pack",
+    "PackFormat",
+    "PackSpec",
     "Plan",
     "Polarity",
     "Problem",
@@ -171,6 +182,7 @@ __all__ = [
     "Statement",
     "Stats",
     "Status",
+    "TokenCounter",
     "Trigger",
     "UndoReport",
     "Update",

@@ -142,8 +142,8 @@ def retrieval(
 
     Beside recall stands plain BM25 over the same texts. Nothing is written to your own store.
     """
+    from wellkept.surfaces.cli import retrieval_tables as tables
     from wellkept.surfaces.evaluation import retrieval_running as running
-    from wellkept.surfaces.evaluation import retrieval_tables as tables
     from wellkept.surfaces.evaluation.retrieval_baseline import BASELINE, PLAYED
 
     others = list(dict.fromkeys(_known("--against", name, running.SETTINGS) for name in how.against or ()))

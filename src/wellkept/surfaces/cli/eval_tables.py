@@ -31,6 +31,7 @@ _STORIES: Mapping[str, str] = {
     "stale_first_all": "all queries: the same",
     "current_first": "all queries: the first hit says what holds now",
     "current_in_top_3": "all queries: one of the first three does",
+    "each_once": "all queries: no two of the first ten hits say the same",
     "repeats_left_per_100": "writes that say again what another current row says",
     "lost_updates": "updates, details, late imports: in no place a reader finds",
     "lost_statements": "first statements: the same",

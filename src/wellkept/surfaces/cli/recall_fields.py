@@ -97,6 +97,21 @@ class RankingOptions:
     valid_at: Annotated[
         str | None, typer.Option(metavar="TIME", help="What held in the world then.", rich_help_panel=_RANKING)
     ] = None
+    grouped: Annotated[
+        bool | None,
+        typer.Option(
+            "--grouped/--ungrouped",
+            help="Repeats once, also those in other words; or each by itself.",
+            show_default="by words alone",
+            rich_help_panel=_RANKING,
+        ),
+    ] = None
+    rerank: Annotated[
+        bool,
+        typer.Option(
+            "--rerank/--no-rerank", help="Let a reranker, if there is one, order the best.", rich_help_panel=_RANKING
+        ),
+    ] = True
 
     def options(self) -> RecallOptions:
         """The finer options of the library."""
@@ -106,6 +121,8 @@ class RankingOptions:
             expand=ExpandSpec(rels=tuple(self.expand), depth=self.depth) if self.expand else None,
             as_of=moment("--as-of", self.as_of),
             valid_at=moment("--valid-at", self.valid_at),
+            grouped=self.grouped,
+            rerank=self.rerank,
         )
 
 

@@ -173,12 +173,13 @@ def hits(found: Sequence[Hit], *, explain: bool) -> Parts:
     if not found:
         yield "Nothing found"
         return
-    short = ShortIds(hit.memory.id for hit in found)
+    short = ShortIds(key for hit in found for key in hit.ids)
     names = sorted({name for hit in found for name in hit.parts}) if explain else []
     table = _table("score>", *(f"{name}>" for name in names), "id", "text", "kind", "date", "")
     for hit in found:
         marks: list[str] = [] if hit.memory.status == "active" else [hit.memory.status]
         marks += ["conflict"] if hit.conflicts else []
+        marks += [f"told {len(hit.ids)} times"] if hit.repeats else []
         table.add_row(
             f"{hit.score:.3f}",
             *(number(hit.parts.get(name)) for name in names),

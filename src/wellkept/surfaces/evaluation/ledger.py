@@ -5,7 +5,8 @@ The store knows nothing of keys and values; the ledger follows them beside it, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wellkept.surfaces.evaluation.reading import Act, Query, Write
@@ -47,10 +48,16 @@ class WriteSeen:
 
 @dataclass(frozen=True, slots=True)
 class QuerySeen:
-    """What recall showed for a query: the texts of its hits, best first."""
+    """What recall showed for a query.
+
+    Attributes:
+        texts: Those of its hits, best first.
+        each_once: Whether no two of the hits say the same value of one key.
+    """
 
     query: Query
     texts: tuple[str, ...]
+    each_once: bool = True
 
     @property
     def is_stale(self) -> bool:
@@ -96,6 +103,15 @@ class Ledger:
         if holder is not None:
             self._rows.setdefault(holder.id, []).append(Said(write.key, write.value, write.act))
         return seen
+
+    def each_once(self, ids: Iterable[str]) -> bool:
+        """Whether no two of these rows say the same value of one key; a refinement says something more."""
+        told = Counter(
+            fact
+            for row in ids
+            for fact in {(said.key, said.value) for said in self._rows.get(row, ()) if said.act != "refines"}
+        )
+        return max(told.values(), default=0) < 2
 
     def _is_wrong(self, row: Memory, write: Write) -> bool:
         return any(self._holds_on(said, write) for said in self._rows.get(row.id, ()))

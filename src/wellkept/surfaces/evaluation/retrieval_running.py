@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 RECALLED: Mapping[str, Mapping[str, Any]] = {
     DEFAULT: {},
+    "grouped": {"grouped": True},
+    "ungrouped": {"grouped": False},
     "semantic": {"mode": "semantic"},
     "hybrid": {"mode": "hybrid"},
     "hybrid-created": {"mode": "hybrid", "weights": "hybrid-created"},
@@ -174,7 +177,8 @@ def _recalled(store: MemoryStore, question: Question, name: str) -> Answer:
         hits = store.recall(question.text, limit=_DEEPEST, touch=False, **RECALLED[name])
     return Answer(
         question,
-        tuple(hit.memory.provenance for hit in hits),
+        # What is listed under a hit is in the answer as well.
+        tuple(tuple(chain(hit.memory.provenance, *(row.provenance for row in hit.repeats))) for hit in hits),
         tuple(estimate_tokens(hit.memory.content) for hit in hits),
     )
 

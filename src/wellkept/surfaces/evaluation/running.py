@@ -32,7 +32,7 @@ DEFAULT_KIND = str(Statement.__dataclass_fields__["kind"].default)
 _START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 _BETWEEN = timedelta(minutes=1)
 _BATCH = 64
-_SHOWN = 5
+_SHOWN = 10
 
 
 # --------------------------------------------------------------------------------------------
@@ -241,7 +241,8 @@ def _run_story(story: Story, setup: Setup, store: MemoryStore, clock: _Clock) ->
     queries = []
     for query in story.queries:
         hits = store.recall(query.text, limit=_SHOWN, touch=False)
-        queries.append(QuerySeen(query, tuple(hit.memory.content for hit in hits)))
+        once = ledger.each_once(hit.memory.id for hit in hits)
+        queries.append(QuerySeen(query, tuple(hit.memory.content for hit in hits), once))
     return StorySeen(story, tuple(writes), tuple(queries))
 
 

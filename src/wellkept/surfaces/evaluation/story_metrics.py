@@ -43,6 +43,7 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
       one; `stale_first_all` is the same over all queries.
     - `current_first`, `current_in_top_3`: of all queries, those where the first hit (one of the first
       three) holds the answer, in exact case.
+    - `each_once`: of all queries, those where no two of the first ten hits say the same value of one key.
     - `repeats_left_per_100`: restatements that are a current row beside another current row which says
       the same value, for each 100 writes.
     - `lost_updates`: of updates, refinements and late imports, those whose text ended neither stored
@@ -65,6 +66,7 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
         "stale_first_all": queries(_any, lambda seen: seen.is_stale),
         "current_first": queries(_any, lambda seen: seen.is_current(1)),
         "current_in_top_3": queries(_any, lambda seen: seen.is_current(TOP)),
+        "each_once": queries(_any, lambda seen: seen.each_once),
         "repeats_left_per_100": Ratio(repeats.hits, repeats.base, scale=100.0),
         "lost_updates": writes(lambda seen: seen.write.act in ("updates", "refines", "late"), _is_lost),
         "lost_statements": writes(lambda seen: seen.write.act == "first", _is_lost),
@@ -93,6 +95,7 @@ def wrong_query(seen: QuerySeen) -> list[str]:
         "stale_first": seen.is_stale,
         "current_first": not seen.is_current(1),
         "current_in_top_3": not seen.is_current(TOP),
+        "each_once": not seen.each_once,
     }
     return [name for name, is_so in found.items() if is_so]
 
