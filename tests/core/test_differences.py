@@ -336,6 +336,11 @@ def test_known_languages_short_texts_and_code_are_known(text: str) -> None:
         ("Kim wants to move to Oslo.", "Kim has moved to Oslo.", {"time"}),
         ("We plan to move to Rust.", "We have moved to Rust.", {"time"}),
         ("Kim wants to move to Oslo.", "Moving to Oslo is what Kim wants.", set()),
+        ("Ana was the lead.", "Ana is the lead.", {"time"}),
+        ("I wanted to be a nurse.", "I want to be a nurse.", {"time"}),
+        ("Der Server war in Wien.", "Der Server ist in Wien.", {"time"}),
+        ("I retired.", "I am retired.", set()),
+        ("Last year we used npm.", "npm is what we use.", set()),
     ],
 )
 def test_who_acts_and_whether_it_is_done_or_only_meant_tell_texts_apart(old: str, new: str, kinds: set[str]) -> None:

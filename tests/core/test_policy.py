@@ -346,6 +346,16 @@ def test_a_wrong_key_value_or_kind_names_file_line_and_what_is_allowed(text, par
         assert part in str(error)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("auto_link_at", "x"), ("auto_link_at", None), ("auto_link_at", True), ("auto_link_at", float("nan")),
+     ("conflict_at", "0.8"), ("auto_link", True), ("auto_link", 1.0), ("wikilinks", 1)],
+)  # fmt: skip
+def test_a_policy_built_in_python_is_held_to_the_same_types(field, value):
+    with pytest.raises(InvalidPolicy, match=field):
+        KindPolicy(preset="general", **{field: value})
+
+
 # --------------------------------------------------------------------------------------------
 # Hash
 

@@ -142,18 +142,18 @@ _PAST = {
 
 
 def _tense_veto(pair: Pair) -> list[Difference]:
-    """ "She was the lead" and "She is the lead", "I wanted it" and "I want it": the same words, at another time."""
-    if pair.a.keys != pair.b.keys:
+    """ "She was the lead" and "She is the lead", "I wanted it" and "I want it": the same but for one tense."""
+    texts = [[token.lower for clause in own.clauses for token in clause.tokens] for own in (pair.a, pair.b)]
+    if len(texts[0]) != len(texts[1]):
         return []
-    words = _words(pair.a), _words(pair.b)
-    only = words[0] - words[1], words[1] - words[0]
-    for past, present in (only, only[::-1]):
-        for word in sorted(past):
-            now = sorted(_PAST.get(word, frozenset()) & present) or sorted(present & {word[:-2], word[:-1]})
-            if now and (word in _PAST or word.endswith("ed")):
-                spans = (word, now[0]) if past is only[0] else (now[0], word)
-                return [Difference("time", *spans)]
-    return []
+    other = [(a, b) for a, b in zip(*texts, strict=True) if a != b]
+    if len(other) != 1 or not (_is_past_of(*other[0]) or _is_past_of(*other[0][::-1])):
+        return []
+    return [Difference("time", *other[0])]
+
+
+def _is_past_of(past: str, present: str) -> bool:
+    return present in _PAST.get(past, ()) or past in (f"{present}ed", f"{present}d")
 
 
 def _opening(own: Features) -> Token | None:
