@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 from wellkept.errors import StorePathError
 
 _SQLITE = b"SQLite format 3"
-_BESIDE = ("-wal", "-shm", "-journal")
+_BESIDE = ("-wal", "-shm", "-journal", ".queue", ".tokens")
 _ELSEWHERE = "Name another file: --rejects OTHER (rejects= in Python)"
 _REJECT_KEYS = frozenset(("line", "error", "message", "raw"))
 

@@ -75,7 +75,8 @@ class FirstLook:
 
     def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
         """This run has appended entry `seq`."""
-        self._seq = seq
+        if seq == self._seq + 1:  # else somebody wrote between look and lock: what was seen is stale for good (I3)
+            self._seq = seq
         self._wrote = True
         self._keys.add(key)
         self._aliases.update(effect.hash for effect in effects if isinstance(effect, AliasChange))
