@@ -84,3 +84,11 @@ def test_a_hostile_name_is_shown_harmless(cli: Cli) -> None:
     cli("token", "create", "--name", "ci\u202egnirts", "--namespace", "a")
     shown = cli("token", "list").stdout + cli("token", "list", "--json").stdout
     assert "\u202e" not in shown
+
+
+def test_a_token_beside_a_store_that_is_not_there_is_made_and_that_is_said(cli: Cli) -> None:
+    """A mistyped --db would leave the server that was meant open."""
+    create = ("token", "create", "--name", "ci", "--namespace", "acme")
+    assert str(cli.db) in cli(*create).stderr
+    cli.remember("Tea is upstairs.")
+    assert str(cli.db) not in cli(*create).stderr

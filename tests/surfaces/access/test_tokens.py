@@ -141,6 +141,7 @@ def test_a_damaged_file_lets_nobody_in_and_says_so(path: Path, damage: bytes) ->
         lambda row: row.update(scopes=["root"]),
         lambda row: row.update(expires_at="soon"),
         lambda row: row.update(hash="0" * 64),
+        lambda row: row.update(hash="é" * 64, id="é" * 12),  # nothing to compare a secret with
         lambda row: row.pop("revoked_at"),
     ],
 )
@@ -205,3 +206,21 @@ def test_what_a_killed_writer_left_is_in_nobodys_way(path: Path) -> None:
     make(Tokens(path), name="next")
     assert len(Tokens(path).list()) == 2
     assert sorted(os.listdir(path.parent)) == [".agent.db.tokens.lock", "agent.db.tokens"]
+
+
+def test_tokens_that_have_ended_make_room_and_others_never_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that makes a short token for each of its jobs goes on without anybody editing the file."""
+    monkeypatch.setattr("wellkept.surfaces.access.tokens.MAX_TOKENS", 3)
+    clock = FrozenClock(DAY)
+    tokens = Tokens(path, clock=clock)
+    _, lasting = make(tokens)
+    make(tokens, expires_at=DAY + timedelta(hours=1))
+    revoked, _ = make(tokens)
+    with pytest.raises(InvalidField, match="3 tokens"):
+        make(tokens)
+    tokens.revoke(revoked)
+    clock.advance(hours=2)
+    secrets = [make(tokens)[1] for _ in range(2)]
+    assert [tokens.grant_of(secret) is not None for secret in (lasting, *secrets)] == [True] * 3
+    with pytest.raises(InvalidField, match="3 tokens"):
+        make(tokens)

@@ -98,6 +98,8 @@ def test_a_second_change_keeps_the_first_backup_and_what_was_added_to_our_entry(
         (b'{"a": 1, "a": 2}', "twice"),
         (b'{"half": ', "no JSON"),
         (b"\xff\xfe{}", "no JSON"),
+        (b'{"timeout": 1e400}', "number"),
+        (b'{"timeout": NaN}', "number"),
         (b"[" * 100_000, "no JSON"),
     ],
 )
@@ -199,6 +201,42 @@ def test_a_relative_store_from_the_environment_is_written_whole(
     done = CliRunner().invoke(app, ["install", "--client", "cursor", "--print", "--quiet"])
     told = json.loads(done.stdout)["mcpServers"]["wellkept"]["args"]
     assert told[told.index("--db") + 1] == str(tmp_path / "mine.db")
+
+
+def test_what_the_folder_and_the_environment_say_goes_with_the_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client starts the server elsewhere: without its namespace the agent would write into another one."""
+    from typer.testing import CliRunner
+
+    from wellkept.surfaces.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    text = 'db = "agent.db"\nnamespace = "team/x"\nembedder = "hashing"\n'
+    (tmp_path / "wellkept.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("WELLKEPT_ACTOR", "ada")
+    done = CliRunner().invoke(app, ["install", "--client", "cursor", "--print", "--quiet"])
+    told = json.loads(done.stdout)["mcpServers"]["wellkept"]["args"]
+    assert told[told.index("mcp") + 1 :] == [
+        "--db", str(tmp_path / "agent.db"), "--namespace", "team/x", "--embedder", "hashing", "--actor", "ada",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", ['embedder = "https://models.example/v1"', "[kinds.note]\npreset = 'general'"])
+def test_an_endpoint_of_a_folder_and_a_policy_inside_of_settings_are_not_written_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    """As an option an endpoint that somebody else's file names would be sent the key of the environment."""
+    from typer.testing import CliRunner
+
+    from wellkept.surfaces.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wellkept.toml").write_text(setting, encoding="utf-8")
+    done = CliRunner().invoke(app, ["install", "--client", "cursor", "--print"])
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["mcpServers"]["wellkept"]["args"][-1] == "mcp"
+    assert "is not written" in done.stderr
 
 
 def test_the_command_of_the_entry_starts_a_server(cli: Cli, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import wellkept
+from surfaces.command_line import Cli
 from surfaces.mcp.servers import MODES, Mode, command, listening, talk
 from wellkept.engine.store import MemoryStore
 from wellkept.surfaces.access import Grant
+from wellkept.surfaces.cli import mcp_command
 from wellkept.surfaces.mcp.server import http_app
 
 
@@ -297,3 +300,19 @@ def test_what_needs_no_server_loads_none(tmp_path: Path, what: str) -> None:
         timeout=60,
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_what_libraries_log_over_standard_input_holds_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients keep standard error in files: faults are told by place and type, as `wellkept serve` tells them."""
+    said = "Alice lives in Nairobi"
+
+    class Failing:
+        def run(self, transport: str) -> None:
+            logging.getLogger("mcp.server").error("cannot answer %s", said)
+
+    monkeypatch.setattr(mcp_command, "_server", lambda *_: Failing())
+    told = Cli(tmp_path, tmp_path / "agent.db")("mcp").stderr
+    assert "mcp.server" in told
+    assert said not in told

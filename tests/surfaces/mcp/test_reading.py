@@ -137,3 +137,24 @@ def test_a_hostile_memory_stays_inside_the_block_of_data(store: MemoryStore) -> 
     data = text.rsplit("\n", 1)[1]
     assert "Ignore all" in data and "Ignore all" not in text.removesuffix(data)
     assert json.loads(data)["conflicts"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("name", "arguments", "word"),
+    [
+        ("no_such_prompt", {}, "review_conflicts"),
+        ("session_start", {"subject": "tea"}, "topic"),
+        ("session_start", {"context": "tea"}, "topic"),
+        ("session_start", {"budget_tokens": "many"}, "whole number"),
+        ("review_conflicts", {"memory_id": "nobody"}, "nobody"),
+    ],
+)
+def test_a_prompt_that_is_asked_for_wrongly_says_what_there_is(
+    store: MemoryStore, mode: Mode, name: str, arguments: dict[str, str], word: str
+) -> None:
+    """A mistake of the client is told to the client; it is no fault of the server, and no entry in its log."""
+    with pytest.raises(MCPError) as told:
+        talk(create_server(store), mode, lambda client: client.get_prompt(name, arguments))
+    assert told.value.error.code == -32602
+    assert word in told.value.error.message

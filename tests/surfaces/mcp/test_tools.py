@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from mcp import Client
 import wellkept
 from surfaces.mcp.servers import MODES, Mode, talk
 from wellkept.engine.store import MemoryStore
+from wellkept.errors import InvalidPlan
 from wellkept.surfaces.mcp.server import create_server
 from wellkept.surfaces.operations import OPERATIONS
 
@@ -187,10 +189,8 @@ def test_a_plan_is_applied_by_its_id_and_reports_progress(store: MemoryStore) ->
     assert seen[-1][:2] == (1, 1)
 
 
-def test_a_plan_of_another_namespace_is_not_found(store: MemoryStore) -> None:
+def test_a_plan_of_another_namespace_is_not_found() -> None:
     # I8
-    for text in ("Tea is upstairs.", "tea is upstairs"):
-        store.remember(text, on_conflict="ignore")
     from wellkept.surfaces.mcp.plans import Plans
 
     plans = Plans(most=2)
@@ -264,3 +264,23 @@ def test_what_the_session_prompt_handed_out_is_no_news_when_it_comes_back(store:
     answer = talk(create_server(store), "auto", talking)
     assert answer.structured_content["outcome"] == "duplicate"
     assert answer.structured_content["reasons"][0]["rule"] == "handed_out"
+
+
+def test_plans_of_one_namespace_do_not_displace_those_of_another() -> None:
+    """I8: how much is planned elsewhere is not felt; and what is kept in all is bounded."""
+    from wellkept.surfaces.mcp.plans import Plans
+
+    plans = Plans(most=2, most_of_all=4)
+    plans.keep("quiet", {"plan_id": "q"})
+    for number in range(50):
+        plans.keep("busy", {"plan_id": str(number)})
+    assert plans.whole("quiet", {"plan_id": "q"}) == {"plan_id": "q"}
+    names = [f"busy/{number}" for number in range(50)]
+    for name in names:
+        plans.keep(name, {"plan_id": "1"})
+    kept = []
+    for name in ("quiet", "busy", *names):
+        for plan_id in ("q", "1", "48", "49"):
+            with contextlib.suppress(InvalidPlan):
+                kept.append(plans.whole(name, {"plan_id": plan_id}))
+    assert len(kept) == 4

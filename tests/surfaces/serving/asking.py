@@ -22,6 +22,7 @@ class Known:
     Attributes:
         word: Stands in each of its texts, and in no other's.
         ids / keys / runs: Of its memories, conflicts and runs.
+        episodes / queued: Of its episodes, and of what waits in its queue.
         plan: The last plan made of it.
         entry: The newest entry of its journal.
     """
@@ -30,6 +31,8 @@ class Known:
     ids: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
+    episodes: list[str] = field(default_factory=list)
+    queued: list[str] = field(default_factory=list)
     plan: dict[str, Any] | None = None
     entry: int = 1
 
@@ -74,6 +77,18 @@ ASKED: Mapping[str, Asked] = {
     "plan": lambda rng, of: {},
     "execute": lambda rng, of: {"plan": of.plan or {}},
     "runs": lambda rng, of: {},
+    "record_decision": lambda rng, of: {"content": of.text(rng), "outcome": "pending"},
+    "record_turn": lambda rng, of: {
+        "response": of.text(rng),
+        "frame": rng.choice(("task", "question")),
+        **({"episode": of.episodes[-1]} if of.episodes and rng.random() < 0.5 else {}),
+    },
+    "start_episode": lambda rng, of: {"content": f"Moving the {of.word} service number {rng.randrange(3)}"},
+    "end_episode": lambda rng, of: {"episode_id": rng.choice(of.episodes) if of.episodes else ABSENT},
+    "queue_remember": lambda rng, of: {"content": of.text(rng), "kind": rng.choice(("thesis", "lesson"))},
+    "queue_pending": lambda rng, of: {},
+    "queue_flush": lambda rng, of: {"again": rng.random() < 0.5},
+    "queue_drop": lambda rng, of: {"queued_id": of.queued[-1] if of.queued else ABSENT},
     "undo_run": lambda rng, of: {"run_id": rng.choice(of.runs) if of.runs else ABSENT},
 }
 """Operation to the fields of a request. One that is missing here fails the tests: it is shown for every one."""
@@ -100,11 +115,17 @@ def send(http: httpx2.Client, row: Operation, fields: dict[str, Any], **headers:
 
 def learn(of: Known, row: Operation, answer: Any) -> None:
     """Keep what an answer tells."""
-    if isinstance(answer.get("entry"), int):
+    if answer.get("entry"):  # 0 where nothing was written
         of.entry = answer["entry"]
     match row.name:
-        case "remember" | "revise":
+        case "remember" | "revise" | "record_decision" | "record_turn":
             _learn_memory(of, answer)
+        case "start_episode" if answer["outcome"] == "created":
+            of.episodes.append(answer["memory"]["id"])
+        case "queue_remember" if answer["outcome"] == "queued":
+            of.queued.append(answer["reasons"][0]["detail"].split()[-1])
+        case "queue_pending":
+            of.queued = [one["id"] for one in answer["pending"]]
         case "remember_many":
             for item in answer.get("results", answer.get("items", [])):
                 _learn_memory(of, item)

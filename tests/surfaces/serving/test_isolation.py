@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ import wellkept
 from surfaces.serving.asking import ABSENT, Known, asked, learn, send
 from surfaces.serving.running import serving, token
 from wellkept.surfaces.access import Tokens, tokens_file
+from wellkept.surfaces.access.headers import NAMESPACE
+from wellkept.surfaces.mcp.reach import Reach
 from wellkept.surfaces.operations import OPERATIONS, Operation
 from wellkept.surfaces.serving.assembly import assembled
 from wellkept.types import ALL_STATUSES, Filter
@@ -63,11 +67,13 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
 def furnish(http: httpx2.Client, header: str, namespace: str, known: Known) -> None:
     """A namespace with memories, a conflict, a plan and a run."""
     rng = random.Random(1)
-    for name in ("remember",) * 12 + ("conflicts", "plan", "journal"):
+    for name in ("remember",) * 12 + ("conflicts", "plan", "journal", "start_episode"):
         row = named(name)
         answer = send(http, row, asked(row, rng, known), Authorization=header, Wellkept_Namespace=namespace)
         assert answer.status_code in (200, 201), answer.text
         learn(known, row, answer.json())
+    row, fields = named("queue_remember"), {"content": known.text(rng), "kind": "thesis"}
+    learn(known, row, send(http, row, fields, Authorization=header, Wellkept_Namespace=namespace).json())
     row = named("execute")
     learn(known, row, send(http, row, {"plan": known.plan}, Authorization=header, Wellkept_Namespace=namespace).json())
     conflicts = send(http, named("conflicts"), {}, Authorization=header, Wellkept_Namespace=namespace).json()
@@ -75,6 +81,8 @@ def furnish(http: httpx2.Client, header: str, namespace: str, known: Known) -> N
     assert known.ids
     assert known.keys
     assert known.plan
+    assert known.episodes
+    assert known.queued
 
 
 def named(name: str) -> Operation:
@@ -127,12 +135,15 @@ def test_what_belongs_to_another_namespace_is_as_absent_as_what_is_not_there(two
     assert bool(pairs) == (row.name in REFERRING)
 
 
-WITH_TEXT = {"remember", "remember_many", "revise", "check", "pack"}
+WITH_TEXT = {
+    "remember", "remember_many", "revise", "check", "pack", "record_decision", "record_turn", "start_episode",
+    "queue_remember",
+}  # fmt: skip
 """Operations whose requests hold a text: the answer speaks of its words, whoever's they are."""
 
 REFERRING = {
     "revise", "get", "history", "conflicts", "neighbors", "subgraph", "supersede", "forget", "restore",
-    "resolve", "link", "unlink", "erase", "undo_run", "pack",
+    "resolve", "link", "unlink", "erase", "undo_run", "pack", "end_episode", "record_turn", "queue_drop",
 }  # fmt: skip
 """Operations that name something stored; a plan names its own namespace, see below."""
 
@@ -161,10 +172,15 @@ def references(row: Operation, two: Two) -> Iterator[tuple[dict[str, Any], dict[
         case "resolve":
             ids = {two.they.keys[0]: ABSENT}
             fields = [{"key": two.they.keys[0], "resolution": "dismissed"}]
-        case "undo_run":
-            run = two.they.runs[0] if two.they.runs else ABSENT
-            ids = {run: ABSENT}
-            fields = [{"run_id": run}]
+        case "end_episode" | "record_turn" | "queue_drop" | "undo_run":
+            name, known, more = {
+                "end_episode": ("episode_id", two.they.episodes, {}),
+                "record_turn": ("episode", two.they.episodes, {"response": "Keep it.", "frame": "task"}),
+                "queue_drop": ("queued_id", two.they.queued, {}),
+                "undo_run": ("run_id", two.they.runs or [ABSENT], {}),
+            }[row.name]
+            ids = {known[0]: ABSENT}
+            fields = [{name: known[0], **more}]
         case _:
             return
     for given in fields:
@@ -211,6 +227,34 @@ def test_a_token_of_one_namespace_need_not_name_it(two: Two) -> None:
     row = named("stats")
     assert send(two.http, row, {}, Authorization=two.reader).json()["namespace"] == OURS
     assert send(two.http, row, {}, Authorization=two.ours).status_code == REFUSED  # which one is meant, nobody can tell
+
+
+def test_damage_in_one_namespace_is_told_to_nobody_in_another(tmp_path: Path) -> None:
+    """I8: `verify` looks at the whole file, whose every flaw is told with a namespace and an id."""
+    db = tmp_path / "a.db"
+    ours, all_of_it = token(db, "acme/*", "admin"), token(db, "*", "admin", name="operator")
+    with wellkept.open(str(db), embedder="hashing", relation_model="none", namespace=THEIRS) as store:
+        theirs = store.remember("The bronze cups are upstairs.").memory
+        assert theirs is not None
+    with closing(sqlite3.connect(db)) as file, file:
+        file.execute("UPDATE vector SET vec = zeroblob(length(vec))")
+        file.execute("DELETE FROM memory")
+    with wellkept.open(str(db), embedder="hashing", relation_model="none", namespace=OURS) as store:
+        http = TestClient(assembled(store, tokens=Tokens(tokens_file(db))).app, base_url="http://localhost")
+        told = [
+            send(http, named("verify"), {}, Authorization=f"Bearer {secret}", Wellkept_Namespace=OURS)
+            for secret in (ours, all_of_it)
+        ]
+        grants = [Tokens(tokens_file(db)).grant_of(secret) for secret in (ours, all_of_it)]
+        over_mcp = [
+            Reach(opened=lambda: store, grant=lambda grant=grant: grant).store({NAMESPACE: OURS}, "admin").verify()
+            for grant in grants
+        ]
+    assert told[0].json() == {"problems": []}
+    assert over_mcp[0] == ()
+    for seen in (told[1].text, str(over_mcp[1])):  # who may see all of it is told
+        assert THEIRS in seen
+        assert theirs.id in seen
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 import wellkept
 from surfaces.serving.running import SECONDS, Server, serving, token
@@ -108,6 +109,41 @@ def test_a_resource_is_read_within_the_grant(guarded: tuple[Server, dict[str, st
     except BaseException as error:  # noqa: BLE001 - however the client tells it, alone or in a group
         answer = repr(error)
     assert "spoons" not in answer
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_prompts_and_fixed_resources_stay_within_the_grant(
+    guarded: tuple[Server, dict[str, str], Path], mode: Mode
+) -> None:
+    """They name no memory, so the request alone says whose they are."""
+    server, secrets, _ = guarded
+    text = f"The amber forks are polished, says {mode}."
+    done = with_client(server, secrets["amber"], "acme/a", mode=mode, work=calling("remember", content=text))
+    assert not done.is_error
+
+    async def look(client: Client) -> list[str]:
+        told = []
+        for ask in (
+            lambda: client.get_prompt("session_start", {"topic": "amber forks"}),
+            lambda: client.read_resource("wellkept://health"),
+        ):
+            try:
+                told.append(str(await ask()))
+            except MCPError as error:
+                told.append(error.error.message)
+        return told
+
+    prompt, health = with_client(server, secrets["reader"], "", mode=mode, work=look)
+    assert text in prompt
+    assert '"namespace":"acme/a"' in health
+    prompt, health = with_client(server, secrets["bronze"], "", mode=mode, work=look)
+    assert "forks" not in prompt
+    assert '"namespace":"birch/b"' in health
+    refused = [
+        with_client(server, secrets["bronze"], namespace, mode=mode, work=look) for namespace in ("acme/a", "acme/none")
+    ]
+    assert refused[0] == refused[1]
+    assert all("does not allow" in answer for answer in refused[0])
 
 
 def test_a_session_belongs_to_the_token_that_opened_it(guarded: tuple[Server, dict[str, str], Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -171,6 +172,36 @@ def test_a_server_started_without_tokens_shuts_when_the_first_one_is_made(tmp_pa
         assert http.get("/healthz").status_code == 200
 
 
+def test_a_damaged_list_of_tokens_closes_the_server_and_says_why_once(tmp_path: Path) -> None:
+    """SECURITY.md: a damaged list lets nobody in. Clients learn no path, the log is not filled, mending it suffices."""
+    db = tmp_path / "a.db"
+    secret = token(db, "acme/*")
+    kept = tokens_file(db).read_bytes()
+    with serving(db, "--drain", "0") as server:
+        with server.client(secret, "acme/a") as http:
+            tokens_file(db).write_bytes(b"{half")
+            for path in ("/v1/recall", "/v1/recall", "/mcp"):
+                answer = http.post(path, json={"query": "tea"})
+                assert answer.status_code == 503
+                assert "a.db" not in answer.text
+            assert http.get("/healthz").status_code == 200
+            tokens_file(db).write_bytes(kept)
+            assert http.post("/v1/recall", json={"query": "tea"}).status_code == 200
+        server.signal(signal.SIGTERM)
+        code, _, err = server.end()
+    assert code == 0
+    assert err.count("token file cannot be used") == 1
+    assert "Exception" not in err
+
+
+def test_a_damaged_list_is_a_list_to_a_server_that_was_started_without(tmp_path: Path) -> None:
+    db = tmp_path / "a.db"
+    with serving(db) as server, server.client() as http:
+        tokens_file(db).write_bytes(b"{half")
+        assert http.post("/v1/recall", json={"query": "tea"}).status_code == 503
+        assert http.get("/healthz").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -198,6 +229,22 @@ def test_names_and_pages_that_are_not_the_servers_own_are_refused_on_rest_and_mc
 def open_server(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
     with serving(tmp_path_factory.mktemp("open") / "a.db", "--allowed-host", "memory.example") as server:
         yield server
+
+
+def test_the_parser_of_requests_is_the_one_whose_headers_are_bounded(open_server: Server) -> None:
+    """SECURITY.md: headers are bounded, also where a faster parser without a bound happens to be installed."""
+    from wellkept.surfaces.serving.process import Ending, Process
+
+    config = Process(None, ending=Ending(), drain=lambda: None, listening=lambda: None).config
+    assert config.http == "h11"
+    answer = b""
+    with socket.create_connection(("127.0.0.1", open_server.port), timeout=SECONDS) as sender:
+        with contextlib.suppress(OSError):  # it need not listen to the end
+            sender.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: {'x' * 4_000_000}\r\n\r\n".encode())
+            answer = sender.recv(1000)
+    assert b" 200 " not in answer
+    with open_server.client() as http:
+        assert http.get("/healthz").status_code == 200
 
 
 def test_help_and_token_commands_load_no_server(tmp_path: Path) -> None:

@@ -77,6 +77,16 @@ def covers(pattern: str, namespace: str) -> bool:
     return all(want in (_ANY, part) for want, part in zip(wanted, given, strict=False))
 
 
+def covers_all(grant: Grant) -> bool:
+    """Whether no namespace lies outside of a grant, so that what concerns the whole store may be told.
+
+    Example:
+        >>> covers_all(EVERYTHING), covers_all(Grant("ci", ("acme/*",), frozenset({"admin"})))
+        (True, False)
+    """
+    return _ANY in grant.namespaces
+
+
 def home(grant: Grant, default: str) -> str:
     """The namespace of a request that names none: the store's own, or the only one the grant covers.
 

@@ -12,16 +12,17 @@ import hashlib
 import hmac
 import json
 import os
-import sys
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wellkept.engine.context import Clock, utc_now
+from wellkept.engine.filelock import lock
 from wellkept.engine.inputs import label, moment
 from wellkept.engine.secret import new_secret
 from wellkept.errors import AmbiguousId, ConfigError, InvalidField, NotFound, StorePathError
@@ -33,6 +34,7 @@ MAX_SECRET = 200
 _FORMAT = 1
 _ID_LENGTH = 12
 _MODE = 0o600
+_HASH = re.compile("[0-9a-f]{64}")
 
 _Stamp: TypeAlias = tuple[int, int, int]
 _Rows: TypeAlias = list["Token"]
@@ -133,8 +135,7 @@ class Tokens:
         granted = check_scopes(scopes)
         with self._changing() as kept:
             if len(kept) >= MAX_TOKENS:
-                todo = "Remove revoked ones from the file, or put an identity provider in front"
-                raise InvalidField(f"there are {len(kept)} tokens already", where=str(self._path), todo=todo)
+                _make_room(kept, now, self._path)
             secret = self._new_secret()
             digest = _digest(secret)
             token = Token(
@@ -239,6 +240,16 @@ def tokens_file(store: Path) -> Path:
     return store.with_name(f"{store.name}.tokens")
 
 
+def _make_room(kept: _Rows, now: datetime, path: Path) -> None:
+    """Take out the oldest token that has ended: whoever makes one for each job need not tidy up by hand."""
+    for token in kept:
+        if token.state(now) != "active":
+            kept.remove(token)
+            return
+    todo = "Revoke those that nobody uses, or put an identity provider in front"
+    raise InvalidField(f"there are {len(kept)} tokens already", where=str(path), todo=todo)
+
+
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -265,7 +276,7 @@ def _tokens_in(path: Path) -> tuple[Token, ...]:
 
 def _token(row: dict[str, Any]) -> Token:
     digest = row["hash"]
-    if not isinstance(digest, str) or len(digest) != 64 or row["id"] != digest[:_ID_LENGTH]:
+    if not isinstance(digest, str) or not _HASH.fullmatch(digest) or row["id"] != digest[:_ID_LENGTH]:
         raise ValueError("no hash")
     created = moment("created_at", row["created_at"])
     lists = isinstance(row["namespaces"], list) and isinstance(row["scopes"], list)
@@ -315,21 +326,13 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
 def _locked(path: Path) -> Iterator[None]:
     """Hold off other writers of the file; a process that dies lets go by dying."""
     beside = path.with_name(f".{path.name}.lock")
-    try:
-        handle = os.open(beside, os.O_RDWR | os.O_CREAT, _MODE)
-    except OSError as error:
-        raise StorePathError(
-            f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
-        ) from error
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        try:
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT, _MODE)
+            held.callback(os.close, handle)
+            lock(handle)
+        except OSError as error:  # also a lock that does not come free, or a drive that knows no locks
+            raise StorePathError(
+                f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
+            ) from error
         yield
-    finally:
-        os.close(handle)

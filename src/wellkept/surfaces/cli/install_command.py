@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wellkept.surfaces.install import Installed
     from wellkept.types.words import Json
 
+_DEFAULT = "default"
 _SAID_AS_TEXT = ("namespace", "embedder", "actor", "durability")
 
 
@@ -65,17 +66,38 @@ def register(app: typer.Typer) -> None:
 
 def _arguments(run: Session, toolset: str) -> list[str]:
     """What the server is to be started with: a client starts it elsewhere, and without this shell's environment."""
+    from wellkept.config import personal_file
+
     settings = run.settings
     said: list[str] = []
-    if settings.origins["db"] != "default":
+    if settings.origins["db"] != _DEFAULT:
         said += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
-    if settings.policy_file and run.asked("policy") is not None:
+    if settings.policy_file:
         said += ["--policy", str(Path(settings.policy_file).absolute())]
     for key in _SAID_AS_TEXT:
-        value = run.asked(key)
-        if value is not None:
+        value: str = getattr(settings, key)
+        if value and settings.origins[key] != _DEFAULT and not _stays(run, key):
             said += [f"--{key}", value]
+    for key in ("embedder", "policy"):
+        if _stays(run, key) and settings.origins[key] != str(personal_file()):  # that one is read anyway
+            run.note(f"The {key} of {settings.origins[key]} is not written; put it into your own config.toml")
     return said if toolset == "default" else [*said, "--toolset", toolset]
+
+
+def _stays(run: Session, key: str) -> bool:
+    """Whether a setting cannot be written into the entry.
+
+    An endpoint that somebody else's file names gets no key; said as an option it would get one. And a
+    policy that stands inside of a settings file is no file of its own.
+    """
+    settings = run.settings
+    match key:
+        case "embedder":
+            return run.asked(key) is None and settings.embedder.strip().lower().startswith("http")
+        case "policy":
+            return settings.origins.get(key, _DEFAULT) != _DEFAULT and not settings.policy_file
+        case _:
+            return False
 
 
 def _json(value: dict[str, Json]) -> str:

@@ -30,6 +30,8 @@ def mcp(
 
     Standard output belongs to the protocol; whatever there is to say goes to standard error.
     """
+    from wellkept.surfaces.serving.wordless import wordless
+
     _ = run.settings  # a wrong setting ends the command before a client waits for it
     # What is loaded and built now lives as long as the process: looking through it for garbage again and
     # again costs a sixth of the time until the first answer.
@@ -39,7 +41,8 @@ def mcp(
     finally:
         gc.freeze()
         gc.enable()
-    server.run("stdio")
+    with wordless():  # clients keep what is said on standard error in files of their own
+        server.run("stdio")
 
 
 def register(app: typer.Typer) -> None:
@@ -69,5 +72,15 @@ class _Once:
     def __call__(self) -> MemoryStore:
         with self._lock:
             if self._store is None:
-                self._store = self._run.store()
+                from wellkept.surfaces.waiting import recovered
+
+                self._store = recovered(self._run.store())
+                self._run.on_end(self._flush)
             return self._store
+
+    def _flush(self) -> None:
+        """Write what the client has put off and left, before the store is closed."""
+        from wellkept.surfaces.waiting import flush
+
+        if self._store is not None and (left := flush(self._store)):
+            self._run.note(left)

@@ -40,18 +40,19 @@ def serve(
 ) -> None:
     """Serve the store over HTTP: REST at /v1, MCP at /mcp. Ctrl-C or SIGTERM ends it well."""
     _require_extra()
-    from wellkept.surfaces.serving.assembly import assembled, flush, with_queue
-    from wellkept.surfaces.serving.listening import address_of, listen, refuse_to_be_open
+    from wellkept.surfaces.serving.assembly import assembled
+    from wellkept.surfaces.serving.listening import address_of, host_names, listen, refuse_to_be_open
     from wellkept.surfaces.serving.process import Ending, Process
     from wellkept.surfaces.serving.wordless import wordless
+    from wellkept.surfaces.waiting import flush, recovered
 
     tokens = _tokens(run)
     refuse_to_be_open(host, tokens=tokens is not None and tokens.usable)
-    names = tuple(allowed_host or ()) + _own_name(host, alone=not allowed_host)
+    asked = tokens is not None and tokens.required
+    names = host_names(allowed_host or (), tokens=asked) + _own_name(host, alone=not allowed_host)
     with listen(host, port) as bound, wordless():
-        store = with_queue(run.store(), run.settings.file)
+        store = recovered(run.store())
         address = address_of(bound)
-        asked = tokens is not None and tokens.required
 
         def listening() -> None:
             told = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}

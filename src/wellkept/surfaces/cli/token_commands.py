@@ -54,6 +54,8 @@ def create(
     [made] = [token for token in tokens.list() if token.id == token_id]
     run.show({**_shown(made, utc_now()), "secret": secret}, lambda: [secret])
     run.note(f"Token {token_id} opens {', '.join(made.namespaces)}. Keep the secret now; it is shown only once")
+    if run.settings.file is not None and not run.settings.file.exists():
+        run.note(f"There is no store yet at {run.settings.file}; the token is for the one that will be made there")
 
 
 def list_tokens(run: Session) -> None:

@@ -132,7 +132,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _written(config: Mapping[str, Any], path: Path) -> str:
     try:
-        return json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:  # 1e400 is read as infinite, and written as a word that is no JSON
+        raise ConfigError("holds a number that cannot be kept", where=str(path), todo=_BY_HAND) from error
     except RecursionError as error:
         raise ConfigError("is nested too deeply", where=str(path), todo=_BY_HAND) from error
 

@@ -10,11 +10,16 @@ from typing import Any
 from wellkept.errors import InvalidPlan
 
 MAX_PLANS = 16
+"""Of one namespace."""
+MAX_ALL = 256
 _ID = "plan_id"
 
 
 class Plans:
     """The newest plans by namespace and id, in this process only; safe to use from several threads.
+
+    A namespace loses plans to its own newer ones, not to those of others: who plans much somewhere must
+    not be felt elsewhere (I8). Only when there are very many, the namespace that has most of them gives way.
 
     Example:
         >>> plans = Plans()
@@ -23,18 +28,25 @@ class Plans:
         {'plan_id': 'p1', 'actions': []}
     """
 
-    def __init__(self, *, most: int = MAX_PLANS) -> None:
+    def __init__(self, *, most: int = MAX_PLANS, most_of_all: int = MAX_ALL) -> None:
         self._lock = threading.Lock()
         self._most = most
-        self._plans: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
+        self._most_of_all = most_of_all
+        self._plans: dict[str, OrderedDict[str, Mapping[str, Any]]] = {}
 
     def keep(self, namespace: str, plan: Mapping[str, Any]) -> None:
-        """Keep a plan; the oldest one makes room."""
+        """Keep a plan; the oldest one of the namespace makes room."""
         with self._lock:
-            self._plans[namespace, str(plan[_ID])] = plan
-            self._plans.move_to_end((namespace, str(plan[_ID])))
-            while len(self._plans) > self._most:
-                self._plans.popitem(last=False)
+            kept = self._plans.setdefault(namespace, OrderedDict())
+            kept[str(plan[_ID])] = plan
+            kept.move_to_end(str(plan[_ID]))
+            while len(kept) > self._most:
+                kept.popitem(last=False)
+            while sum(map(len, self._plans.values())) > self._most_of_all:
+                fullest = max(self._plans, key=lambda name: len(self._plans[name]))
+                self._plans[fullest].popitem(last=False)
+                if not self._plans[fullest]:
+                    del self._plans[fullest]
 
     def whole(self, namespace: str, given: object) -> object:
         """The plan that is meant: what was given, or where that only names one of this namespace, the one kept.
@@ -45,7 +57,8 @@ class Plans:
         if not isinstance(given, dict) or set(given) != {_ID}:
             return given
         with self._lock:
-            found = self._plans.get((namespace, str(given[_ID])))
+            kept = self._plans.get(namespace)
+            found = None if kept is None else kept.get(str(given[_ID]))
         if found is None:
             todo = "Call plan again, and pass the plan_id of its answer"
             raise InvalidPlan("no plan of this id is kept here", where=f"plan.{_ID}", todo=todo)

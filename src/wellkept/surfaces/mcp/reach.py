@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from wellkept.surfaces.access.grants import Scope as Needed
     from wellkept.surfaces.mcp.seat import Tell
 
-NAMESPACE_HEADER = "wellkept-namespace"
-SESSION_HEADER = "wellkept-session"
+QUEUE_HEADER = "wellkept-queue"
 _MCP_SESSION_HEADER = "mcp-session-id"
 _ONLY_CLIENT = "mcp"
-_MOST_HEADER = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,23 +50,38 @@ class Reach:
         """
         from wellkept.surfaces.mcp.seat import Seat
 
-        store, actor = self.opened(), ""
+        store, actor, whole = self.opened(), "", True
         if self.grant is not None:
+            from wellkept.surfaces.access.grants import covers_all
+
             grant = self.grant()
-            store, actor = _granted(store, grant, headers or {}, scope), grant.actor
-        return Seat(store.in_session(_session(headers)), actor, tell)
+            store = _granted(store, grant, headers or {}, scope)
+            actor, whole = grant.actor, covers_all(grant)
+        return Seat(store.in_session(_session(headers)), actor, tell, whole=whole)
+
+
+def puts_off(headers: Mapping[str, str] | None) -> bool:
+    """Whether a request wants its writes to wait, as a client does while its agent thinks (S0-43).
+
+    Raises:
+        InvalidInput: The header cannot be read.
+    """
+    from wellkept.surfaces.waiting import asks_to_wait
+
+    return asks_to_wait((headers or {}).get(QUEUE_HEADER))
 
 
 def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope: Needed) -> MemoryStore:
     from wellkept.engine.inputs import check_namespace
     from wellkept.surfaces.access import allowed, home
+    from wellkept.surfaces.access.headers import NAMESPACE, read_header
 
-    asked = headers.get(NAMESPACE_HEADER, "").strip()
-    name = check_namespace(asked or home(grant, store.namespace))
+    asked = read_header(headers, NAMESPACE)
+    name = check_namespace(asked) if asked is not None else home(grant, store.namespace)
     if not allowed(grant, name, scope):
         raise InvalidInput(
             f"the token does not allow to {scope} in this namespace",
-            where=NAMESPACE_HEADER,
+            where=NAMESPACE,
             todo="Name a namespace of the token, or use a token with this scope",
         )
     return store if name == store.namespace else store.in_namespace(name)
@@ -82,6 +95,7 @@ def _session(headers: Mapping[str, str] | None) -> str:
     """
     if headers is None:
         return _ONLY_CLIENT
-    own = headers.get(SESSION_HEADER, "").strip()[:_MOST_HEADER]
-    mcp = headers.get(_MCP_SESSION_HEADER, "").strip()[:_MOST_HEADER]
+    from wellkept.surfaces.access.headers import read_header, session_of
+
+    own, mcp = session_of(headers), read_header(headers, _MCP_SESSION_HEADER)
     return own or (f"mcp {mcp}" if mcp else "")

@@ -10,7 +10,8 @@ import anyio.to_thread
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import InputRequiredResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
 from pydantic import AnyUrl
 
 from wellkept.core.codec import to_plain
@@ -26,7 +27,7 @@ _headers: ContextVar[Mapping[str, str] | None] = ContextVar("headers", default=N
 
 
 class ReadingServer(MCPServer[Any]):
-    """A server whose resources know the request they answer.
+    """A server whose resources know the request they answer, and whose prompts know what there is.
 
     The SDK hands the request to templates only; the conflicts of a namespace are no template.
     """
@@ -40,6 +41,22 @@ class ReadingServer(MCPServer[Any]):
             return await super().read_resource(uri, context)
         finally:
             _headers.reset(before)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """As the SDK's, which takes a name or an argument that does not exist for a fault of ours."""
+        known = {prompt.name: [item.name for item in prompt.arguments or ()] for prompt in await self.list_prompts()}
+        if name not in known:
+            raise _wrong(f"no prompt {name[:60]!r}", known)
+        for given in arguments or ():
+            if given not in known[name]:
+                raise _wrong(f"unknown argument {given[:60]!r}", known[name])
+        return await super().get_prompt(name, arguments, context)
+
+
+def _wrong(what: str, known: Iterable[str]) -> MCPError:
+    return MCPError(code=INVALID_PARAMS, message=f"{what}. Use one of: {', '.join(known)}.")
 
 
 def add_resources(server: ReadingServer, reach: Reach) -> None:

@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wellkept.engine.store import MemoryStore
+from wellkept.surfaces.access.walled import Walled
 
 if TYPE_CHECKING:
     from wellkept.core.rules import Consolidation
     from wellkept.engine.consolidate import Progress
-    from wellkept.types import Plan, RunReport, Scope
+    from wellkept.types import Plan, Problem, RunReport, Scope
 
 Tell = Callable[[float, float | None, str], None]
 """Told how far a call is: how much, of how much if that is known, and a few words."""
@@ -27,12 +28,18 @@ class Seat(MemoryStore):
         store: In the namespace and session of the caller.
         actor: Who acts, for the journal; empty for whoever the store was opened for.
         tell: Told how far long verbs are.
+        whole: Whether the caller may hear of the whole store; else `verify` looks at the namespace alone.
     """
 
-    def __init__(self, store: MemoryStore, actor: str, tell: Tell | None) -> None:
+    def __init__(self, store: MemoryStore, actor: str, tell: Tell | None, *, whole: bool = True) -> None:
         context = store._ctx
         super().__init__(replace(context, actor=actor) if actor else context)
         self._tell = tell
+        self._whole = whole
+
+    def verify(self) -> tuple[Problem, ...]:
+        """As the library's, within what the caller may hear of."""
+        return super().verify() if self._whole else Walled(self._ctx).verify()
 
     def plan(
         self, config: Consolidation | None = None, scope: Scope | None = None, *, progress: Progress | None = None

@@ -23,8 +23,9 @@ from pydantic import PrivateAttr
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
 from wellkept.surfaces.mcp.answers import SHORTENED, bare, compact, sized
 from wellkept.surfaces.mcp.plans import Plans
-from wellkept.surfaces.mcp.reach import Reach
+from wellkept.surfaces.mcp.reach import Reach, puts_off
 from wellkept.surfaces.operations import Operation, call
+from wellkept.surfaces.waiting import MAY_WAIT, putting_off, waiting_as
 
 if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
@@ -118,7 +119,8 @@ class OperationTool(Tool):
             tell(0, None, "begun")
         if row.name == "execute":
             given["plan"] = self._plans.whole(store.namespace, given.get("plan"))
-        answer = call(store, row.name, given).model_dump(mode="json", by_alias=True)
+        with putting_off(store, wanted=row.name in MAY_WAIT and puts_off(headers)):
+            answer = call(store, row.name, given).model_dump(mode="json", by_alias=True)
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
         return _told(answer)
@@ -211,6 +213,9 @@ def _loss(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     from wellkept.surfaces.operations import parsed
 
     parsed(row, given)  # what the act itself would refuse is refused now
+    if row.name == "queue_drop":
+        held = waiting_as(store, given["queued_id"])
+        return {DRY_RUN: True, "would_lose": f"{held.id}: {str(held.statement.get('content', ''))[:_SHOWN_LOSS]}"}
     if "memory_id" not in given:
         return {DRY_RUN: True, "would_lose": "this tool cannot say"}
     found = call(store, "get", {"memory_id": given["memory_id"], "touch": False}).model_dump()

@@ -115,7 +115,6 @@ class Admission:
         finally:
             current_grant.reset(mark)
 
-
     def _closed(self, error: ConfigError) -> Response:
         """The answer while the list of tokens cannot be read; why is for whoever runs the server, and said once."""
         if str(error) != self._told:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from wellkept.surfaces.serving.listening import address_of, is_loopback, listen, refuse_to_be_open
+from wellkept.surfaces.serving.listening import address_of, host_names, is_loopback, listen, refuse_to_be_open
 
-__all__ = ["address_of", "is_loopback", "listen", "refuse_to_be_open"]
+__all__ = ["address_of", "host_names", "is_loopback", "listen", "refuse_to_be_open"]

@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from wellkept.errors import StorageError
+from wellkept.errors import ConfigError
 from wellkept.surfaces.access import EVERYTHING, Grant, Tokens
 
 if TYPE_CHECKING:
@@ -80,41 +79,6 @@ def assembled(
     return Assembled(app=app, drain=health.drain)
 
 
-def with_queue(store: MemoryStore, file: Path | None) -> MemoryStore:
-    """A store whose queued writes wait in a file beside its own, so that what was acknowledged survives a crash.
-
-    The command line opens a store by its storage, and such a store queues in the process otherwise. What an
-    earlier process left is written now.
-    """
-    from wellkept.engine.deferred import recover
-    from wellkept.engine.store import MemoryStore
-    from wellkept.engine.waiting import FileLedger
-    from wellkept.surfaces.rest.surroundings import context_of
-
-    if file is None or isinstance(context_of(store).ledger, FileLedger):
-        return store
-    beside = file.absolute()
-    ctx = replace(context_of(store), ledger=FileLedger(beside.with_name(f"{beside.name}.queue")))
-    recover(ctx)
-    return MemoryStore(ctx)
-
-
-def flush(store: MemoryStore) -> str:
-    """Write what waits in the queues of all conversations, in all namespaces, before the store is closed.
-
-    Returns:
-        What could not be written, in words; empty when nothing waits any more. It is kept for the next start.
-    """
-    from wellkept.engine.deferred import Queue
-    from wellkept.surfaces.rest.surroundings import context_of
-
-    try:
-        failed = Queue(context_of(store), everywhere=True).flush().failed
-    except StorageError as error:
-        return f"the queue waits for the next start: {error}"
-    return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
-
-
 class ShutOnceThereAreTokens:
     """Keeps a server that was started without tokens from staying open after the first one was made.
 
@@ -129,13 +93,19 @@ class ShutOnceThereAreTokens:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and scope["path"] != "/healthz" and self._tokens.required:
+        if scope["type"] == "http" and scope["path"] != "/healthz" and self._there_are_some():
             from wellkept.surfaces.rest.problems import problem
 
             what = "the server was started without tokens, and now there are some"
             await problem(503, what, todo="Start it anew, so that it asks for them")(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+    def _there_are_some(self) -> bool:
+        try:
+            return self._tokens.required
+        except ConfigError:  # a list that cannot be read is a list
+            return True
 
 
 class Owned:

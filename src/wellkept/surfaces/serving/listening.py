@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
+import re
 import socket
+from collections.abc import Iterable
 
 from wellkept.errors import ConfigError, WellkeptError
 
 _BACKLOG = 2_048
 _NO_PORT = "Name another --port, or 0 for any that is free"
+_NO_HOST = "Name an address of this machine as --host, such as 127.0.0.1"
+_NAME = re.compile(r"[^\s/:@?#\[\]*]+")
 
 
 def is_loopback(host: str) -> bool:
@@ -44,10 +49,43 @@ def refuse_to_be_open(host: str, *, tokens: bool) -> None:
     """
     if not tokens and not is_loopback(host):
         raise ConfigError(
-            "without tokens anybody who can reach this address could read and change the store",
+            "no token is in force; without tokens anybody who can reach this address could read and change the store",
             where=f"--host {host}"[:200],
             todo="Make a token with `wellkept token create`, or listen on 127.0.0.1",
         )
+
+
+def host_names(names: Iterable[str], *, tokens: bool) -> tuple[str, ...]:
+    """Names that clients call the server by, as the `Host` of their requests is compared with.
+
+    Args:
+        names: As said on the command line; `*` is any.
+        tokens: Whether requests are asked for one.
+
+    Raises:
+        ConfigError: One is no name, and would never be met; or any is allowed and nobody is asked for a token.
+
+    Example:
+        >>> host_names(["Memory.example.org", "[::1]"], tokens=False)
+        ('memory.example.org', '::1')
+    """
+    return tuple(_host_name(name.strip().lower(), tokens=tokens) for name in names)
+
+
+def _host_name(name: str, *, tokens: bool) -> str:
+    where = f"--allowed-host {name}"[:200]
+    if name == "*":
+        if not tokens:  # a page may point a name of its own at this machine, and its browser then calls us by it
+            what = "without tokens any page that a browser here shows could read and change the store"
+            raise ConfigError(what, where=where, todo="Say the names, or make a token with `wellkept token create`")
+        return name
+    address = name.removeprefix("[").removesuffix("]")
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        if _NAME.fullmatch(name):
+            return name
+    raise ConfigError("is no name of a host", where=where, todo="Write it bare, as in memory.example.org, without port")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -80,7 +118,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _refused(error: Exception, where: str) -> WellkeptError:
     why = getattr(error, "strerror", None) or str(error)
-    return WellkeptError(f"cannot listen: {why}", where=where, todo=_NO_PORT)
+    nowhere = isinstance(error, socket.gaierror | UnicodeError) or getattr(error, "errno", 0) == errno.EADDRNOTAVAIL
+    return WellkeptError(f"cannot listen: {why}", where=where, todo=_NO_HOST if nowhere else _NO_PORT)
 
 
 def address_of(bound: socket.socket) -> str:

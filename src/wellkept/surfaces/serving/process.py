@@ -51,6 +51,7 @@ class Process(uvicorn.Server):
             uvicorn.Config(
                 app,
                 lifespan="on",
+                http="h11",  # the bound on headers below is this parser's; another one would be taken if installed
                 ws="none",
                 log_config=None,
                 log_level="warning",
