@@ -104,6 +104,10 @@ def _is_one_of(value: object, values: tuple[int, ...]) -> bool:
     return type(value) is type(values[0]) and value in values  # True equals 1, and is no number of links
 
 
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
 def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidPolicy:
     return InvalidPolicy(
         f"{name}: {value!r} is not allowed", where="KindPolicy", todo=f"Use one of: {', '.join(allowed)}"
@@ -174,7 +178,7 @@ class KindPolicy:
                 if item not in allowed:
                     raise _not_allowed(name, item, allowed)
         for name in _SHARES:
-            if not 0 <= getattr(self, name) <= 1:
+            if not _is_share(getattr(self, name)):
                 raise InvalidPolicy(f"{name}: {getattr(self, name)!r} is not a number from 0 to 1", where="KindPolicy")
         for name, values in _LINKING.items():
             if not _is_one_of(getattr(self, name), values):

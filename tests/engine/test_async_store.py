@@ -11,7 +11,7 @@ import pytest
 import wellkept
 from stores import desk, snapshot
 from wellkept.engine.aio import AsyncMemoryStore
-from wellkept.engine.context import OpenOptions
+from wellkept.engine.context import MoreOptions, OpenOptions
 from wellkept.errors import NotFound, StorageError
 from wellkept.types import ALL_STATUSES, Filter
 
@@ -56,8 +56,8 @@ def test_a_verb_takes_the_same_arguments_and_is_awaited(name):
 
 
 def test_opening_takes_the_same_options():
-    named = set(inspect.signature(wellkept.open).parameters) - {"url", "seams"}
-    assert named | {"clock", "new_id"} == set(OpenOptions.__annotations__)
+    named = set(inspect.signature(wellkept.open).parameters) - {"url", "more"}
+    assert named | set(MoreOptions.__annotations__) == set(OpenOptions.__annotations__)
 
 
 def test_a_day_of_work_leaves_the_same_store_and_gives_the_same_answers(tmp_path):
@@ -313,6 +313,44 @@ def test_a_cancelled_block_keeps_what_was_acknowledged_in_the_queue(table):
     assert table.store.list() == () and len(table.store.queue) == 1
     table.store.queue.flush()
     assert [row.content for row in table.store.list()] == ["one"]
+
+
+def test_a_task_that_outlives_its_block_writes_at_once(table):
+    """B-27."""
+
+    async def work():
+        store, ended = AsyncMemoryStore(table.store), asyncio.Event()
+
+        async def later():
+            await ended.wait()
+            return await store.remember("late", kind="thesis")
+
+        async with store.deferred():
+            task = asyncio.create_task(later())
+            await store.remember("early", kind="thesis")
+        ended.set()
+        return (await task).outcome, [row.content for row in await store.list()]
+
+    assert asyncio.run(work()) == ("created", ["early", "late"])
+
+
+def test_a_generator_that_another_task_closes_in_its_block_loses_nothing(table):
+    """A server drops a stream when its client goes away."""
+
+    async def work():
+        store = AsyncMemoryStore(table.store)
+
+        async def stream():
+            async with store.deferred():
+                await store.remember("one", kind="thesis")
+                yield
+
+        turns = stream()
+        await anext(turns)
+        await asyncio.create_task(turns.aclose())
+        return [row.content for row in await store.list()]
+
+    assert asyncio.run(work()) == ["one"]
 
 
 def test_opening_for_asyncio_gives_an_open_store():

@@ -66,6 +66,18 @@ def test_words_of_a_title_in_another_text_are_not_that_title(make):
     assert result.links == () and [is_waiting(dst) for dst, _ in edges(table, result.memory.id)] == [True]
 
 
+@pytest.mark.parametrize("around", [10, 70, 600])
+def test_a_title_is_found_among_many_that_speak_of_it(make, around):
+    """S0-42: what ranks best for the words of a name need not be what bears it; both backends give the same."""
+    table = make()
+    speaking = [{"content": f"Risk rules, said number {number}.", "kind": "thesis"} for number in range(around)]
+    table.store.remember_many(speaking)
+    rules = table.store.remember("Two per cent. " + "Of nearly everything. " * 50, **RULES).memory
+    table.store.remember_many([{**one, "content": f"Again: {one['content']}"} for one in speaking])
+    result = table.store.remember("See [[Risk rules]].", kind="thesis")
+    assert edges(table, result.memory.id) == [(rules.id, "related")]
+
+
 def test_a_name_nobody_has_is_told_and_linked_once_it_is_written(make):
     """S0-42, S2-42: dangling until then; the act that ends it is the write of the memory it names."""
     table = make()
@@ -209,6 +221,34 @@ def test_a_title_given_later_answers_to_its_name(make):
     untitled = table.store.remember("Two per cent.", kind="thesis").memory
     table.store.revise(untitled.id, title="Risk rules")
     assert edges(table, first.id) == [(untitled.id, "related")]
+
+
+def test_a_name_that_was_found_after_all_waits_no_more(make):
+    """S0-54: the memory was archived when the text was written, and is back when the text is written anew."""
+    table = make()
+    rules = table.store.remember("Two per cent.", **RULES).memory
+    table.store.forget(rules.id)
+    first = table.store.remember("See [[Risk rules]].", kind="thesis").memory
+    assert edges(table, first.id) == [("[[risk rules]]", "related")]
+    table.store.restore(rules.id)
+    before = table.snapshot()[:2]
+    table.store.revise(first.id, content="See [[Risk rules]] again.")
+    assert edges(table, first.id) == [(rules.id, "related")]
+    table.store.undo(table.store.journal(newest=1)[0].seq)
+    assert table.snapshot()[:2] == before
+
+
+def test_a_name_that_is_answered_makes_no_second_link_beside_one_that_is_there(make):
+    """S0-54."""
+    table = make()
+    untitled = table.store.remember("Two per cent.", kind="thesis").memory
+    linked, unlinked = (
+        table.store.remember(f"{number}: see [[Risk rules]].", kind="thesis", links=links).memory
+        for number, links in enumerate([[untitled.id], []])
+    )
+    table.store.revise(untitled.id, title="Risk rules")
+    for first in (linked, unlinked):
+        assert edges(table, first.id) == [(untitled.id, "related")]
 
 
 def test_items_of_one_batch_name_each_other_in_both_directions(make):

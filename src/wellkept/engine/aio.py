@@ -163,7 +163,7 @@ class AsyncMemoryStore:
         with collecting(self._store._ctx) as (queue, flush):
             try:
                 yield queue
-            except Exception:
+            except (Exception, GeneratorExit):  # as `deferred.deferred`
                 await self._run(flush)
                 raise
             await self._run(flush)

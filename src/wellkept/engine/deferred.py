@@ -8,10 +8,11 @@ it is written once, whoever flushes and however often (I5). It passes the same g
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Unpack
@@ -22,7 +23,8 @@ from wellkept.core.explain import queued_message
 from wellkept.core.outcomes import born
 from wellkept.engine import write
 from wellkept.engine.context import Context
-from wellkept.engine.inputs import asked_of, new_memory, statement
+from wellkept.engine.inputs import asked_of, check_namespace, new_memory, statement
+from wellkept.engine.journal import is_undone
 from wellkept.errors import InvalidInput, NotFound, WellkeptError
 from wellkept.types import MemoryFields, NewMemory, OnConflict, Reason, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
@@ -31,7 +33,29 @@ log = logging.getLogger("wellkept")
 
 MAX_ATTEMPTS = 5
 """How often a write that fails is tried by itself; it stays listed, and `flush(again=True)` tries it anew."""
-_OPEN: ContextVar[Mapping[int, str]] = ContextVar("wellkept_deferred", default=MappingProxyType({}))
+
+
+@dataclass(slots=True)
+class _Block:
+    """A `deferred` block: a task that was begun in it may outlive it, and must not collect for nobody.
+
+    Attributes:
+        lot: Its mark on what it collects.
+        lock: Held while something is put; no block ends in the middle of that.
+        is_open: Whether it will still be flushed.
+    """
+
+    lot: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    is_open: bool = True
+
+    def end(self) -> None:
+        """What is put from now on is written at once."""
+        with self.lock:
+            self.is_open = False
+
+
+_OPEN: ContextVar[Mapping[int, _Block]] = ContextVar("wellkept_deferred", default=MappingProxyType({}))
 """By ledger, the block that collects in this thread or task."""
 
 
@@ -120,8 +144,9 @@ class Queue:
                 for start in range(0, len(members), write.CHUNK):
                     written, errors = _written(self._ctx, members[start : start + write.CHUNK])
                     self._ctx.ledger.settle(written, {one.id: one.error for one in errors})
-                    results += written.values()
+                    results += [result for result in written.values() if result is not None]
                     failed += errors
+            self._ctx.ledger.tidy()
         return Flushed(tuple(results), tuple(failed))
 
     def drop(self, queued_id: str) -> None:
@@ -134,6 +159,7 @@ class Queue:
             if all(one.id != queued_id for one in self.pending()):
                 raise NotFound(f"nothing waits as {queued_id!r}", where="queue", todo="List what is pending")
             self._ctx.ledger.settle((queued_id,), {})
+            self._ctx.ledger.tidy()
 
     @property
     def depth(self) -> int:
@@ -158,15 +184,25 @@ def collecting(ctx: Context) -> Iterator[tuple[Queue, Callable[[], Flushed]]]:
     """
     outer = _OPEN.get()
     key = id(ctx.ledger)
-    if key in outer:
-        yield Queue(ctx, lot=outer[key], everywhere=True), Flushed
+    around = outer.get(key)
+    if around is not None and around.is_open:
+        yield Queue(ctx, lot=around.lot, everywhere=True), Flushed
         return
-    queue = Queue(ctx, lot=ctx.new_id(), everywhere=True)
-    mark = _OPEN.set({**outer, key: queue._lot})
+    block = _Block(ctx.new_id())
+    queue = Queue(ctx, lot=block.lot, everywhere=True)
+
+    def flush() -> Flushed:
+        block.end()
+        # Also what another process, opened meanwhile with a policy of its own, has tried in vain.
+        return queue.flush(again=True)
+
+    mark = _OPEN.set({**outer, key: block})
     try:
-        yield queue, queue.flush
+        yield queue, flush
     finally:
-        _OPEN.reset(mark)
+        block.end()
+        with suppress(ValueError):  # a generator that is closed by another task than began it: the block has ended
+            _OPEN.reset(mark)
 
 
 @contextmanager
@@ -179,7 +215,7 @@ def deferred(ctx: Context) -> Iterator[Queue]:
     with collecting(ctx) as (queue, flush):
         try:
             yield queue
-        except Exception:
+        except (Exception, GeneratorExit):  # whoever drops a generator in the middle of its block ends no process
             flush()
             raise
         flush()
@@ -187,23 +223,23 @@ def deferred(ctx: Context) -> Iterator[Queue]:
 
 def remember(ctx: Context, new: NewMemory, on_conflict: OnConflict | None) -> WriteResult:
     """Write now, or put off inside a block; `ctx` has the policy of the call already."""
-    queue = _collector(ctx)
-    if queue is None or not _may_wait(ctx, new):
-        return write.remember(ctx, new)
-    return queue.put([new], on_conflict)[0]
+    if _may_wait(ctx, new):
+        with _collector(ctx) as queue:
+            if queue is not None:
+                return queue.put([new], on_conflict)[0]
+    return write.remember(ctx, new)
 
 
 def remember_all(
     ctx: Context, items: Sequence[NewMemory], cause: write.Cause, *, on_conflict: OnConflict | None
 ) -> list[WriteResult | WellkeptError]:
     """The same for many; those that never wait are written in their order, the others wait in theirs."""
-    queue = _collector(ctx)
-    if queue is None:
-        return write.remember_all(ctx, items, cause)
-    late = [place for place, new in enumerate(items) if _may_wait(ctx, new)]
-    now = [place for place in range(len(items)) if place not in set(late)]
     results: dict[int, WriteResult | WellkeptError] = {}
-    results.update(zip(late, queue.put([items[place] for place in late], on_conflict), strict=True))
+    with _collector(ctx) as queue:
+        if queue is not None:
+            late = [place for place, new in enumerate(items) if _may_wait(ctx, new)]
+            results.update(zip(late, queue.put([items[place] for place in late], on_conflict), strict=True))
+    now = [place for place in range(len(items)) if place not in results]
     results.update(zip(now, write.remember_all(ctx, [items[place] for place in now], cause), strict=True))
     return [results[place] for place in range(len(items))]
 
@@ -221,9 +257,15 @@ def recover(ctx: Context) -> None:
         log.info("Wrote %d queued writes of an earlier process, %d failed", len(told.results), len(told.failed))
 
 
-def _collector(ctx: Context) -> Queue | None:
-    lot = _OPEN.get().get(id(ctx.ledger))
-    return None if lot is None else Queue(ctx, lot=lot, everywhere=True)
+@contextmanager
+def _collector(ctx: Context) -> Iterator[Queue | None]:
+    """The queue of the block that collects here; it is not flushed before this ends."""
+    block = _OPEN.get().get(id(ctx.ledger))
+    if block is None:
+        yield None
+        return
+    with block.lock:
+        yield Queue(ctx, lot=block.lot, everywhere=True) if block.is_open else None
 
 
 def _may_wait(ctx: Context, new: NewMemory) -> bool:
@@ -235,8 +277,8 @@ def _together(one: QueuedWrite) -> tuple[str, str, str, str | None]:
     return one.namespace, one.session, one.actor, one.on_conflict
 
 
-def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, WriteResult], list[QueuedWrite]]:
-    """Results by queue id, and those that failed with the reason."""
+def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, WriteResult | None], list[QueuedWrite]]:
+    """Results by queue id, None for what was taken back meanwhile, and those that failed with the reason."""
     first = members[0]
     taken: list[tuple[QueuedWrite, NewMemory]] = []
     failed: list[QueuedWrite] = []
@@ -246,8 +288,9 @@ def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, Wr
         except InvalidInput as error:  # the policy has changed since, or the file was edited
             failed.append(_after(one, error))
     ctx = replace(ctx, namespace=first.namespace, session=first.session, actor=first.actor)
-    ctx = asked_of(ctx, {new.kind for _, new in taken}, first.on_conflict)
-    results: dict[str, WriteResult] = {}
+    ctx = asked_of(ctx, {new.kind for _, new in taken}, first.on_conflict if taken else None)
+    results: dict[str, WriteResult | None] = dict.fromkeys(_taken_back(ctx, members))
+    taken = [(one, new) for one, new in taken if one.id not in results]
     answers = write.remember_all(ctx, [new for _, new in taken], write.Cause())
     for (one, _), answer in zip(taken, answers, strict=True):
         if isinstance(answer, WriteResult):
@@ -260,10 +303,23 @@ def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, Wr
 def _statement_of(ctx: Context, one: QueuedWrite) -> NewMemory:
     """What was said, at the time it was said, under a key that makes it written once."""
     fields = dict(one.statement)
+    check_namespace(one.namespace)
     new = new_memory(fields.pop("content", ""), fields, ctx.policy)
+    asked_of(ctx, {new.kind}, one.on_conflict)
     if new.idempotency_key:
         return new  # the caller's own key stands for these very fields
-    return replace(new, idempotency_key=f"queued:{one.id}", recorded_at=new.recorded_at or one.at)
+    return replace(new, idempotency_key=_key(one), recorded_at=new.recorded_at or one.at)
+
+
+def _key(one: QueuedWrite) -> str:
+    return f"queued:{one.id}"
+
+
+def _taken_back(ctx: Context, members: Sequence[QueuedWrite]) -> list[str]:
+    """Those whose write stands undone: an undo makes a key free again, but the queue's word was one write (I5)."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        entries = {one.id: tx.journal(key=_key(one)) for one in members}
+        return [name for name, found in entries.items() if found and is_undone(tx, found[-1].seq)]
 
 
 def _after(one: QueuedWrite, error: WellkeptError) -> QueuedWrite:

@@ -6,7 +6,7 @@ undone with it. One link leads from one memory to another, however many ways lea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,8 +37,9 @@ NEAREST = "auto_link"
 RULES = frozenset({NAMED, UNKNOWN, FOUND, NEAREST})
 """Each link of this module has one reason with one of these rules, in the order of the links."""
 
-_CANDIDATES = 64
-"""Rows that share words with a name; the one whose title it is shares all of them, and is short."""
+_CANDIDATES = (64, 512, 4096)
+"""Rows that share words with a name, and how many are looked at one after the other: the one whose title it is
+shares all of its words, but so may many that only speak of it."""
 _REL = "related"
 
 
@@ -141,6 +142,8 @@ class _Maker:
                 continue
             row = _titled(self._tx, name, self._memory.id)
             end = row.id if row is not None else waiting(name)
+            if row is not None and waiting(name) in self._taken:
+                self._wait_no_more(waiting(name))
             if end in self._taken:
                 continue
             self._taken.add(end)
@@ -180,15 +183,23 @@ class _Maker:
     def answer(self) -> None:
         """Texts that have waited for this name are linked to the memory that now has it."""
         ends = tuple(waiting(key) for key in sorted(keys(self._memory)))
-        for link in self._tx.links(ends) if ends else ():
-            if link.dst not in ends or link.src == self._memory.id:
+        waited = [link for link in self._tx.links(ends) if link.dst in ends] if ends else []
+        there = {(one.src, one.rel) for one in self._tx.links((self._memory.id,)) if one.dst == self._memory.id}
+        for link in waited:
+            if link.src == self._memory.id:
                 continue
             self._effects.append(LinkChange(link, None))
-            if any(one.dst == self._memory.id and one.rel == link.rel for one in self._tx.links((link.src,))):
+            if (link.src, link.rel) in there:
                 continue
             made = Link(link.src, self._memory.id, link.rel, self._memory.updated_at)
             self._effects.append(LinkChange(None, made))
             self._reasons.append(Reason(FOUND, f"{link.src} names it"))
+
+    def _wait_no_more(self, end: str) -> None:
+        for link in self._tx.links((self._memory.id,)):
+            if link.src == self._memory.id and link.dst == end and link.rel == _REL:
+                self._effects.append(LinkChange(link, None))
+                self._taken.discard(end)
 
     def done(self) -> Made:
         """All of it."""
@@ -201,7 +212,20 @@ def _titled(tx: Tx, name: str, own: str) -> Memory | None:
     if rows and rows[0].status != "erased":
         return rows[0]
     terms = search_terms(name)
-    ids = tx.match(terms, limit=_CANDIDATES) if terms else []
     key = canonical(name)
-    rows = [row for row in tx.find(Filter(ids=tuple(ids))) if key in keys(row) and row.id != own] if ids else []
-    return max(rows, key=lambda row: (row.created_at, row.id), default=None)
+    seen = 0
+    for most in _CANDIDATES if terms else ():
+        ids = tx.match(terms, limit=most)
+        rows = [row for row in tx.find(Filter(ids=tuple(ids[seen:]))) if key in keys(row) and row.id != own]
+        if rows:
+            return max(rows, key=lambda row: (row.created_at, row.id))
+        seen = len(ids)
+        if seen < most or _is_awaited(tx, name, ids[: _CANDIDATES[0]]):
+            break
+    return None
+
+
+def _is_awaited(tx: Tx, name: str, ids: Sequence[str]) -> bool:
+    """Whether one of these waits for the name: then nobody had it, and whoever gets it answers."""
+    end = waiting(name)
+    return any(link.dst == end for link in tx.links(ids))

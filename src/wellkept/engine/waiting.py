@@ -2,7 +2,7 @@
 
 The file holds one line for each act: a write was put, is done, or failed. A line counts once it is whole
 and on the disk, so what was acknowledged is there after a crash, and a line cut off in the writing is none.
-When nothing waits any more the file is emptied.
+What is done is taken out at the end of each flush: a memory that is erased later must not linger here (I1).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,9 +24,8 @@ from wellkept.types.queue import QueuedWrite
 
 log = logging.getLogger("wellkept")
 
-_REWRITE_FROM = 1 << 18
-"""Bytes from which a file that is mostly done is written anew."""
 _FIELDS = tuple(QueuedWrite.__dataclass_fields__)
+_TEXTS = ("id", "store", "namespace", "session", "lot", "actor", "error")
 
 
 class Ledger(Protocol):
@@ -39,11 +38,15 @@ class Ledger(Protocol):
     turn: threading.Lock
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
-        """Keep these; when it returns they survive a crash."""
+        """Keep these; when it returns they survive a crash, and when it raises none is kept."""
         ...
 
     def settle(self, done: Iterable[str], failed: Mapping[str, str]) -> None:
         """These were written, and these could not be, for the reason given."""
+        ...
+
+    def tidy(self) -> None:
+        """Let go of what is done; called once at the end of a flush, since it may read everything."""
         ...
 
     def waiting(self) -> tuple[QueuedWrite, ...]:
@@ -73,6 +76,9 @@ class ProcessLedger:
         with self._lock:
             _settle(self._held, done, failed)
 
+    def tidy(self) -> None:
+        """See `Ledger.tidy`; nothing that is done is held."""
+
     def waiting(self) -> tuple[QueuedWrite, ...]:
         """See `Ledger.waiting`."""
         with self._lock:
@@ -99,12 +105,16 @@ class FileLedger:
     def __init__(self, path: Path) -> None:
         self.turn = threading.Lock()
         self._path = path
+        self._named = False
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
         """See `Ledger.put`."""
         if writes:
             with self._open() as handle:
                 _append(handle, [{"put": _plain(one)} for one in writes])
+                if not self._named:  # a new file is lost with its name
+                    _keep_names(self._path.parent)
+                    self._named = True
 
     def settle(self, done: Iterable[str], failed: Mapping[str, str]) -> None:
         """See `Ledger.settle`."""
@@ -114,6 +124,12 @@ class FileLedger:
             return
         with self._open() as handle:
             _append(handle, lines)
+
+    def tidy(self) -> None:
+        """See `Ledger.tidy`; where it cannot be done now, it is done at the next flush."""
+        if self.is_empty():
+            return
+        with self._open() as handle:
             self._tidy(handle)
 
     def waiting(self) -> tuple[QueuedWrite, ...]:
@@ -137,16 +153,23 @@ class FileLedger:
             os.ftruncate(handle, 0)
             return
         kept = b"".join(_line({"put": _plain(one)}) for one in held.values())
-        if len(text) < _REWRITE_FROM or len(kept) * 4 > len(text) or os.name == "nt":
+        if kept == text or os.name == "nt":  # there an open file cannot be replaced
             return
         beside = self._path.with_name(self._path.name + ".new")
-        made = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            _write(made, kept)
-            os.fsync(made)
-        finally:
-            os.close(made)
-        os.replace(beside, self._path)
+            made = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                _write(made, kept)
+                os.fsync(made)
+            finally:
+                os.close(made)
+            os.replace(beside, self._path)
+        except OSError as error:  # the flush itself has succeeded, and its results must be told
+            log.warning("What is done could not be taken out of the queue: %s", error.strerror)
+            with suppress(OSError):
+                beside.unlink()
+        else:
+            _keep_names(self._path.parent)
 
     @contextmanager
     def _open(self) -> Iterator[int]:
@@ -210,8 +233,25 @@ def _append(handle: int, lines: Sequence[Mapping[str, Any]]) -> None:
         os.lseek(handle, size - 1, os.SEEK_SET)
         if os.read(handle, 1) != b"\n":
             text = b"\n" + text  # whoever wrote last did not come to the end of the line
-    _write(handle, text)
-    os.fsync(handle)
+    try:
+        _write(handle, text)
+        os.fsync(handle)
+    except BaseException:
+        with suppress(OSError):  # what is refused must not be written later all the same
+            os.ftruncate(handle, size)
+        raise
+
+
+def _keep_names(folder: Path) -> None:
+    """Have the names of a folder on the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _write(handle: int, text: bytes) -> None:
@@ -254,6 +294,8 @@ def _read(text: bytes) -> dict[str, QueuedWrite]:
 
 def _put(held: dict[str, QueuedWrite], value: Any, _: Mapping[str, Any]) -> None:
     given = {name: value[name] for name in _FIELDS if name in value}
+    if not all(isinstance(given.get(name, ""), str) for name in _TEXTS) or type(given.get("attempts", 0)) is not int:
+        raise TypeError("a field of another type")
     one = QueuedWrite(**{**given, "at": time_from(given["at"]), "statement": dict(given["statement"])})
     held[one.id] = one
 
