@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,14 @@ def _home(factory: pytest.TempPathFactory) -> Path:
     home = factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stopped_postgres() -> Iterator[None]:
+    """The PostgreSQL server that a test of this process started ends with the session."""
+    yield
+    if "postgres.server" in sys.modules:
+        sys.modules["postgres.server"].stop()
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import wellkept
+from postgres.given import EVERYWHERE
 from wellkept.engine.embedding import text_of
 from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
@@ -14,7 +15,8 @@ from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter, NewMemory
 
-BACKENDS = ("memory", "sqlite")
+BACKENDS = ("memory", "sqlite", *(("postgres",) if EVERYWHERE else ()))
+"""What tests of the engine run on; see `postgres.given`."""
 EVERYTHING = Filter(statuses=ALL_STATUSES)
 
 
@@ -57,6 +59,10 @@ def desk(backend: str | Storage, folder: Path, *, fake: FakeEmbedder | None = No
     name = options.pop("name", "memory.db")
     path = folder / name if backend == "sqlite" else None
     where = "memory:" if backend == "memory" else str(path) if path is not None else backend
+    if backend == "postgres":
+        from postgres.server import shelf
+
+        where = shelf.open(folder / name)
     store = wellkept.open(where, embedder=fake, clock=clock, **options)
     return Desk(store, fake, clock, path, folder, options)
 

@@ -14,6 +14,7 @@ from wellkept.core.codec import USAGE
 from wellkept.core.merge import aliases, segments
 from wellkept.policy import Policy
 from wellkept.storage.memory import DictStorage
+from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
@@ -27,7 +28,7 @@ from wellkept.types import (
     MemoryChange,
 )
 
-BACKENDS = ("memory", "sqlite")
+BACKENDS = ("memory", "sqlite", "postgres")
 Item = str | Mapping[str, Any]
 
 
@@ -79,7 +80,7 @@ def make(
     clock = FrozenClock()
     fake = embedder if embedder is not None else FakeEmbedder(cosines)
     store = wellkept.open(
-        DictStorage() if backend == "memory" else str(folder / name),
+        _place(backend, folder / name),
         policy=policy,
         embedder=fake,
         clock=clock,
@@ -88,6 +89,18 @@ def make(
         actor="tester",
     )
     return World(store, fake, clock, folder)
+
+
+def _place(backend: str, path: Path) -> Storage | str:
+    match backend:
+        case "memory":
+            return DictStorage()
+        case "postgres":
+            from postgres.server import shelf
+
+            return shelf.open(path)
+        case _:
+            return str(path)
 
 
 @dataclass(frozen=True)

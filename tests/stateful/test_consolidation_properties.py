@@ -15,10 +15,11 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from scenarios.tidy import all_the_same
-from scenarios.world import BACKENDS, World, make, snapshot
+from scenarios.world import World, make, snapshot
 from stateful import acts
 from stateful.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, perform
 from stateful.test_properties import SHELF, run
+from stores import BACKENDS
 from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.core.text import canonical
 from wellkept.engine.journal import refuse_if_blocked

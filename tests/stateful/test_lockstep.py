@@ -1,4 +1,4 @@
-"""The file backend against the plain dicts, act by act: equal answers and contents, sound invariants (I1, I4, I9)."""
+"""What is kept against the plain dicts, act by act: equal answers and contents, sound invariants (I1, I4, I9)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # durability is 
 class Lockstep(RuleBasedStateMachine):
     """Two stores with the same clock and ids; whatever is done to one is done to the other."""
 
+    backends = ("memory", "sqlite")
+
     @initialize(near=st.lists(acts.pairs, min_size=1, max_size=3))
     def open(self, near: list[list[Act]]) -> None:
         self.folder = tempfile.TemporaryDirectory(dir=SHELF)
         embedder = FakeEmbedder(COSINES)  # one, so that a text nobody declared has one vector
-        self.worlds = [world(name, Path(self.folder.name), embedder=embedder) for name in ("memory", "sqlite")]
+        self.worlds = [world(name, Path(self.folder.name), embedder=embedder) for name in self.backends]
         self.said: set[str] = set()
         self.picture = Snapshot((), (), (), (), ())
         for pair in near:
@@ -164,8 +166,18 @@ def _texts_about(store: Any, memory_id: str) -> set[str]:
     return texts
 
 
+class PostgresLockstep(Lockstep):
+    """The same with PostgreSQL."""
+
+    backends = ("memory", "postgres")
+
+
 def test_both_backends_answer_alike() -> None:
     run_state_machine_as_test(Lockstep, settings=settings(max_examples=25, stateful_step_count=20))
+
+
+def test_postgresql_answers_like_the_plain_dicts() -> None:
+    run_state_machine_as_test(PostgresLockstep, settings=settings(max_examples=8, stateful_step_count=20))
 
 
 @pytest.mark.slow

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from scenarios.world import BACKENDS, World, found_anywhere, snapshot
+from scenarios.world import World, found_anywhere, snapshot
 from stateful import acts
 from stateful.acts import TEXTS, Act, Raised, perform, stored, world
+from stores import BACKENDS
 from wellkept.core.admit import allowed
 from wellkept.core.evidence import Evidence, Judged, in_scope
 from wellkept.core.vectors import cosine

@@ -1,0 +1,96 @@
+"""The one place where an error of PostgreSQL becomes an error of ours, with what, where and what to do."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg
+
+from wellkept.errors import Busy, Corrupt, Full, InvalidText, ReadOnly, StorageError, StorePathError
+
+
+class Lost(StorageError):
+    """The connection ended; what it was about to commit may or may not be there."""
+
+
+def translated(error: Exception, where: str) -> Exception:
+    """Our error for one of PostgreSQL's; anything else comes back as it is.
+
+    Args:
+        error: What was raised.
+        where: Host, port and database; never the password.
+    """
+    match error:
+        case UnicodeEncodeError():
+            return InvalidText("a text holds half a character (a lone surrogate)", where=where)
+        case pg.UntranslatableCharacter() | pg.CharacterNotInRepertoire():
+            return InvalidText("a text holds a character the database cannot keep", where=where)
+        case psycopg.DataError() if error.sqlstate is None:  # refused before it was sent
+            return InvalidText(f"a text cannot be kept: {_first_line(error)}", where=where)
+        case psycopg.Error():
+            return _of_state(error, where)
+        case _:
+            return error
+
+
+def unreachable(error: psycopg.Error, where: str) -> StorageError:
+    """Why no connection could be made, told from what the server or the network said."""
+    text = str(error)
+    lowered = text.lower()
+    if "password authentication failed" in lowered or "no password supplied" in lowered:
+        return StorePathError("the server refused the user or the password", where=where, todo="Check both")
+    if "no pg_hba.conf entry" in lowered or 'role "' in lowered or "not permitted to log in" in lowered:
+        return StorePathError(
+            "the server lets this user not in", where=where, todo="Check the user and the server's rules of access"
+        )
+    if 'database "' in lowered and "does not exist" in lowered:
+        return StorePathError("the database does not exist", where=where, todo="Create it first")
+    if "too many clients" in lowered or "remaining connection slots" in lowered:
+        return Busy("the server takes no more connections", where=where, todo="Repeat the call as it is")
+    if "starting up" in lowered or "shutting down" in lowered or "recovery" in lowered:
+        return Busy("the server is starting or stopping", where=where, todo="Repeat the call as it is")
+    return StorePathError(
+        f"the server cannot be reached: {_first_line(error)}", where=where, todo="Check host, port and the server"
+    )
+
+
+def _of_state(error: psycopg.Error, where: str) -> StorageError:
+    match error:
+        case pg.LockNotAvailable():
+            return Busy("another writer holds the namespace", where=where, todo="Repeat the call as it is")
+        case pg.SerializationFailure() | pg.DeadlockDetected() | pg.QueryCanceled():
+            return Busy("the server gave up a statement for others", where=where, todo="Repeat the call as it is")
+        case pg.ReadOnlySqlTransaction():
+            return ReadOnly("this server only reads", where=where, todo="Name the primary in the URL")
+        case pg.InsufficientPrivilege():
+            return ReadOnly(f"the user lacks a right: {_first_line(error)}", where=where, todo="Grant it to the user")
+        case pg.DiskFull() | pg.OutOfMemory():
+            return Full("no space is left; nothing was half written", where=where, todo="Make room and repeat the call")
+        case pg.DataCorrupted() | pg.IndexCorrupted():
+            return Corrupt(f"the database is damaged: {_first_line(error)}", where=where, todo="Restore a backup")
+        case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
+            return Corrupt(
+                f"the store's tables are not what they should be: {_first_line(error)}",
+                where=where,
+                todo="Restore a backup",
+            )
+        case pg.ProgramLimitExceeded() | pg.StringDataRightTruncation():
+            return StorageError("a value is too large for the store", where=where, todo="Shorten the text")
+        case _ if _is_lost(error):
+            return Lost(
+                "the connection to the server was lost",
+                where=where,
+                todo="Repeat the call; with its idempotency key it is not written twice",
+            )
+        case _:
+            return StorageError(f"PostgreSQL refused a statement: {_first_line(error)}", where=where)
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return state[:2] == "08" or state in ("57P01", "57P02", "57P03", "57P05")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:300]

@@ -1,0 +1,125 @@
+"""Opening a database: reaching it, making the store in it, and bringing an old one up to date."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from wellkept.errors import NotAStore, SchemaTooNew, StorageError, StorePathError
+from wellkept.storage.postgres.failures import unreachable
+from wellkept.storage.postgres.rows import words_version
+from wellkept.storage.postgres.session import Connection, Session, vector_type
+from wellkept.storage.postgres.sql import migrations, queries, schema_version
+
+STORE_LOCK = 0x57454C4B5EED
+"""The advisory lock that writers share and that migrations and a change of the embedder hold alone."""
+_CONNECT_SECONDS = 10
+
+
+def checked_url(url: str) -> tuple[str, str]:
+    """The connection string for the driver, and what errors may say of the place.
+
+    Raises:
+        StorePathError: The URL cannot be read, or names no database.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise StorePathError(  # the driver's words may repeat the URL, and with it the password
+            "the URL cannot be read", where=url.partition("://")[0] + "://", todo="Use postgresql://user@host:port/name"
+        ) from error
+    host, port = parts.get("host") or "local socket", parts.get("port")
+    where = f"postgresql://{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
+    if "\0" in url:
+        raise StorePathError("the URL holds a NUL", where=where, todo="Use postgresql://user@host:port/name")
+    parts.setdefault("connect_timeout", _CONNECT_SECONDS)
+    parts.setdefault("application_name", "wellkept")
+    parts["client_encoding"] = "utf8"
+    return make_conninfo("", **parts), where
+
+
+def connected(conninfo: str, where: str) -> Connection:
+    """A new connection outside the pool.
+
+    Raises:
+        StorageError: Why the server cannot be reached or lets nobody in.
+    """
+    try:
+        return psycopg.connect(conninfo, autocommit=True)
+    except psycopg.Error as error:
+        raise unreachable(error, where) from error
+
+
+def prepare(session: Session) -> int:
+    """Make the store in a database that has none, or check and migrate the one that is there.
+
+    Returns:
+        The number of the type of vectors.
+
+    Raises:
+        NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
+    """
+    encoding, ours, taken = session.row("opening.state")
+    if encoding != "UTF8":
+        raise StorageError(
+            f"the database keeps texts as {encoding}", where=session.where, todo="Create one with ENCODING 'UTF8'"
+        )
+    if taken and not ours:
+        raise NotAStore(
+            "the database has a schema 'wellkept' that is no store", where=session.where, todo="Name another database"
+        )
+    if not ours or _version(session) < schema_version():
+        _migrate(session)
+    oid = vector_type(session.connection)
+    if not oid:
+        raise StorageError(
+            "the database does not know the type halfvec", where=session.where, todo="Install pgvector 0.7 or newer"
+        )
+    return oid
+
+
+def _version(session: Session) -> int:
+    version: int = session.row("opening.version")[0]
+    if version > schema_version():
+        raise SchemaTooNew(
+            f"the store has schema {version}, this release knows {schema_version()}",
+            where=session.where,
+            todo="Upgrade wellkept",
+        )
+    return version
+
+
+def _migrate(session: Session) -> None:
+    """Run the steps that are missing, in one transaction that nobody else writes beside."""
+    session.run("begin.write")
+    try:
+        session.row("lock.alone", {"wait": "60s", "store": STORE_LOCK})
+        _add_extension(session)
+        session.run("opening.schema")
+        session.run("opening.migrations")
+        version = _version(session)  # another process may have been faster
+        for leads_to, script in migrations():
+            if leads_to > version:
+                session.script(script)
+                session.run("opening.applied", {"version": leads_to})
+        session.run("header.create", {"words": words_version()})
+        session.run("commit")
+    except BaseException:
+        session.rollback()
+        raise
+
+
+def _add_extension(session: Session) -> None:
+    try:
+        session.connection.execute(queries()["opening.extension"].encode())
+    except (pg.FeatureNotSupported, pg.UndefinedFile) as error:
+        raise StorageError(
+            "the server has no pgvector", where=session.where, todo="Install the extension `vector`, 0.7 or newer"
+        ) from error
+    except pg.InsufficientPrivilege as error:
+        raise StorageError(
+            "the user may not add pgvector to the database",
+            where=session.where,
+            todo="Let its owner run CREATE EXTENSION vector",
+        ) from error
