@@ -9,7 +9,6 @@ import wellkept
 from stores import Desk, desk
 from wellkept.engine.migrating import migrate
 from wellkept.storage.port import Storage
-from wellkept.storage.sqlite import SqliteStorage
 from wellkept.types import NewMemory
 
 
@@ -61,9 +60,9 @@ def history(store: wellkept.MemoryStore, count: int) -> None:
 _THINGS = ("drum", "lamp", "sail", "rope", "bell", "coin")
 
 
-def killed(source: Path, target: Path) -> None:
+def killed(source: str, target: str) -> None:
     """Move in small blocks and tell of each, so that somebody can end this in the middle of any."""
-    here, there = SqliteStorage(source), SqliteStorage(target)
+    here, there = wellkept._storage(source), wellkept._storage(target)
 
     def told(namespace: str, at: int, whole: int) -> None:
         sys.stdout.write(f"{at}\n")
@@ -73,4 +72,4 @@ def killed(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    killed(Path(sys.argv[1]), Path(sys.argv[2]))
+    killed(sys.argv[1], sys.argv[2])

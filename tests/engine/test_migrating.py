@@ -7,12 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+import wellkept
 from engine.moving import filled, history
 from stores import Desk, desk, snapshot
 from wellkept.engine.fingerprints import fingerprint, movable
@@ -27,14 +29,35 @@ from wellkept.types import AliasChange, Effect, Filter, MemoryChange
 ROOT = Path(__file__).parents[2]
 SPACES = ("acme/alice", "名前/ボブ")
 
+
+def on_a_server(folder: Path, name: str) -> Storage:
+    from postgres.server import shelf
+
+    return shelf.open(folder / name)
+
+
 PLACES: dict[str, Callable[[Path, str], Storage]] = {
     "memory": lambda folder, name: DictStorage(),
     "sqlite": lambda folder, name: SqliteStorage(folder / f"{name}.db", durability="relaxed"),
+    "postgres": on_a_server,
 }
 """Backends by name; another one is added here."""
-PAIRS = [(a, b) for a in PLACES for b in PLACES if "sqlite" in (a, b)] + [
-    (a, b) for a in PLACES for b in PLACES if "sqlite" not in (a, b)
-]
+PAIRS = list(product(PLACES, repeat=2))
+_OPENED: list[Storage] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """What a test opened is closed after it."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
+def place(backend: str, folder: Path, name: str) -> Storage:
+    """A new, empty store."""
+    _OPENED.append(PLACES[backend](folder, name))
+    return _OPENED[-1]
 
 
 def everything(storage: Storage, name: str) -> tuple[object, ...]:
@@ -70,15 +93,17 @@ def again(storage: Storage, tmp_path: Path, here: Desk) -> Desk:
 
 
 def storage_of(here: Desk) -> Storage:
-    return here.store._ctx.storage
+    storage = here.store._ctx.storage
+    _OPENED.append(storage)
+    return storage
 
 
 @pytest.mark.parametrize("page", [7, 500])
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_a_moved_store_is_the_same_to_the_letter(one: str, other: str, page: int, tmp_path: Path) -> None:
     """Rows with their use, hashes, links, conflicts, vectors, journal with numbers and times, runs, erasures."""
-    here = filled(PLACES[one](tmp_path, "one"), tmp_path)
-    source, target = storage_of(here), PLACES[other](tmp_path, "two")
+    here = filled(place(one, tmp_path, "one"), tmp_path)
+    source, target = storage_of(here), place(other, tmp_path, "two")
 
     report = moved(source, target, page=page)
 
@@ -95,7 +120,7 @@ def test_a_moved_store_is_the_same_to_the_letter(one: str, other: str, page: int
     assert copy.store.recall("lamp hall", touch=False) == here.store.recall("lamp hall", touch=False)
     assert "Quxolotl" not in repr(snapshot(copy.store))
 
-    back = PLACES[one](tmp_path, "three")
+    back = place(one, tmp_path, "three")
     assert [each.held for each in moved(target, back).namespaces] == [each.held for each in report.namespaces]
     for name in SPACES:
         assert everything(back, name) == everything(source, name)
@@ -104,7 +129,7 @@ def test_a_moved_store_is_the_same_to_the_letter(one: str, other: str, page: int
 @pytest.mark.parametrize("other", PLACES)
 def test_the_same_move_again_changes_nothing(other: str, tmp_path: Path) -> None:
     """I5: what is there is not written twice, nor is anything else written."""
-    source, target = storage_of(filled("sqlite", tmp_path)), PLACES[other](tmp_path, "two")
+    source, target = storage_of(filled("sqlite", tmp_path)), place(other, tmp_path, "two")
     first = moved(source, target)
     before = [everything(target, name) for name in SPACES]
     second = moved(source, target)
@@ -117,7 +142,7 @@ def test_the_same_move_again_changes_nothing(other: str, tmp_path: Path) -> None
 def test_what_the_source_wrote_since_is_taken_by_the_next_move(other: str, tmp_path: Path) -> None:
     """Also what it erased since: no word of it stays in the target (I1)."""
     here = filled("sqlite", tmp_path)
-    source, target = storage_of(here), PLACES[other](tmp_path, "two")
+    source, target = storage_of(here), place(other, tmp_path, "two")
     moved(source, target)
     secret = here.store.list(Filter(kinds=("fact",)))[0]
     here.store.remember("The organ was sold.", kind="note")
@@ -128,7 +153,7 @@ def test_what_the_source_wrote_since_is_taken_by_the_next_move(other: str, tmp_p
 
     here.store.erase(secret.id)
     assert secret.content in repr(everything(target, SPACES[0]))
-    moved(source, target)
+    assert [each.state for each in moved(source, target).namespaces] == ["copied anew", "already there"]
     assert everything(target, SPACES[0]) == everything(source, SPACES[0])
     assert secret.content not in repr(everything(target, SPACES[0]))
     assert target.verify() == []
@@ -184,7 +209,7 @@ def test_a_target_that_holds_other_things_is_refused_and_they_are_named(tmp_path
 def test_a_target_that_went_on_by_itself_is_refused(tmp_path: Path) -> None:
     """Copied once, then written to: a second move would lose that."""
     here = filled("sqlite", tmp_path)
-    source, target = storage_of(here), SqliteStorage(tmp_path / "two.db")
+    source, target = storage_of(here), place("sqlite", tmp_path, "two")
     moved(source, target)
     there = again(target, tmp_path, here)
     there.clock.advance(days=1)
@@ -284,20 +309,24 @@ def test_somebody_who_writes_in_the_target_meanwhile_is_noticed(tmp_path: Path) 
     assert isinstance(told_of.value.__cause__, Stale)
 
 
-def started(source: Path, target: Path) -> subprocess.Popen[str]:
+def started(source: Path, target: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT / "tests")))}
     command = [sys.executable, "-m", "engine.moving", str(source), str(target)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("blocks", [1, 4, 9])
-def test_a_killed_move_goes_on_where_it_was_and_doubles_nothing(blocks: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("other", "blocks"), [("sqlite", 1), ("sqlite", 4), ("sqlite", 9), ("postgres", 4)])
+def test_a_killed_move_goes_on_where_it_was_and_doubles_nothing(other: str, blocks: int, tmp_path: Path) -> None:
     """kill -9 after so many blocks: the target is what the source once was, and the next start finishes."""
     here = filled("sqlite", tmp_path, name="source.db")
     history(here.store, 120)
     here.store.close()
-    whole, path = tmp_path / "source.db", tmp_path / "target.db"
+    whole, path = tmp_path / "source.db", str(tmp_path / "target.db")
+    if other == "postgres":
+        from postgres.server import server
+
+        path = server().database()
     worker = started(whole, path)
     assert worker.stdout is not None
     for _ in range(blocks):
@@ -305,7 +334,8 @@ def test_a_killed_move_goes_on_where_it_was_and_doubles_nothing(blocks: int, tmp
     os.kill(worker.pid, signal.SIGKILL)
     worker.communicate(timeout=30)
 
-    source, target = SqliteStorage(whole), SqliteStorage(path)
+    source, target = SqliteStorage(whole), wellkept._storage(path)
+    _OPENED.extend((source, target))
     with target.begin(SPACES[0], write=False) as tx:
         held, entries = tx.seq, tx.journal()
     with source.begin(SPACES[0], write=False) as tx:
@@ -320,8 +350,6 @@ def test_a_killed_move_goes_on_where_it_was_and_doubles_nothing(blocks: int, tmp
     for name in SPACES:
         assert everything(target, name) == everything(source, name)
     assert {each.state for each in migrate(source, target).namespaces} == {"already there"}
-    source.close()
-    target.close()
 
 
 def test_a_file_copied_by_hand_is_known_as_the_same_history(tmp_path: Path) -> None:

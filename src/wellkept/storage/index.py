@@ -67,12 +67,15 @@ class Space:
         lock: Shared by those who search, and held alone while the matrix is changed.
         stamp: What it was made from; None before the first load.
         seq: The journal entry up to which it is complete.
+        head: How that entry begins, where the backend says so: a store that was put back to an older state
+            and written on has other entries under the same numbers.
     """
 
     def __init__(self) -> None:
         self.lock = Sharing()
         self.stamp: Stamp | None = None
         self.seq = 0
+        self.head = ""
         self._making = threading.Lock()
         self._clear(0, 0)
 
@@ -102,7 +105,7 @@ class Space:
 
     # ---- contents ----
 
-    def load(self, stamp: Stamp, seq: int, blocks: Iterable[Block], *, room: int = 0) -> None:
+    def load(self, stamp: Stamp, seq: int, blocks: Iterable[Block], *, room: int = 0, head: str = "") -> None:
         """Replace everything.
 
         Args:
@@ -110,6 +113,7 @@ class Space:
             seq: The journal entry up to which they are complete.
             blocks: The rows; each block is turned into rows of the matrix before the next one is read.
             room: How many rows will come at most, where that is known.
+            head: How the entry `seq` begins.
         """
         self.stamp = None  # until all is here: a load that fails leaves nothing that looks complete
         self._clear(stamp.dim, room)
@@ -127,9 +131,9 @@ class Space:
         if len(self._matrix) > len(self._ids) + len(self._ids) // 4:
             self._resize(len(self._ids))
         self._at = {memory_id: at for at, memory_id in enumerate(self._ids)}
-        self.stamp, self.seq, self._log_from = stamp, seq, seq
+        self.stamp, self.seq, self.head, self._log_from = stamp, seq, head, seq
 
-    def advance(self, seq: int, changed: Mapping[str, Row | None]) -> None:
+    def advance(self, seq: int, changed: Mapping[str, Row | None], *, head: str = "") -> None:
         """Bring the matrix from `self.seq` to `seq`; None stands for a row that is gone."""
         for memory_id, row in changed.items():
             if row is None:
@@ -141,7 +145,7 @@ class Space:
             # Whole numbers only: a reader needs all changes behind its snapshot or none.
             self._log_from = self._log[len(self._log) // 2][0]
             self._log = [change for change in self._log if change[0] > self._log_from]
-        self.seq = seq
+        self.seq, self.head = seq, head
 
     def changed_since(self, seq: int) -> frozenset[str] | None:
         """Ids whose rows changed after `seq`; None when that is too long ago to tell."""

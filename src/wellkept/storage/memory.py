@@ -77,6 +77,12 @@ class _Space:
             journal=list(self.journal),
         )
 
+    def clear(self) -> None:
+        for held in (self.memories, self.terms, self.stored, self.aliases, self.links, self.conflicts):
+            held.clear()
+        self.vectors.clear()
+        self.journal.clear()
+
 
 class _ReadTx:
     """A snapshot; see `storage.port.Tx`."""
@@ -241,7 +247,23 @@ class _ReadTx:
         """See `Tx.vectors`."""
         return {digest: vector for digest in hashes if (vector := self._vector(digest)) is not None}
 
+    def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
+        """See `Moving.aliases`."""
+        found = sorted(pair for pair in self._space.aliases if pair > after)
+        return found if limit is None else found[: max(0, limit)]
+
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def restore(
+        self,
+        entries: Iterable[JournalEntry],
+        *,
+        loose: Iterable[Effect] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        afresh: bool = False,
+    ) -> int:
         """A reading transaction refuses."""
         raise _reading()
 
@@ -296,23 +318,30 @@ class _WriteTx(_ReadTx):
         memory = after or before
         if memory is None:
             return
+        self._check_own(memory)
+        stored = self._space.memories.get(memory.id)
+        if (stored and (stored.version, stored.status)) != (before and (before.version, before.status)):
+            raise Stale(f"memory {memory.id} is not what it was")
+        if after is not None and stored is not None and before is not None and usage_of(before) == usage_of(after):
+            after = replace(after, **dict(zip(USAGE, usage_of(stored), strict=True)))
+        self._store(memory.id, after)
+
+    def _check_own(self, memory: Memory) -> None:
         if memory.namespace != self.namespace:
             raise InvalidField(
                 "a memory of another namespace cannot be written here", where=f"{memory.namespace!r}, {memory.id}"
             )
-        stored = self._space.memories.get(memory.id)
-        if (stored and (stored.version, stored.status)) != (before and (before.version, before.status)):
-            raise Stale(f"memory {memory.id} is not what it was")
-        if after is None:
-            self._space.memories.pop(memory.id)
-            self._space.terms.pop(memory.id, None)
+
+    def _store(self, memory_id: str, memory: Memory | None) -> None:
+        """Put the row there, or take it away; a new one is the last that was stored."""
+        if memory is None:
+            self._space.memories.pop(memory_id, None)
+            self._space.terms.pop(memory_id, None)
             return
-        if stored is None:
+        if memory_id not in self._space.memories:
             self._space.inserted += 1
-            self._space.stored[memory.id] = self._space.inserted
-        elif before is not None and usage_of(before) == usage_of(after):
-            after = replace(after, **dict(zip(USAGE, usage_of(stored), strict=True)))
-        self._put(after)
+            self._space.stored[memory_id] = self._space.inserted
+        self._put(memory)
 
     def _put(self, memory: Memory) -> None:
         self._space.memories[memory.id] = memory
@@ -356,6 +385,50 @@ class _WriteTx(_ReadTx):
         self._space.journal.append(replace(entry, seq=self.seq))
         return self.seq
 
+    def restore(
+        self,
+        entries: Iterable[JournalEntry],
+        *,
+        loose: Iterable[Effect] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        afresh: bool = False,
+    ) -> int:
+        """See `Moving.restore`."""
+        if afresh:
+            self._space.clear()
+            self.seq = 0
+        for digest, vector in (vectors or {}).items():
+            self._keep_vector(digest, vector)
+        for entry in entries:
+            if entry.seq != self.seq + 1:
+                raise Stale(f"entry {entry.seq} does not follow entry {self.seq}")
+            for effect in entry.effects:
+                self._take_over(effect)
+            self._append(entry)
+        for effect in loose:
+            self._take_over(effect)
+        return self.seq
+
+    def _take_over(self, effect: Effect) -> None:
+        """Put in force what an effect leaves, whatever is there."""
+        space = self._space
+        match effect:
+            case MemoryChange(before, after):
+                memory = after or before
+                if memory is not None:
+                    self._check_own(memory)
+                    self._store(memory.id, after)
+            case AliasChange(memory_id, digest, present):
+                (space.aliases.add if present else space.aliases.discard)((digest, memory_id))
+            case LinkChange(before_link, after_link):
+                link = after_link or before_link
+                if link is not None:
+                    _set(space.links, (link.src, link.dst, link.rel), after_link)
+            case ConflictChange(before_conflict, after_conflict):
+                conflict = after_conflict or before_conflict
+                if conflict is not None:
+                    _set(space.conflicts, conflict.key, after_conflict)
+
     def touch(self, usage: Mapping[str, tuple[int, datetime | None, float | None]]) -> None:
         """See `Tx.touch`."""
         for memory_id, used in usage.items():
@@ -392,7 +465,7 @@ def _ends(entry: JournalEntry) -> list[Memory]:
 
 def _set(held: dict[Any, Any], key: object, value: object) -> None:
     if value is None:
-        del held[key]
+        held.pop(key, None)
     else:
         held[key] = value
 

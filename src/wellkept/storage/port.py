@@ -1,7 +1,8 @@
 """The storage port: what a backend must do, and nothing about what a memory means.
 
-Sixteen methods, no policy words. A backend proposes candidates and applies effects; the core
-recomputes every cosine and makes every decision, so that two backends can never differ (I9).
+Sixteen methods, no policy words; what a backend may do beside them has protocols of its own. A backend
+proposes candidates and applies effects; the core recomputes every cosine and makes every decision, so that
+two backends can never differ (I9).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from wellkept.types import Census, Conflict, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
+from wellkept.types import Census, Conflict, Effect, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,6 +177,53 @@ class Counting(Protocol):
 
     def count_use(self, namespace: str, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
         """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
+        ...
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """What the transactions of a backend do beside `Tx`, so that a namespace can be moved to another store.
+
+    Everything else that is moved is read by `find`, `links`, `conflicts`, `journal` and `vectors`.
+    """
+
+    def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
+        """Pairs of a hash and the id of a memory it leads to, behind `after`, by code points of hash and id.
+
+        Code points order them in every backend, whatever language the server sorts by: two stores are
+        compared pair by pair.
+        """
+        ...
+
+    def restore(
+        self,
+        entries: Iterable[JournalEntry],
+        *,
+        loose: Iterable[Effect] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        afresh: bool = False,
+    ) -> int:
+        """Take over what another store holds, to the letter; return the number the namespace then stands at.
+
+        Nothing is decided and no `before` is compared with what is stored: what each effect leaves takes the
+        place of whatever is there, and what it leaves nothing of is gone. In this order:
+
+        1. `afresh`: the namespace is emptied for good, vectors and journal too, and `seq` is 0.
+        2. `vectors` are kept by hash, as by `apply`; their stored form is the one they were read from.
+        3. Of each entry, the effects are put in force in their order, and the entry is appended as it is: with
+           its own number, time and key, and with all its effects, also those that changed nothing here.
+        4. `loose` effects are put in force the same way, without an entry.
+
+        A memory is stored with the usage its effect gives it. One that was not there counts as stored last,
+        one that was keeps its place in the order of `match`. Text, vector and feed of changes (by which other
+        processes keep in step) follow as after `apply`. Everything is in the one transaction.
+
+        Raises:
+            Stale: An entry's number is not the next one, or its idempotency key is taken; leave the transaction.
+            InvalidField: A memory belongs to another namespace.
+            EmbedderMismatch: A vector is not of the store's embedder.
+            ReadOnly: The transaction only reads.
+        """
         ...
 
 

@@ -21,6 +21,8 @@ _TX_CALLS = (
     "apply",
     "touch",
     "erase",
+    "aliases",
+    "restore",
 )
 
 

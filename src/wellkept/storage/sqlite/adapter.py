@@ -7,21 +7,23 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Literal
 
 from wellkept.core.codec import time_from
 from wellkept.errors import Busy, EmbedderMismatch, StorageError
 from wellkept.storage.matrices import VectorIndex
+from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.mending import mend, remake_words
-from wellkept.storage.sqlite.opening import checked_path, prepare
+from wellkept.storage.sqlite.opening import Place, checked_path, place_of, prepare
 from wellkept.storage.sqlite.reading import ReadTx
+from wellkept.storage.sqlite.restoring import RestoringTx
 from wellkept.storage.sqlite.rows import words_version
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
 from wellkept.storage.sqlite.uses import Usage, Uses
 from wellkept.storage.sqlite.verifying import against_rows, problems
-from wellkept.storage.sqlite.writing import WriteTx
 from wellkept.types import Header
 
 log = logging.getLogger("wellkept")
@@ -68,23 +70,56 @@ class SqliteStorage:
         self._pool = threading.Lock()
         self._closed = False
         self._wipe = False
+        self._embedder: str | None = None
         self._model: int | None = None
         self._told = False
-        self._writer = self._connect()
-        try:
-            prepare(self._writer, self._file)
-            self._set_up_writer()
-            self._refresh_words()
-        except BaseException:
-            self._writer.close()
-            raise
+        self._writer, self._place = self._opened()
 
     # ---- connections ----
 
     def _connect(self) -> Session:
         return Session(self._file, busy_seconds=self._busy_seconds)
 
-    def _set_up_writer(self) -> None:
+    def _opened(self) -> tuple[Session, Place]:
+        """The writing connection, on a file that is made or brought up to date, and which file that is."""
+        writer = self._connect()
+        try:
+            prepare(writer, self._file)
+            place = place_of(self._file)
+            self._set_up(writer)
+            self._refresh_words(writer)
+        except BaseException:
+            writer.close()
+            raise
+        return writer, place
+
+    def _follow(self) -> None:
+        """Go over to the file that has the store's name now, if somebody put another one in its place.
+
+        A connection stays with the file it opened, even one that has no name any more: what is written
+        there would be lost. Caches are of that file, so they go too.
+        """
+        if self._place == place_of(self._file) or self._writing_thread == threading.get_ident():
+            return
+        with self._lock:
+            place = place_of(self._file)
+            if self._closed or self._place == place:
+                return
+            checked_path(self._file)
+            writer, self._place = self._opened()
+            with self._pool:
+                left, self._readers = [*self._readers, self._writer], []
+                self._writer = writer
+            for session in left:
+                session.close()
+            self._index.clear()
+            log.warning(
+                "Another file was put in the place of %s; what was kept of the former one is forgotten", self._file
+            )
+        if self._embedder is not None:
+            self.bind(self._embedder)
+
+    def _set_up(self, writer: Session) -> None:
         for setting in (
             f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
             "foreign_keys = ON",
@@ -93,14 +128,22 @@ class SqliteStorage:
             "wal_autocheckpoint = 4000",
             f"busy_timeout = {_POLL_MS}",
         ):
-            self._writer.pragma(setting)
+            writer.pragma(setting)
 
     @contextmanager
     def _reader(self) -> Iterator[Session]:
-        """A connection inside a reading transaction, from the pool."""
+        """A connection inside a reading transaction, on the file that has the store's name."""
+        self._follow()
+        with self._snapshot() as session:
+            yield session
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Session]:
+        """A connection inside a reading transaction, from the pool; it waits for nobody."""
         with self._pool:
             if self._closed:
                 raise self._is_closed()
+            place = self._place
             session = self._readers.pop() if self._readers else None
         if session is None:
             session = self._connect()
@@ -111,11 +154,11 @@ class SqliteStorage:
             yield session
         finally:
             session.rollback()
-            self._give_back(session)
+            self._give_back(session, place)
 
-    def _give_back(self, session: Session) -> None:
+    def _give_back(self, session: Session, place: Place) -> None:
         with self._pool:
-            if not self._closed and len(self._readers) < _IDLE_READERS:
+            if not self._closed and place == self._place and len(self._readers) < _IDLE_READERS:
                 self._readers.append(session)
                 return
         session.close()
@@ -126,15 +169,19 @@ class SqliteStorage:
         me = threading.get_ident()
         if self._writing_thread == me:
             raise Busy("this thread is already writing", where=str(self._file), todo="End its transaction first")
+        self._follow()
         if not self._lock.acquire(timeout=self._busy_seconds):
             raise Busy("another thread holds the store", where=str(self._file), todo="Repeat the call as it is")
         try:
             if self._closed:
                 raise self._is_closed()
             self._writing_thread = me
-            self._begin_writing()
+            self._begin_writing(self._writer)
             try:
                 yield self._writer
+                if self._place != place_of(self._file):
+                    todo = "Repeat the call as it is; nothing was written"
+                    raise Busy("another file was put in the store's place", where=str(self._file), todo=todo)
                 with self._uses.written(self._writer):
                     self._writer.run("commit")
             except BaseException as error:
@@ -147,14 +194,14 @@ class SqliteStorage:
             self._writing_thread = None
             self._lock.release()
 
-    def _begin_writing(self) -> None:
+    def _begin_writing(self, writer: Session) -> None:
         for _ in range(int(self._busy_seconds * 1000 / _POLL_MS)):
             try:
-                self._writer.run("begin.write")
+                writer.run("begin.write")
             except Busy:
                 continue
             return
-        self._writer.run("begin.write")
+        writer.run("begin.write")
 
     def _is_closed(self) -> StorageError:
         return StorageError("the store is closed", where=str(self._file), todo="Open it again")
@@ -192,6 +239,7 @@ class SqliteStorage:
 
     def bind(self, embedder: str) -> None:
         """See `Binding.bind`."""
+        self._embedder = embedder
         with self._reader() as session:
             row = session.row("embedder.model", {"embedder": embedder})
         self._model = None if row is None else row[0]
@@ -219,12 +267,12 @@ class SqliteStorage:
         """
         if not write:
             with self._reader() as session:
-                reading = ReadTx(session, namespace, self._index, self._reader)
+                reading = ReadTx(session, namespace, self._index, self._snapshot)
                 self._check_model(reading)
                 yield reading
             return
         with self._write() as session:
-            tx = WriteTx(session, namespace, self._index, self._reader)
+            tx = RestoringTx(session, namespace, self._index, self._snapshot)
             self._check_model(tx)
             yield tx
         tx.committed()
@@ -292,6 +340,23 @@ class SqliteStorage:
         with self._reader() as session:
             return [memory_id for _, memory_id in against_rows(session, namespace)[0]]
 
+    def backup(self, target: str | os.PathLike[str], *, replace: bool = False) -> Copied:
+        """Copy the store to a file, while others go on writing.
+
+        Args:
+            target: Where to; it is there only when it is whole, on the disk and verified.
+            replace: Whether a file of that name may be replaced.
+
+        Raises:
+            StorePathError, ReadOnly: It cannot be written there.
+            Corrupt: The store is not sound; no copy was kept.
+
+        Example:
+            >>> SqliteStorage("memory.db").backup("monday.db")  # doctest: +SKIP
+        """
+        self._follow()
+        return backup(self._file, Path(target).absolute(), replace=replace, busy_seconds=self._busy_seconds)
+
     def close(self) -> None:
         """See `Storage.close`; waits for a transaction that is under way."""
         with self._lock, self._pool:
@@ -310,11 +375,16 @@ class SqliteStorage:
 
     # ---- full text ----
 
-    def _refresh_words(self) -> None:
+    def _refresh_words(self, writer: Session) -> None:
         """Make the full text anew when a release makes other terms of the same text."""
         words = words_version()
-        if self._writer.row("header.words")[0] == words:
+        if writer.row("header.words")[0] == words:
             return
-        with self._write() as session:
-            remake_words(session)
-            session.run("header.set_words", {"words": words})
+        self._begin_writing(writer)
+        try:
+            remake_words(writer)
+            writer.run("header.set_words", {"words": words})
+            writer.run("commit")
+        except BaseException:
+            writer.rollback()
+            raise

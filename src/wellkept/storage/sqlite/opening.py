@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import TypeAlias
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, SchemaTooNew, StorePathError
 from wellkept.storage.sqlite.rows import words_version
@@ -13,6 +14,9 @@ from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, migratio
 
 _MAGIC = b"SQLite format 3\x00"
 _WAL_TRIES = 200
+
+Place: TypeAlias = tuple[int, int]
+"""Which file it is, whatever its name: the disk, and its number there."""
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -36,6 +40,21 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     if file.exists():
         _check_file(file)
     return file
+
+
+def place_of(file: Path) -> Place:
+    """Which file has this name now.
+
+    Raises:
+        StorePathError: There is none any more.
+    """
+    try:
+        found = os.stat(file)
+    except OSError as error:
+        raise StorePathError(
+            f"the store's file is gone: {error.strerror}", where=str(file), todo="Put it, or a copy of it, back"
+        ) from error
+    return found.st_dev, found.st_ino
 
 
 def _check_file(file: Path) -> None:

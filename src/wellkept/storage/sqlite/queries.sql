@@ -14,7 +14,8 @@ ROLLBACK
 -- Header and namespaces ------------------------------------------------------------------------
 
 -- name: tx.open
-SELECT h.store_id, h.model, e.dim, n.ns, n.seq, (SELECT max(model) FROM embedder)
+SELECT h.store_id, h.model, e.dim, n.ns, n.seq, (SELECT max(model) FROM embedder),
+  (SELECT substr(j.record, 1, 1000) FROM journal AS j WHERE j.ns = n.ns AND j.seq = n.seq)
 FROM header AS h JOIN embedder AS e ON e.model = h.model LEFT JOIN namespace AS n ON n.name = :name
 -- name: header.read
 SELECT h.store_id, e.name, e.dim, h.policy, h.created_at
@@ -42,6 +43,9 @@ INSERT INTO namespace (name, seq) VALUES (:name, 0)
 UPDATE namespace SET seq = :seq WHERE ns = :ns
 -- name: namespace.names
 SELECT name FROM namespace WHERE seq > 0 ORDER BY name
+
+-- name: namespace.seqs
+SELECT name, seq FROM namespace WHERE seq > 0 ORDER BY name
 
 -- Memories -------------------------------------------------------------------------------------
 
@@ -163,6 +167,8 @@ SELECT id FROM memory WHERE ns = :ns AND embedding IN (SELECT value FROM json_ea
 INSERT OR IGNORE INTO alias (ns, hash, id) VALUES (:ns, :hash, :id)
 -- name: alias.delete
 DELETE FROM alias WHERE ns = :ns AND hash = :hash AND id = :id
+-- name: alias.pairs
+SELECT hash, id FROM alias WHERE ns = :ns AND (hash, id) > (:after_hash, :after_id) ORDER BY hash, id LIMIT :limit
 -- name: alias.erase
 DELETE FROM alias WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
 -- name: link.get
@@ -235,10 +241,33 @@ SELECT id, seq FROM journal_memory
 WHERE ns = :ns AND changed = 1 AND seq > :after AND id IN (SELECT value FROM json_each(:ids)) ORDER BY id, seq
 -- name: journal.moved
 SELECT seq, moved FROM journal WHERE ns = :ns AND seq > :after AND moved <> '' ORDER BY seq
+-- name: journal.head
+SELECT substr(record, 1, 1000) FROM journal WHERE ns = :ns AND seq = :seq
 -- name: journal.mentions
 SELECT seq FROM journal WHERE ns = :ns AND instr(record, :id) > 0
 -- name: journal.rewrite
 UPDATE journal SET record = :record WHERE ns = :ns AND seq = :seq
+
+-- Emptying a namespace, before another store's is taken over ------------------------------------
+
+-- name: clear.words
+SELECT place, record FROM memory WHERE ns = :ns AND status = 'active'
+-- name: clear.ids
+SELECT id FROM memory WHERE ns = :ns
+-- name: clear.memory
+DELETE FROM memory WHERE ns = :ns
+-- name: clear.vector
+DELETE FROM vector WHERE ns = :ns
+-- name: clear.alias
+DELETE FROM alias WHERE ns = :ns
+-- name: clear.link
+DELETE FROM link WHERE ns = :ns
+-- name: clear.conflict
+DELETE FROM conflict WHERE ns = :ns
+-- name: clear.journal_memory
+DELETE FROM journal_memory WHERE ns = :ns
+-- name: clear.journal
+DELETE FROM journal WHERE ns = :ns
 
 -- Soundness ------------------------------------------------------------------------------------
 

@@ -22,7 +22,19 @@ from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.sqlite.rows import link_of, memory_of, micros
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import queries
-from wellkept.types import ALL_STATUSES, Census, Conflict, Filter, JournalEntry, Json, Link, Memory, Neighbours, Status
+from wellkept.types import (
+    ALL_STATUSES,
+    Census,
+    Conflict,
+    Effect,
+    Filter,
+    JournalEntry,
+    Json,
+    Link,
+    Memory,
+    Neighbours,
+    Status,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,9 +66,10 @@ class ReadTx:
         self._session = session
         self._index = index
         self._snapshot = snapshot
-        store_id, model, dim, ns, seq, newest_model = session.row("tx.open", {"name": namespace})
+        store_id, model, dim, ns, seq, newest_model, head = session.row("tx.open", {"name": namespace})
         self.seq: int = seq or 0
         self._committed = self.seq
+        self._head: str = head or ""
         self._ns: int = ns or 0  # no namespace has the number 0: an unknown one is simply empty
         self._model: int = model
         self._dim: int = dim
@@ -114,14 +127,32 @@ class ReadTx:
             return space.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=overlay)
 
     def _is_current(self, space: Space) -> bool:
-        back = space.seq > self._committed and self._newest  # an older copy of the file was put in its place
-        return space.stamp == self._stamp and space.seq >= self._committed and not back
+        return space.stamp == self._stamp and space.seq >= self._committed and self._is_kin(space)
+
+    def _is_kin(self, space: Space) -> bool:
+        """Whether the matrix is of the history that this view is of.
+
+        It is not when an older copy was put in the store's place, even if as much was written since: the
+        entry up to which the matrix is complete is then another one, or is not there.
+        """
+        if space.seq == self._committed:
+            return space.head == self._head
+        if space.seq < self._committed:
+            return self._begins(self._session, space)
+        if self._newest:
+            return False
+        with self._snapshot() as session:  # this view is an older one, so the last committed state has to tell
+            return self._begins(session, space)
+
+    def _begins(self, session: Session, space: Space) -> bool:
+        row = session.row("journal.head", {"ns": self._ns, "seq": space.seq})
+        return bool(space.head == (row[0] if row else ""))
 
     def _bring_up(self, space: Space) -> None:
         """Load the matrix, or catch up with what other transactions committed before this one began."""
         if self._is_current(space):
             return  # another reader has done it meanwhile
-        if space.seq > self._committed and self._newest:
+        if not self._is_kin(space):
             space.stamp = None
         if not self._uncommitted and self.seq == self._committed:
             self._catch_up(space, self._session)
@@ -144,16 +175,16 @@ class ReadTx:
         changed: dict[str, Row | None] = dict.fromkeys(moved)
         if moved:
             changed |= self._index_rows(moved, session)
-        space.advance(self._committed, changed)
+        space.advance(self._committed, changed, head=self._head)
 
     def _load(self, space: Space, session: Session) -> None:
         if not self._dim:
-            space.load(self._stamp, self._committed, ())
+            space.load(self._stamp, self._committed, (), head=self._head)
             return
         count = session.row("memory.count", {"ns": self._ns})[0]
         # Room for what is written next: else the first new row would have the whole matrix copied.
         room = count + count // 16 + 64
-        space.load(self._stamp, self._committed, self._blocks(session), room=room)
+        space.load(self._stamp, self._committed, self._blocks(session), room=room, head=self._head)
 
     def _blocks(self, session: Session) -> Iterator[Block]:
         """All rows with a vector, a few thousand at a time, so that no second copy of everything is held."""
@@ -256,6 +287,12 @@ class ReadTx:
             found.update(self._session.rows("conflict.keys", {"ns": self._ns, "keys": _json(keys)}))
         return [_conflict(record) for _, _, record in sorted(found)]
 
+    def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
+        """See `Moving.aliases`."""
+        most = -1 if limit is None else max(0, limit)
+        asked = {"ns": self._ns, "after_hash": after[0], "after_id": after[1], "limit": most}
+        return self._session.rows("alias.pairs", asked)
+
     # ---- journal ----
 
     def journal(
@@ -330,6 +367,17 @@ class ReadTx:
     # ---- writing ----
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def restore(
+        self,
+        entries: Iterable[JournalEntry],
+        *,
+        loose: Iterable[Effect] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        afresh: bool = False,
+    ) -> int:
         """A reading transaction refuses."""
         raise _reading()
 

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 
+HEAD = 1000
+"""How much of an entry's record tells it from another one of the same number; as in `tx.open`."""
+
+
 class WriteTx(ReadTx):
     """The only writer of the store while it is open.
 
@@ -56,6 +60,8 @@ class WriteTx(ReadTx):
     ) -> None:
         super().__init__(session, namespace, index, snapshot)
         self.erased = False
+        self._newest_head = self._head
+        self._unfed = False  # whether rows changed that no entry tells of
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
         """See `Tx.apply`. An effect that is already so changes nothing and is not journaled."""
@@ -269,7 +275,7 @@ class WriteTx(ReadTx):
             at = {"ns": self._ns, "id": memory_id, "seq": seq, "changed": memory_id in changed}
             self._session.run("journal.memory", at)
         self._session.run("namespace.set_seq", {"ns": self._ns, "seq": seq})
-        self.seq = seq
+        self.seq, self._newest_head = seq, values["record"][:HEAD]
         return seq
 
     def touch(self, usage: Mapping[str, tuple[int, datetime | None, float | None]]) -> None:
@@ -361,11 +367,13 @@ class WriteTx(ReadTx):
 
         When another transaction has been faster, nothing is done; the next search catches up.
         """
-        if self.seq == self._committed:
+        if self.seq == self._committed and not self._unfed:
             return
         with self._index.use_loaded(self.namespace) as space:
             if space is None:
                 return
             with space.lock.changing():
-                if space.stamp == self._stamp and space.seq == self._committed:
-                    space.advance(self.seq, self._uncommitted)
+                if self._unfed:
+                    space.stamp = None
+                elif space.stamp == self._stamp and space.seq == self._committed and space.head == self._head:
+                    space.advance(self.seq, self._uncommitted, head=self._newest_head)

@@ -21,7 +21,8 @@ MEANINGS: Mapping[int, str] = {
     FINDINGS: "done, with findings: a problem (verify, doctor, repair, maintain --once), a line not taken (import, "
     "remember-many), a repeat or conflict (check --exit-code, conflicts --exit-code), something to clean (audit), "
     "a decision that would differ (replay), a stale or failed action or a forced dry run (consolidate, apply, "
-    "reflect, decay), an outage (sweep), what could not be taken back (undo --force-except)",
+    "reflect, decay), an outage (sweep), what could not be stored (queue flush), "
+    "what could not be taken back (undo --force-except)",
     REFUSED: "refused by the policy: not worth keeping, or a conflict under --on-conflict raise",
     INTERRUPTED: "interrupted",
     READER_GONE: "the reader of the output went away",

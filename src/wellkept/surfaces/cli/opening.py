@@ -11,6 +11,7 @@ from wellkept.config import Settings, default_db
 from wellkept.core.calibration import UNCALIBRATED, Calibration
 from wellkept.errors import ModelUnavailable, StorePathError, WellkeptError
 from wellkept.models.registry import load_embedder, load_judge
+from wellkept.surfaces.waiting import in_file
 
 if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
@@ -65,7 +66,7 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
     try:
         header = storage.header()
         embedder = Absent(header) if header.embedder and not model else embedder_for(settings, header)
-        return _bound(storage, settings, embedder)
+        return in_file(_bound(storage, settings, embedder), file)
     except WellkeptError:
         storage.close()
         raise
