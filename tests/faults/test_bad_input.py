@@ -410,7 +410,8 @@ def text_file(folder):
         (lambda folder: truncated(folder, 8192), Corrupt),
         (lambda folder: "", StorePathError),
         (lambda folder: ":memory:", StorePathError),
-        (lambda folder: "postgres://localhost/x", UnknownBackend),
+        (lambda folder: "mysql://localhost/x", UnknownBackend),
+        (lambda folder: "postgresql://127.0.0.1:1/x", StorePathError),
         (lambda folder: "redis://localhost", UnknownBackend),
     ],
 )
