@@ -69,6 +69,11 @@ def ids(store: Any) -> list[str]:
     return [row.id for row in store.list(Filter(statuses=("active", "superseded", "archived")))]
 
 
+def episode(store: Any) -> str:
+    [*_, last] = store.list(Filter(kinds=("episode",)))
+    return str(last.id)
+
+
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001 - a caller may pass one; it is UTC
 Step = Callable[[Any], Any]
@@ -108,6 +113,13 @@ STORY: tuple[tuple[str, Step], ...] = (
     ("undone", lambda s: s.undo(s.journal(newest=1)[0].seq)),
     ("history", lambda s: s.history(ids(s)[0])),
     ("two alike", lambda s: [s.remember(t, on_conflict="ignore").outcome for t in ("Ship it.", "ship it")]),
+    ("decided", lambda s: s.record_decision("Here's the plan: ship it.", outcome="pending", frame="question")),
+    ("an episode", lambda s: s.start_episode("Moving the export", event_time=LONG_AGO)),
+    ("another episode", lambda s: s.start_episode("Painting the shed")),
+    ("the same episode", lambda s: s.start_episode("painting the shed")),
+    ("a turn", lambda s: s.record_turn("Use white paint.", frame="task", episode=episode(s), tags=("a",))),
+    ("a report", lambda s: s.record_turn("Here's my current status: dry.", frame="task", episode=episode(s))),
+    ("its end", lambda s: s.end_episode(episode(s), summary="White.", outcome="success")),
     ("planned", lambda s: s.plan()),
     ("planned narrowly", lambda s: s.plan(scope=Scope(kinds=("semantic",), created_from=LONG_AGO))),
     ("erased", lambda s: s.erase(ids(s)[0])),

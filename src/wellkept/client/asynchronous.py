@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -124,6 +125,30 @@ class AsyncClient:
         answer = await self._answer(call)
         answer.raise_for_status()
         return outcome(call, answer, self._setting.host)
+
+    # ----------------------------------------------------------------------------------------
+    # Decisions and episodes
+
+    async def record_decision(self, content: str, *, outcome: str = "", **fields: Unpack[MemoryFields]) -> WriteResult:
+        """As `MemoryStore.record_decision`. Sent again under one key, as `remember`."""
+        return await self._send(calls.record_decision(content, {"outcome": outcome, **fields}))
+
+    async def record_turn(
+        self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
+    ) -> WriteResult:
+        """As `MemoryStore.record_turn`."""
+        own = {"frame": frame, "decided": decided, "episode": episode}
+        return await self._send(calls.record_turn(response, {**fields, **own}))
+
+    async def start_episode(self, content: str, **fields: Unpack[MemoryFields]) -> WriteResult:
+        """As `MemoryStore.start_episode`. Sent again under one key, as `remember`."""
+        return await self._send(calls.start_episode(content, fields))
+
+    async def end_episode(
+        self, episode_id: str, *, summary: str = "", outcome: str = "", at: datetime | str | None = None
+    ) -> Memory:
+        """As `MemoryStore.end_episode`."""
+        return await self._send(calls.end_episode(episode_id, {"summary": summary, "outcome": outcome, "at": at}))
 
     # ----------------------------------------------------------------------------------------
     # Reading

@@ -69,6 +69,31 @@ def revise(memory_id: str, changes: Mapping[str, Any]) -> Call[Memory]:
 
 
 # --------------------------------------------------------------------------------------------
+# Decisions and episodes
+
+
+def record_decision(content: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
+    """`record_decision`."""
+    return _recorded("/v1/decisions", {"content": content, **fields})
+
+
+def record_turn(response: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
+    """`record_turn`; not sent again, since a second time counts a second turn of the episode."""
+    return replace(_recorded("/v1/turns", {"response": response, **fields}), keyed=False)
+
+
+def start_episode(content: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
+    """`start_episode`."""
+    return _recorded("/v1/episodes", {"content": content, **fields})
+
+
+def end_episode(episode_id: str, fields: Mapping[str, Any]) -> Call[Memory]:
+    """`end_episode`; ending it again changes nothing."""
+    path = f"/v1/episodes/{part(episode_id)}/end"
+    return replace(_act(path, reading.record(Memory), said(fields)), repeatable=True)
+
+
+# --------------------------------------------------------------------------------------------
 # Reading
 
 
@@ -254,6 +279,10 @@ def _name(key: object) -> str:
 
 def _item(item: str | NewMemory | Mapping[str, Any]) -> Json:
     return plain(item)
+
+
+def _recorded(path: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
+    return Call(method="POST", path=path, body=plain(fields), read=reading.record(WriteResult), keyed=True)
 
 
 def _memory(memory_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -130,6 +131,30 @@ class Client:
         answer = self._answer(call)
         answer.raise_for_status()
         return outcome(call, answer, self._setting.host)
+
+    # ----------------------------------------------------------------------------------------
+    # Decisions and episodes
+
+    def record_decision(self, content: str, *, outcome: str = "", **fields: Unpack[MemoryFields]) -> WriteResult:
+        """As `MemoryStore.record_decision`. Sent again under one key, as `remember`."""
+        return self._send(calls.record_decision(content, {"outcome": outcome, **fields}))
+
+    def record_turn(
+        self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
+    ) -> WriteResult:
+        """As `MemoryStore.record_turn`."""
+        own = {"frame": frame, "decided": decided, "episode": episode}
+        return self._send(calls.record_turn(response, {**fields, **own}))
+
+    def start_episode(self, content: str, **fields: Unpack[MemoryFields]) -> WriteResult:
+        """As `MemoryStore.start_episode`. Sent again under one key, as `remember`."""
+        return self._send(calls.start_episode(content, fields))
+
+    def end_episode(
+        self, episode_id: str, *, summary: str = "", outcome: str = "", at: datetime | str | None = None
+    ) -> Memory:
+        """As `MemoryStore.end_episode`."""
+        return self._send(calls.end_episode(episode_id, {"summary": summary, "outcome": outcome, "at": at}))
 
     # ----------------------------------------------------------------------------------------
     # Reading

@@ -108,6 +108,7 @@ def test_stories_as_json_hold_every_figure(cli: Cli, stories: str) -> None:
         "stale_first_all",
         "current_first",
         "current_in_top_3",
+        "each_once",
         "repeats_left_per_100",
         "lost_updates",
         "wrong_supersessions",

@@ -336,6 +336,23 @@ def test_answers_are_compared_in_exact_case_over_the_first_hits() -> None:
     assert (metrics["stale_first"], metrics["stale_first_all"]) == (1.0, pytest.approx(1 / 3, abs=1e-6))
 
 
+@pytest.mark.parametrize(
+    ("writes", "once"),
+    [
+        ([(TEA, "K1=four"), ("Four is when they pour the tea.", "restates K1")], 0.0),
+        ([(TEA, "K1=four"), ("Fridays bring cake along with the tea.", "refines K1")], 1.0),  # it says more
+        ([(TEA, "K1=four"), ("Tea is served at five from now on.", "updates K1=five")], 1.0),  # another value
+        ([(TEA, "K1=four"), ("Lamps are checked by Ana.", "K2=Ana"), ("Done with it!", "noise")], 1.0),
+    ],
+)
+def test_a_fact_is_shown_twice_where_two_of_the_first_hits_say_the_same_value(
+    writes: list[tuple[str, str]], once: float
+) -> None:
+    asked = [{"q": "When is tea?", "answer_contains": "four"}]
+    seen = lived(story(*writes, kind="note", queries=asked))
+    assert measure([seen])["metrics"]["each_once"] == once
+
+
 def test_an_unknown_kind_of_a_story_names_the_write() -> None:
     with pytest.raises(UnknownKind) as caught:
         lived(story((TEA, "K1=four"), kind="rumour"))

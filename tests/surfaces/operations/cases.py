@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import wellkept
+from wellkept.engine.deferred import MAX_ATTEMPTS
 from wellkept.surfaces.operations import call
 
 OLD, NEW, NOTE = "The limit is 0.85.", "The limit is 0.95.", "Tea is upstairs, cups are downstairs."
+UNDER_WAY = "Moving the billing export to the new format"
 Known = dict[str, Any]
 
 
@@ -17,9 +20,10 @@ def furnished(path: Path) -> Known:
     """A store with a conflict, a link, a forgotten memory, a repeat and a run; what tests need to name."""
     with wellkept.open(str(path), embedder="hashing") as store:
         old, new = store.remember(OLD, kind="lesson"), store.remember(NEW, kind="lesson")
+        episode = store.start_episode(UNDER_WAY).memory
         note = store.remember(NOTE, tags=["house"], metadata={"floor": 1}, importance=0.9).memory
         gone = store.remember("Lunch is at noon.").memory
-        assert old.memory and new.memory and note and gone
+        assert old.memory and new.memory and note and gone and episode
         store.forget(gone.id)
         store.link(note.id, old.memory.id, "refines")
         for text in ("Ship on Friday.", "ship on friday"):
@@ -27,11 +31,23 @@ def furnished(path: Path) -> Known:
         report = store.execute(store.plan())
         for text in ("Use tabs.", "use tabs"):
             last = store.remember(text, on_conflict="ignore")
+        chat = store.in_session("mcp")  # as tools over standard input have it; who names none sees it too
+        chat.queue.remember("Follow up on nobody.", kind="thesis", links=["nobody"])
+        for _ in range(MAX_ATTEMPTS):  # from now on no `open` tries it by itself
+            store.queue.flush()
+        [queued] = store.queue.failed()
         return {
+            "episode": episode.id, "queued": queued.id,
             "old": old.memory.id, "new": new.memory.id, "note": note.id, "gone": gone.id,
             "key": new.conflicts[0].key, "run": report.run_id, "entry": last.entry,
             "plan": call(store, "plan", {}).model_dump(mode="json"),
         }  # fmt: skip
+
+
+def copied(template: Path, to: Path) -> None:
+    """The store and what waits beside it under another name."""
+    for end in ("", ".queue"):
+        shutil.copyfile(f"{template}{end}", f"{to}{end}")
 
 
 Said = Callable[[Known], dict[str, Any]]
@@ -51,9 +67,10 @@ SAME: list[tuple[str, Said, Typed]] = [
      lambda known: [known["note"], "Tea is gone.", "--tag", "", "--importance", "0.1"]),
     ("recall", lambda _: {"query": "tea upstairs"}, lambda _: ["tea upstairs"]),
     ("recall", lambda _: {"query": "limit", "limit": 3, "explain": True, "touch": False, "mode": "hybrid",
-                          "weights": "hybrid-created", "include_superseded": True, "overfetch": 9},
+                          "weights": "hybrid-created", "include_superseded": True, "overfetch": 9,
+                          "rerank": False, "grouped": True},
      lambda _: ["limit", "-n", "3", "--explain", "--no-touch", "--mode", "hybrid", "--weights", "hybrid-created",
-                "--all", "--overfetch", "9"]),
+                "--all", "--overfetch", "9", "--no-rerank", "--grouped"]),
     ("recall", lambda _: {"query": "tea", "expand": {"rels": ["refines"], "depth": 2}, "where": {
         "tags": ["house"], "min_importance": 0.5, "metadata": {"floor": 1}, "created_from": "2020-01-01"}},
      lambda _: ["tea", "--expand", "refines", "--depth", "2", "--tag", "house", "--min-importance", "0.5", "--meta",
@@ -77,6 +94,26 @@ SAME: list[tuple[str, Said, Typed]] = [
     ("undo_run", lambda known: {"run_id": known["run"]}, lambda known: ["--run", known["run"]]),
     ("erase", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"], "--yes"]),
     ("verify", lambda _: {}, lambda _: []),
+    ("record_decision", lambda _: {"content": "Here's the plan: ship it behind a flag.", "outcome": "pending",
+                                   "confidence": 0.8, "frame": "conversation"},
+     lambda _: ["Here's the plan: ship it behind a flag.", "--outcome", "pending", "--confidence", "0.8", "--frame",
+                "conversation"]),
+    ("record_turn", lambda known: {"response": "Keep the old format for May.", "frame": "task", "decided": True,
+                                   "episode": known["episode"]},
+     lambda known: ["Keep the old format for May.", "--frame", "task", "--decided", "--episode", known["episode"]]),
+    ("record_turn", lambda _: {"response": "Keep the old format for May.", "frame": "question", "tags": ["a"]},
+     lambda _: ["Keep the old format for May.", "--frame", "question", "--tag", "a"]),
+    ("start_episode", lambda _: {"content": "Painting the shed", "agent": "ana"},
+     lambda _: ["Painting the shed", "--agent", "ana"]),
+    ("start_episode", lambda _: {"content": UNDER_WAY.lower()}, lambda _: [UNDER_WAY.lower()]),
+    ("end_episode", lambda known: {"episode_id": known["episode"], "summary": "Moved.", "outcome": "success"},
+     lambda known: [known["episode"], "--summary", "Moved.", "--outcome", "success"]),
+    ("queue_remember", lambda _: {"content": "Funding flips first, see [[Weekends]].", "kind": "thesis"},
+     lambda _: ["Funding flips first, see [[Weekends]].", "--kind", "thesis"]),
+    ("queue_remember", lambda _: {"content": "Never trade weekends.", "kind": "lesson"},
+     lambda _: ["Never trade weekends.", "--kind", "lesson"]),
+    ("queue_flush", lambda _: {"again": True}, lambda _: ["--again"]),
+    ("queue_drop", lambda known: {"queued_id": known["queued"]}, lambda known: [known["queued"], "--yes"]),
 ]  # fmt: skip
 LISTED: list[tuple[str, str, Said, Typed]] = [
     ("list", "memories", lambda _: {"limit": 2, "where": {"statuses": ["active", "archived"]}},
@@ -89,4 +126,5 @@ LISTED: list[tuple[str, str, Said, Typed]] = [
     ("neighbors", "neighbors", lambda known: {"memory_id": known["note"], "direction": "out", "rel": "refines"},
      lambda known: [known["note"], "--direction", "out", "--rel", "refines"]),
     ("runs", "runs", lambda _: {}, lambda _: []),
+    ("queue_pending", "pending", lambda _: {}, lambda _: []),
 ]  # fmt: skip

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from surfaces.command_line import Cli
-from surfaces.operations.cases import Known, furnished
+from surfaces.operations.cases import Known, copied, furnished
 
 
 @pytest.fixture(scope="session")
@@ -24,5 +23,5 @@ def twins(cli: Cli, template: tuple[Path, Known]) -> tuple[Cli, Path, Known]:
     path, known = template
     other = cli.folder / "other.db"
     for copy in (cli.db, other):
-        shutil.copyfile(path, copy)
+        copied(path, copy)
     return cli, other, known

@@ -10,9 +10,16 @@ PYTHON_ONLY = {
 """Parameters of library verbs that have no JSON form."""
 
 FILTER_OPTIONS = "kind, tag, subject, attribute, min_importance, since, until, source, meta"
-COMMANDS = {"plan": "consolidate", "execute": "apply", "undo_run": "undo"}
-"""Operations whose command has another name: a plan is made by a dry run of `consolidate`, applied by `apply`; and
-`undo --run` takes a run back."""
+COMMANDS = {
+    "plan": "consolidate", "execute": "apply", "undo_run": "undo", "record_decision": "record",
+    "start_episode": "episode start", "end_episode": "episode end", "queue_remember": "queue remember",
+    "queue_pending": "queue list", "queue_flush": "queue flush", "queue_drop": "queue drop",
+}  # fmt: skip
+"""Operations whose command has another name: a plan is made by a dry run of `consolidate`, applied by `apply`;
+`undo --run` takes a run back; episodes and the queue have groups of commands."""
+
+QUEUE = "queue_"
+"""Before the name of a verb of `store.queue`."""
 
 RENAMED: dict[str, dict[str, str]] = {
     "remember": {"content": "text"},
@@ -24,11 +31,15 @@ RENAMED: dict[str, dict[str, str]] = {
     "resolve": {"resolution": "how"},
     "plan": {"config": "rules", "scope": "kind"},  # groups of options: --rules, --threshold, --kind, --since, …
     "undo_run": {},
+    "record_decision": {"content": "text"},
+    "record_turn": {"response": "text"},
+    "start_episode": {"content": "text"},
+    "queue_remember": {"content": "text"},
 }
 """Fields that a command spells otherwise."""
 
 WITHOUT: dict[str, dict[str, str]] = {
-    "recall": {"where": FILTER_OPTIONS, "grouped": "people see repeats once"},
+    "recall": {"where": FILTER_OPTIONS},
     "list": {"where": FILTER_OPTIONS},
     "pack": {"where": FILTER_OPTIONS, "session": "a command is a process of its own, which ends with its session"},
 }
@@ -46,6 +57,11 @@ COMMAND_ONLY: dict[str, set[str]] = {
     "undo": {"run_id", "force_except"},  # undo_run
     "undo_run": {"entry"},
     "erase": {"yes"},  # people are asked
+    "queue_drop": {"yes"},
+    "queue_remember": {"file"},
+    "record_decision": {"file"},
+    "record_turn": {"file"},
+    "start_episode": {"file"},
     "plan": {"threshold", "trigger", "tag", "since", "until", "limit", "all_namespaces", "only", "skip", "report",
              "show", "execute", "plan"},
     "execute": {"report", "show"},

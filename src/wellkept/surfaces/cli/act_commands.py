@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
-from wellkept.errors import NotFound
 from wellkept.surfaces.cli import exits, plan_tables, render
 from wellkept.surfaces.cli.fields import IdArgument, resolution, resolutions
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
-from wellkept.types import MemoryChange
-
-if TYPE_CHECKING:
-    from wellkept.engine.store import MemoryStore
+from wellkept.surfaces.undoing import Change, changes_of, stored
 
 _PANEL = "Act"
 
@@ -87,7 +84,7 @@ def undo(
         raise typer.BadParameter("It is for --run", param_hint="--force-except")
     number = entry or 0
     made = store.undo(number)
-    changes = _taken_back(store, made)
+    changes = changes_of(store, made)
     run.show({"entry": made, "undone": number, "changes": changes}, lambda: _undone(number, made, changes))
     return exits.OK
 
@@ -104,7 +101,7 @@ def link(
     store = run.store(model=False)
     made = store.link(src, dst, rel, strict=strict)
     for end in (made.src, made.dst):
-        if not _is_there(store, end):
+        if stored(store, end) is None:
             run.note(f"There is no memory {end}; the link leads nowhere until there is")  # S2-42
     run.show(made, lambda: [one_line(f"{made.src} -{made.rel}-> {made.dst}")])
 
@@ -164,35 +161,11 @@ def register(app: typer.Typer) -> None:
     command(app, "unlink", panel=_PANEL)(unlink)
 
 
-def _taken_back(store: MemoryStore, made: int) -> list[dict[str, Any]]:
-    """What each memory was before the undo and is now; None where it is not there."""
-    [entry] = [item for item in store.journal(after=made - 1) if item.seq == made]
-    changes = []
-    for effect in entry.effects:
-        if not isinstance(effect, MemoryChange):
-            continue
-        changed = effect.before or effect.after
-        if changed is None:
-            continue
-        now = store.get(changed.id, touch=False) if _is_there(store, changed.id) else None
-        changes.append({"memory_id": changed.id, "before": effect.before, "after": now})
-    return changes
-
-
-def _is_there(store: MemoryStore, memory_id: str) -> bool:
-    try:
-        store.get(memory_id, touch=False)
-    except NotFound:
-        return False
-    return True
-
-
-def _undone(entry: int, made: int, changes: list[dict[str, Any]]) -> list[str]:
+def _undone(entry: int, made: int, changes: Sequence[Change]) -> list[str]:
     lines = [f"Took back entry {entry}; `wellkept undo {made}` redoes it"]
     for change in changes:
-        before, after = change["before"], change["after"]
-        if after is None:
-            lines.append(f"  gone      {one_line(before.content, limit=120)}")
-        else:
-            lines.append(f"  {after.status:<9} {one_line(after.content, limit=120)}")
+        if change.after is not None:
+            lines.append(f"  {change.after.status:<9} {one_line(change.after.content, limit=120)}")
+        elif change.before is not None:
+            lines.append(f"  gone      {one_line(change.before.content, limit=120)}")
     return lines

@@ -16,11 +16,18 @@ from wellkept.surfaces.cli import (
     doctor,
     eval_commands,
     exits,
+    install_command,
     lifecycle_commands,
+    mcp_command,
+    moving_commands,
     operate_commands,
     pack_command,
+    queue_commands,
     read_commands,
+    recording_commands,
     replay_commands,
+    serve_command,
+    token_commands,
     upkeep_commands,
     write_commands,
 )
@@ -63,6 +70,7 @@ _root.__signature__ = Signature(  # type: ignore[attr-defined]
 app.callback()(_root)
 _MODULES = (
     write_commands,
+    recording_commands,
     read_commands,
     pack_command,
     act_commands,
@@ -70,10 +78,16 @@ _MODULES = (
     consolidate_commands,
     lifecycle_commands,
     upkeep_commands,
+    moving_commands,
     audit_commands,
     replay_commands,
     calibrate_command,
     eval_commands,
+    queue_commands,
+    token_commands,
+    serve_command,
+    mcp_command,
+    install_command,
     doctor,
 )
 for _module in _MODULES:

@@ -43,11 +43,7 @@ def recall(
         touch=touch,
         **options,
     )
-    told: dict[str, Any] = {"hits": found}
-    if explain:
-        told["left_out"] = found.left_out
-    if ranking.expand:
-        told["dangling"] = found.dangling
+    told = {"hits": found, "left_out": found.left_out, "dangling": found.dangling}
     run.show(told, lambda: recall_tables.answer(found, explain=explain))
 
 

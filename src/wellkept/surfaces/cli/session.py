@@ -11,7 +11,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -253,20 +253,37 @@ class _Warnings(logging.Handler):
 
 
 def command(
-    app: typer.Typer, name: str, *, panel: str = "", hidden: bool = False
+    app: typer.Typer,
+    name: str,
+    *,
+    panel: str = "",
+    hidden: bool = False,
+    own: tuple[str, ...] = (),
+    without: Collection[str] = (),
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Register a function of a `Session` and further values as a command."""
+    """Register a function of a `Session` and further values as a command.
+
+    Args:
+        app: Where to.
+        name: Its name.
+        panel: Under which heading of the help.
+        hidden: Leave it out of the help.
+        own: Options of every command that the function takes itself, because here they mean something else.
+        without: Options of its groups that it does not have, because the verb decides about them.
+    """
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         shared = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
 
         def run(**values: Any) -> None:
             ctx: typer.Context = values["ctx"]
-            session = Session(taken(Shared, values).over(ctx.obj))
-            arguments = regrouped(function, values)
+            session = Session(taken(Shared, values | dict.fromkeys(own)).over(ctx.obj))
+            arguments = regrouped(function, dict.fromkeys(without) | values)
             raise typer.Exit(session.run(lambda: function(session, **arguments)))
 
-        parameters = flattened(function, {Session: shared}) + options_of(Shared)
+        parameters = flattened(function, {Session: shared})
+        parameters = [option for option in parameters if option.name not in without]
+        parameters += [option for option in options_of(Shared) if option.name not in own]
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         app.command(name, cls=Hinting, rich_help_panel=panel or None, hidden=hidden)(run)

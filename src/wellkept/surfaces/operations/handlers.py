@@ -64,6 +64,7 @@ def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
         as_of=given.as_of,
         valid_at=given.valid_at,
         grouped=given.grouped,
+        rerank=given.rerank,
     )
     found = store.recall(
         given.query,

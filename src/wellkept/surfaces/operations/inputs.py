@@ -91,6 +91,7 @@ class Recall(Given):
     grouped: bool | None = Field(
         None, description="Show repeats once, the others under the newest; by default in mode default."
     )
+    rerank: bool = Field(default=True, description="Let a reranker, if the store has one, order the best hits.")
 
 
 class Get(Given):

@@ -33,6 +33,8 @@ from wellkept.types import (
     WriteResult,
 )
 from wellkept.types.packs import Pack
+from wellkept.types.queue import Flushed as FlushedWrites
+from wellkept.types.queue import QueuedWrite
 
 Written = shape_of(WriteResult)
 Batch = shape_of(BatchResult)
@@ -67,6 +69,9 @@ Counts = shape_of(Stats)
 Problems = answer("Problems", "What is not as it should be; empty when all is well.", problems=tuple[Problem, ...])
 Runs = answer("Runs", "Runs that changed the store, oldest first.", runs=tuple[RunLine, ...])
 RunUndone = shape_of(UndoReport)
+Waiting = answer("Waiting", "What waits to be written, oldest first.", pending=tuple[QueuedWrite, ...])
+Flushed = shape_of(FlushedWrites)
+Dropped = shape_of(QueuedWrite)
 
 
 class PlanFile(Answer):

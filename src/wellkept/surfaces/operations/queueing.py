@@ -1,0 +1,112 @@
+"""The queue of a conversation: writes that wait, and what becomes of them (S0-43 to S0-45).
+
+A verb of `store.queue` is an operation under its name with `queue_` before it. What waits is of the caller's
+session where the request names one, else of its namespace, and never of another one (I8).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from wellkept.surfaces.operations import inputs, outputs
+from wellkept.surfaces.operations.handlers import said
+from wellkept.surfaces.operations.parts import Given
+from wellkept.surfaces.operations.row import Route, created_or_known, reads, writes
+from wellkept.surfaces.operations.shapes import told
+from wellkept.surfaces.waiting import waiting_as
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from wellkept.engine.store import MemoryStore
+
+
+class QueueRemember(inputs.Writing):
+    """A text to keep, later."""
+
+
+class QueueFlush(Given):
+    """Which of them."""
+
+    again: bool = Field(default=False, description="Try also what has failed too often to be tried by itself.")
+
+
+class QueueDrop(Given):
+    """One that waits."""
+
+    queued_id: Annotated[str, Field(min_length=1)] = Field(
+        description="Its id in the queue.", json_schema_extra={"maxLength": 500}
+    )
+
+
+def remember(store: MemoryStore, given: QueueRemember) -> BaseModel:
+    """`queue.remember`."""
+    return told(outputs.Written, store.queue.remember(given.content, on_conflict=given.on_conflict, **said(given)))
+
+
+def pending(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+    """`queue.pending`; those that failed say why, so `queue.failed` needs no row."""
+    return told(outputs.Waiting, {"pending": store.queue.pending()})
+
+
+def flush(store: MemoryStore, given: QueueFlush) -> BaseModel:
+    """`queue.flush`."""
+    return told(outputs.Flushed, store.queue.flush(again=given.again))
+
+
+def drop(store: MemoryStore, given: QueueDrop) -> BaseModel:
+    """`queue.drop`; tells what was said, so that it can be said again."""
+    found = waiting_as(store, given.queued_id)
+    store.queue.drop(found.id)
+    return told(outputs.Dropped, found)
+
+
+QUEUEING = (
+    writes(
+        "queue_remember",
+        title="Remember later",
+        description="Put a statement off: it is kept safe now, and compared and stored when the queue is flushed. "
+        "Lessons and other kinds that never wait are stored at once, as remember does it.",
+        input=QueueRemember,
+        output=outputs.Written,
+        idempotent=False,
+        handler=remember,
+        toolset="full",
+        route=Route(method="POST", path="/v1/queue"),
+        status=created_or_known,
+    ),
+    reads(
+        "queue_pending",
+        title="What waits",
+        description="Statements that wait to be stored, oldest first; one that could not be stored says why.",
+        input=inputs.Nothing,
+        output=outputs.Waiting,
+        handler=pending,
+        toolset="full",
+        route=Route(method="GET", path="/v1/queue"),
+    ),
+    writes(
+        "queue_drop",
+        title="Drop what waits",
+        description="Take a statement out of the queue that shall not be stored; the answer tells what it said.",
+        input=QueueDrop,
+        output=outputs.Dropped,
+        effect="destructive",
+        scope="admin",
+        handler=drop,
+        toolset="full",
+        route=Route(method="DELETE", path="/v1/queue/{queued_id}"),
+    ),
+    writes(
+        "queue_flush",
+        title="Store what waits",
+        description="Store what waits, in the order in which it was said; one that fails stays and stops no other.",
+        input=QueueFlush,
+        output=outputs.Flushed,
+        handler=flush,
+        toolset="full",
+        route=Route(method="POST", path="/v1/queue/flush"),
+    ),
+)
