@@ -37,7 +37,7 @@ export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
-.PHONY: help demo test test-quick test-others lint types format bench lock train clean
+.PHONY: help demo test test-quick test-others soak lint types format bench lock train clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,10 +46,13 @@ demo: $(RUN)/.installed  ## install what is needed to run, then show what Wellke
 	@$(RUN)/bin/wellkept demo
 
 test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
-	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external" $(TESTS)
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(TESTS)
 
 test-quick: $(DEV)/.installed  ## the tests without the slow ones
-	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not external" $(TESTS)
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not external and not soak" $(TESTS)
+
+soak: $(DEV)/.installed  ## long load and fuzz tests, about an hour
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)
 
 lint: $(DEV)/.installed  ## ruff, its layout, and the import rules
 	@$(DEV)/bin/ruff check --output-format concise .
