@@ -45,6 +45,9 @@ def ids(cli: Cli) -> tuple[str, str]:
 ELSEWHERE = {
     "apply": "surfaces/test_cli_consolidate.py::test_a_plan_is_applied_later_and_only_once",
     "audit": "adapters/test_cli_audit.py::test_json_has_the_figures",
+    "backup": "surfaces/test_cli_moving.py::test_a_backup_is_put_back_and_what_was_there_is_kept",
+    "migrate": "surfaces/test_cli_moving.py::test_a_store_is_moved_and_the_same_command_again_copies_nothing",
+    "restore-backup": "surfaces/test_cli_moving.py::test_a_backup_is_put_back_and_what_was_there_is_kept",
     "calibrate": "surfaces/test_cli_calibrate.py::test_a_built_in_table_is_shown_and_stays_in_force",
     "consolidate": "surfaces/test_cli_consolidate.py::test_json_has_the_counters_of_s1",
     "decay": "surfaces/test_cli_lifecycle.py::test_decay_counts_stages_and_names_what_would_go",

@@ -11,6 +11,17 @@ from wellkept.surfaces.serving.wordless import Wordless, wordless
 SECRET = "Alice lives in Nairobi"
 
 
+@pytest.fixture(autouse=True)
+def as_in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of other tests in this process have set these loggers up for themselves."""
+    for name in ("uvicorn", "uvicorn.error", "mcp", "fastapi"):
+        logger = logging.getLogger(name)
+        monkeypatch.setattr(logger, "propagate", True)
+        monkeypatch.setattr(logger, "handlers", [])
+        monkeypatch.setattr(logger, "disabled", False)
+        monkeypatch.setattr(logger, "level", logging.NOTSET)
+
+
 def test_a_fault_is_logged_with_its_places_and_without_its_words(capsys: pytest.CaptureFixture[str]) -> None:
     with wordless():
         try:
