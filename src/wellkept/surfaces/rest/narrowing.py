@@ -13,13 +13,8 @@ from pydantic import BaseModel
 
 from wellkept.engine.read import MAX_COUNT
 
-_PLANES = "".join(f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 17))
-_KEPT = r"\t\n\r -~\u00a0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd" + _PLANES
-_SEEN = (
-    r"!-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u180d\u180f-\u1fff\u200c\u200d\u2010-\u2027\u2030-\u205e\u2065"
-    r"\u2070-\u2fff\u3001-\ud7ff\ue000-\ufdcf\ufdf0-\ufe0d\ufe10-\ufefe\uff00-\ufff8\ufffc\ufffd" + _PLANES
-)
-"""All that is kept, without white space and what cannot be seen (`core.text.check_text`)."""
+_KEPT = r"\t\n\r -~\u00a0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd" + "\U00010000-\U0001fffd"
+_SEEN = r"!-~\u00a1-\u00ac\u00ae-\u0377\u03a3-\u03ff\u0410-\u044f\u3041-\u3096\u4e00-\u9fa5\uac00-\ud7a3"
 TEXT = rf"^[{_KEPT}]*$"
 """No control characters but tab and line ends, no half characters."""
 VISIBLE = rf"^[{_KEPT}]*[{_SEEN}][{_KEPT}]*$"
