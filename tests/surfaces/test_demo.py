@@ -234,7 +234,7 @@ def test_what_the_demo_says_to_try_next_works(tmp_path: Path) -> None:
     text = shown(db=tmp_path / "kept.db")
     tries = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("    wellkept ")]
     assert len(tries) == 3
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "160"}  # nothing is wrapped
     answers = {}
     for words in tries:
         command = [sys.executable, "-m", "wellkept.surfaces.cli", *words]
