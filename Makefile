@@ -149,7 +149,7 @@ test-others: $(DEV)/.installed  ## the quick tests on every other Python >= 3.11
 		[ "$$version" != "$$main" ] || continue; \
 		if found=$$(sh .ci/find-python "$$version"); then \
 			echo "Python $$version"; \
-			$(MAKE) --no-print-directory test-quick PYTHON="$$found" DEV="$(DEV)-$$version"; \
+			$(MAKE) --no-print-directory test-quick PYTHON="$$found" DEV="$(DEV)-$$version" TESTS="--ignore=tests/postgres $(TESTS)"; \
 		else \
 			echo "Python $$version is not here"; \
 		fi; \
