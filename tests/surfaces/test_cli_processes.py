@@ -79,7 +79,12 @@ def test_an_output_that_cannot_be_written_is_told_once(arguments: list[str]) -> 
 
 def test_an_interrupted_command_ends_with_130_and_leaves_a_sound_store() -> None:
     with subprocess.Popen(
-        [*COMMAND, *STORE, "remember", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, *STORE, "remember", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A test run that was started in the background ignores the signal, and so would its child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdin is not None and process.stderr is not None
         process.stdin.write(b"half a sentence")
