@@ -27,7 +27,7 @@ from wellkept.types import Hit, Memory, Opinion
 
 
 @dataclass(frozen=True, slots=True)
-class _Later:
+class Later:
     """A better answer that is older, and a newer one; how near they are, and the newer one's share of the score."""
 
     older: Hit
@@ -36,10 +36,12 @@ class _Later:
 
     @property
     def share(self) -> float:
+        """The newer one's score over the older one's."""
         return self.newer.score / self.older.score if self.older.score > 0 else 1.0
 
     @property
     def texts(self) -> tuple[str, str]:
+        """What the model reads, the older first."""
         # Lines of a chat begin with the time; that it differs says nothing of what they tell.
         return without_stamp(self.older.memory.content), without_stamp(self.newer.memory.content)
 
@@ -64,39 +66,41 @@ def newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
     return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
 
 
-def updates_first(ctx: Context, tx: Tx, hits: list[Hit], opinions: Opinions) -> list[Hit]:
+def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinions) -> list[Hit]:
     """What the relation model takes for an update of a better answer comes before it (S2-15).
 
     Where it has no opinion, only a newer answer comes first that is very near to the older one and answers nearly
     as well.
 
     Args:
-        ctx: The store.
-        tx: The view that is asked.
         hits: The answers, best first.
-        opinions: Of this call; says afterwards whether the model failed (I7).
+        pairs: What `later` found among them.
+        opinions: Of this call, not to be asked inside a transaction; says afterwards whether the model failed (I7).
     """
-    if ctx.embedder.lexical:
-        return hits
-    pairs = sorted(_later(ctx, tx, hits), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
     opinions.ask(pair.texts for pair in pairs)
     told = opinions.told(pair.texts for pair in pairs) if opinions.available else {}
-    pairs = [pair for pair in pairs if _comes_first(pair, told.get(pair.texts))]
+    first = [pair for pair in pairs if _comes_first(pair, told.get(pair.texts))]
     by_id = {hit.memory.id: hit for hit in hits}
     scores = {hit.memory.id: hit.score for hit in hits}
-    pairs.sort(key=lambda pair: (_asserted(pair.newer.memory), pair.older.memory.id))
-    contradicted = [(pair.older.memory.id, pair.newer.memory.id) for pair in pairs]
+    first.sort(key=lambda pair: (_asserted(pair.newer.memory), pair.older.memory.id))
+    contradicted = [(pair.older.memory.id, pair.newer.memory.id) for pair in first]
     return [by_id[key] for key in rank.newer_first(scores, contradicted)]
 
 
-def _comes_first(pair: _Later, said: Opinion | None) -> bool:
+def _comes_first(pair: Later, said: Opinion | None) -> bool:
     if said is None:
         return pair.similarity >= rank.NEAR_AT and pair.share >= rank.NEAR_SHARE
     return said.conflict >= rank.UPDATE_AT
 
 
-def _later(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> Iterator[_Later]:
-    """Of the best answers those that a newer one may replace, each with the newer ones."""
+def later(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> list[Later]:
+    """The few pairs of a best answer and a newer one that may be its update, those worth most first."""
+    if ctx.embedder.lexical:
+        return []
+    return sorted(_pairs(ctx, tx, hits), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
+
+
+def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> Iterator[Later]:
     best = [hit for hit in hits[: rank.LATER_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
     stored = tx.vectors(hit.memory.embedding for hit in best)
     best = [hit for hit in best if hit.memory.embedding in stored]
@@ -110,7 +114,7 @@ def _later(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> Iterator[_Later]:
         for newer, value in zip(rest, near, strict=True):
             similarity = ctx.scale.calibration.similarity(float(value))
             if similarity >= rank.UPDATE_NEAR:
-                yield _Later(older, newer, similarity)
+                yield Later(older, newer, similarity)
 
 
 def _may_update(older: Hit, newer: Hit) -> bool:

@@ -48,9 +48,16 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
         hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
     scored = reranked(ctx, scored, q)
     with look() as tx:
-        hits = tuple(_ordered(ctx, tx, scored, q, opinions))
+        # `semantic` is the plain order of the cosines (S2-10).
+        hits = scored if q.mode == "semantic" else newest.newer_first(tx, scored)
+        # Given weights say how much age counts: then only a contradiction changes their order.
+        later = newest.later(ctx, tx, hits) if q.blended else []
         known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
-    seen = _Seen(hits, hidden, known)
+    if later:
+        hits = newest.updates_first(hits, later, opinions)
+        if opinions.failure is not None:
+            hits = [replace(hit, degraded=(*hit.degraded, "relation")) for hit in hits]
+    seen = _Seen(tuple(hits), hidden, known)
     things = _things(ctx, seen, q, opinions)
     with look() as tx:
         found = _answer(tx, things, seen, q)
@@ -187,22 +194,6 @@ def _order(hit: Hit) -> tuple[float, float, float, str]:
     """Best first; ties by importance, then the newer (S2-12)."""
     memory = hit.memory
     return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
-
-
-def _ordered(ctx: Context, tx: Tx, scored: list[Hit], q: Question, opinions: Opinions) -> list[Hit]:
-    """Of two answers about one thing the newer first; `semantic` is the plain order of the cosines (S2-10).
-
-    Given weights say how much age counts: then only a contradiction changes their order.
-    """
-    if q.mode == "semantic":
-        return scored
-    ordered = newest.newer_first(tx, scored)
-    if not q.blended:
-        return ordered
-    ordered = newest.updates_first(ctx, tx, ordered, opinions)
-    if opinions.failure is None:
-        return ordered
-    return [replace(hit, degraded=(*hit.degraded, "relation")) for hit in ordered]
 
 
 # --------------------------------------------------------------------------------------------
