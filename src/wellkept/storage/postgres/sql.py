@@ -12,10 +12,15 @@ _NAME = re.compile(r"^-- name: (\S+)$", re.MULTILINE)
 
 @cache
 def queries() -> MappingProxyType[str, str]:
-    """Statements by name, from `queries.sql`."""
-    text = files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
-    parts = _NAME.split(text)
-    return MappingProxyType({name: _bare(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)})
+    """Statements by name, from the files of `statements/`: one for each concern, no name twice."""
+    found: dict[str, str] = {}
+    for text in _texts("statements").values():
+        parts = _NAME.split(text)
+        for name, body in zip(parts[1::2], parts[2::2], strict=True):
+            if name in found:
+                raise ValueError(f"two statements are called {name!r}")
+            found[name] = _bare(body)
+    return MappingProxyType(found)
 
 
 def _bare(text: str) -> str:
@@ -26,11 +31,19 @@ def _bare(text: str) -> str:
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
     """Steps in order: the version each leads to, and its script; the first one makes the store."""
-    folder = files(__package__).joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((int(name[:4]), folder.joinpath(name).read_text(encoding="utf-8")) for name in names)
+    return tuple((int(name[:4]), text) for name, text in _texts("migrations").items())
 
 
 def schema_version() -> int:
     """The version this release makes and reads."""
     return migrations()[-1][0]
+
+
+def _texts(folder: str) -> dict[str, str]:
+    """The SQL files of a folder by name, in order."""
+    entries = files(__package__).joinpath(folder).iterdir()
+    return {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in sorted(entries, key=lambda entry: entry.name)
+        if entry.name.endswith(".sql")
+    }
