@@ -59,6 +59,15 @@ def test_a_path_in_a_file_is_relative_to_the_file(folder: Path, said: str, meant
     assert settings(folder).judge == meant.format(folder=folder)
 
 
+def test_a_reranker_may_stand_there_too_its_path_relative_to_the_file(folder: Path) -> None:
+    """S2-18: the library takes it by argument; the command line and the servers have no other place for it."""
+    assert settings(folder).reranker == "none"
+    (folder / PROJECT).write_text('reranker = "onnx:models/second"', "utf-8")
+    found = settings(folder)
+    assert (found.reranker, found.origins["reranker"]) == (f"onnx:{folder}/models/second", PROJECT)
+    assert settings(folder, WELLKEPT_RERANKER="onnx:/opt/second").reranker == "onnx:/opt/second"
+
+
 def test_its_key_is_taken_from_the_environment_and_never_shown(folder: Path) -> None:
     found = settings(folder, WELLKEPT_JUDGE=CHAT, WELLKEPT_JUDGE_KEY="sk-judge", WELLKEPT_EMBEDDER_KEY="sk-embed")
     assert (found.judge_key, found.embedder_key) == ("sk-judge", "sk-embed")

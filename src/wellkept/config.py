@@ -31,7 +31,7 @@ KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "dura
 KILL_SWITCH = "consolidate_dry_run"
 SWITCHES: tuple[str, ...] = ("auto_calibrate", KILL_SWITCH)
 """Yes or no; they may stand in the environment and in files."""
-UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "summariser")
+UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "reranker", "summariser")
 """Texts that may stand in the environment and in files; no command has a flag for them."""
 SECRETS: Mapping[str, str] = {"embedder_key": "embedder", "judge_key": "judge", "summariser_key": "summariser"}
 """Keys, and the setting whose endpoint each is sent to. They stand in the environment only: files get
@@ -60,6 +60,7 @@ class Settings:
             any place says so, also one that others overrule elsewhere.
         judge: `none`, `nli:PATH` or the URL of a chat endpoint.
         relation_model: `auto`, `packaged` (an error where it is missing) or `none` (rules alone).
+        reranker: `none` or `onnx:PATH`, a cross-encoder that puts the best answers of recall in order (S2-18).
         summariser: `extractive` or the URL of a chat endpoint, for reflection.
         embedder_key: Key of the endpoint; from the environment, never shown.
         judge_key / summariser_key: Keys of the judge's and the summariser's endpoint; likewise.
@@ -78,6 +79,7 @@ class Settings:
     consolidate_dry_run: bool = False
     judge: str = "none"
     relation_model: str = "auto"
+    reranker: str = "none"
     summariser: str = "extractive"
     embedder_key: str = field(default="", repr=False)
     judge_key: str = field(default="", repr=False)
@@ -157,6 +159,7 @@ def load(
         consolidate_dry_run=held is not None,
         judge=texts.get("judge", "none"),
         relation_model=texts.get("relation_model", "auto"),
+        reranker=texts.get("reranker", "none"),
         summariser=texts.get("summariser", "extractive"),
         embedder_key=secrets.get("embedder_key", ""),
         judge_key=secrets.get("judge_key", ""),
@@ -343,8 +346,9 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     texts = {key: value for key, value in values.items() if key != "policy"}
     if "db" in texts and "://" not in texts["db"] and texts["db"] != "memory:":
         texts["db"] = str(base / Path(texts["db"]).expanduser())
-    if texts.get("judge", "").lower().startswith("nli:"):
-        texts["judge"] = "nli:" + str(base / Path(texts["judge"][len("nli:") :]).expanduser())
+    for key, prefix in (("judge", "nli:"), ("reranker", "onnx:")):
+        if texts.get(key, "").lower().startswith(prefix):
+            texts[key] = prefix + str(base / Path(texts[key][len(prefix) :]).expanduser())
     if "durability" in texts:
         _durability(texts["durability"], origin)
     if "policy" not in values:

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, bm25, hybrid, recency
+from wellkept.core.fusion import lexical_scores, statistics
+from wellkept.core.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, hybrid, recency
 from wellkept.types import HybridWeights, Memory
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def bm25(query: list[str], documents: list[list[str]]) -> list[float]:
+    """As recall asks for it: with word statistics of the pool alone (S2-4)."""
+    return lexical_scores(query, documents, statistics(documents))
 
 
 def memory(**fields: object) -> Memory:

@@ -1,9 +1,8 @@
-"""The order of answers: exact cosine and BM25 over the pool, computed here for every backend (I9)."""
+"""The order of answers: parts into one score, and the newer before the older; the same for every backend (I9)."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -12,38 +11,7 @@ from wellkept.types import HybridWeights, Memory
 
 SEMANTIC_SHARE = 0.7
 LEXICAL_SHARE = 0.3
-_K1, _B = 1.5, 0.75
 _DAY = 86_400.0
-
-
-def bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
-    """BM25 of each document with word statistics of this pool alone (S2-4), divided by the best; 0 to 1.
-
-    Args:
-        query: Search terms.
-        documents: Search terms of each document.
-
-    Example:
-        >>> bm25(["ruff"], [["use", "ruff"], ["use", "black"]])
-        [1.0, 0.0]
-    """
-    if not documents:
-        return []
-    counts = [Counter(document) for document in documents]
-    mean = sum(len(document) for document in documents) / len(documents) or 1.0
-    scores = [0.0] * len(documents)
-    for term in dict.fromkeys(query):
-        holders = sum(1 for count in counts if term in count)
-        if not holders:
-            continue
-        idf = math.log(1 + (len(documents) - holders + 0.5) / (holders + 0.5))
-        for place, count in enumerate(counts):
-            often = count[term]
-            if often:
-                length = _K1 * (1 - _B + _B * len(documents[place]) / mean)
-                scores[place] += idf * often * (_K1 + 1) / (often + length)
-    best = max(scores)
-    return [score / best for score in scores] if best > 0 else scores
 
 
 def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, float]]:

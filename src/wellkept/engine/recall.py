@@ -9,7 +9,7 @@ from functools import partial
 
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
-from wellkept.core.fusion import document_terms, in_context, query_terms
+from wellkept.core.fusion import document_terms, in_context, lexical_scores, query_terms, statistics
 from wellkept.engine import asof, candidates, newest, repeats, sittings, surroundings
 from wellkept.engine.candidates import Pool
 from wellkept.engine.context import Context
@@ -119,7 +119,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
     """The candidates with their scores, best first; every part is computed here, for all backends (I9)."""
     rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
     told = [document_terms(f"{row.title} {row.content} {row.subject}") for row in rows]
-    lexical = rank.bm25(query_terms(q.text), told)
+    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool alone (S2-4)
     worded = any(lexical)
     linked = _activation(tx, pool, rows, q)
     found = []

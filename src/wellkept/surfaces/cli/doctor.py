@@ -125,6 +125,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "consolidate_dry_run": "yes" if settings.consolidate_dry_run else "no",
         "relation_model": settings.relation_model,
         "judge": _without_secrets(settings.judge),
+        "reranker": settings.reranker,
     }
     for key, value in shown.items():
         yield Finding(key, "ok", f"{value}  [{settings.origins[key]}]")

@@ -123,6 +123,7 @@ def _bound(url: str | Storage, settings: Settings, embedder: Embedder) -> Memory
         embedder=embedder,
         relation_model=settings.relation_model,
         judge=load_judge(settings.judge, api_key=settings.judge_key or None),
+        reranker=settings.reranker,
         namespace=settings.namespace,
         actor=settings.actor,
     )
