@@ -54,6 +54,7 @@ _NON_CHARACTERS = re.compile(
     + "".join(chr(plane * 0x10000 + 0xFFFE) + chr(plane * 0x10000 + 0xFFFF) for plane in range(1, 17))
     + "]"
 )
+_LINE_END = re.compile("[\t\n\r\u2028\u2029]")
 _REPEATED = re.compile(r"(.)\1{10,}", re.DOTALL)
 _ALWAYS_KEPT = frozenset("%\u2030\u2031&\u00a7\u2033\u00b6")
 _JOINERS = frozenset("\u200c\u200d")
@@ -475,6 +476,18 @@ def check_text(text: str, *, limit: int) -> None:
         )
     if not _INVISIBLE.sub("", text).strip():
         raise EmptyContent("The text is empty", todo="Write what is to be remembered")
+
+
+def is_line(text: str) -> bool:
+    """Whether a text is one line, with something to be seen and nothing hidden, in any script (I10).
+
+    Example:
+        >>> is_line("верно для"), is_line("two\\nlines"), is_line("over\\u202eturned")
+        (True, False, False)
+    """
+    if not text.strip() or _NON_CHARACTERS.search(text):
+        return False
+    return not (_INVISIBLE.search(text) or _LINE_END.search(text))
 
 
 def decode(data: bytes) -> str:

@@ -15,6 +15,7 @@ from wellkept.core import lifecycle
 from wellkept.core.compare import compare
 from wellkept.core.effects import touched
 from wellkept.core.merge import absorb, absorbed, aliases, segments
+from wellkept.core.text import is_line
 from wellkept.engine import late, mentions
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
@@ -231,7 +232,7 @@ def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
     rel = "related" if rel == "relates_to" else rel.strip()
     if src == dst:
         raise SelfReference("a memory cannot be linked to itself", where=src, todo="Name two different memories")
-    if not rel or len(rel) > MAX_REL or not rel.isprintable():
+    if len(rel) > MAX_REL or not is_line(rel):
         raise InvalidField(f"{rel[:40]!r} is no relation", where="rel", todo="Use one line of text, as in 'refines'")
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         if strict:

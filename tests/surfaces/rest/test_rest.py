@@ -125,7 +125,8 @@ def test_the_same_key_with_another_body_is_refused(http: TestClient, store: well
 
 def test_a_key_in_the_header_and_another_in_the_body_is_refused(http: TestClient) -> None:
     body = {"content": "Tea.", "idempotency_key": "b"}
-    assert problem_of(http.post("/v1/memories", json=body, headers={"Idempotency-Key": "h"}), 422)
+    told = problem_of(http.post("/v1/memories", json=body, headers={"Idempotency-Key": "h"}), 409)
+    assert told["type"].endswith("IdempotencyMismatch")
 
 
 def test_a_batch_with_a_key_changes_nothing_the_second_time(http: TestClient, store: wellkept.MemoryStore) -> None:
@@ -375,6 +376,22 @@ def test_a_token_neither_reaches_nor_senses_another_namespace(guarded: Opened) -
     assert (made["outcome"], made["matches"]) == ("created", [])
 
 
+def test_a_refusal_for_a_namespace_names_the_header_and_not_the_namespace(guarded: Opened) -> None:
+    """Issue 6: whoever forgot the header, or named another's namespace, reads what to send."""
+    http, token, _ = guarded
+    ours = token("a", "acme/*", "write")
+    without = {"Authorization": ours["Authorization"]}
+    told = [
+        problem_of(http.get("/v1/stats", headers=headers), 403)
+        for headers in (without, {**ours, "Wellkept-Namespace": "umbrella/two"})
+    ]
+    assert told[0] == told[1]
+    assert told[0]["where"] == "Wellkept-Namespace"
+    assert "Wellkept-Namespace" in told[0]["todo"]
+    assert "umbrella" not in json.dumps(told)
+    assert "admin" in problem_of(http.get("/metrics", headers=ours), 403)["todo"]
+
+
 def test_who_acted_stands_in_the_journal(guarded: Opened, store: wellkept.MemoryStore) -> None:
     http, token, _ = guarded
     http.post("/v1/memories", json={"content": "Tea."}, headers=token("ci robot", "acme/one", "write"))
@@ -414,9 +431,20 @@ def test_a_namespace_may_be_in_any_script(http: TestClient, store: wellkept.Memo
     assert len(store.in_namespace("acme/张").list()) == 1
 
 
-@pytest.mark.parametrize("named", ["", "/", "a//b", "a/%00", "%0A", "x" * 300])
-def test_what_is_no_namespace_is_refused(http: TestClient, named: str) -> None:
-    problem_of(http.get("/v1/stats", headers={"Wellkept-Namespace": named}), 422)
+@pytest.mark.parametrize(
+    ("named", "status"),
+    [("", 422), ("/", 422), ("a//b", 422), ("x" * 3_000, 422)]
+    + [(named, 404) for named in ("a/%00", "%0A", "x" * 300, "a%2F%2Fb", "%20", "a/%E2%80%AEb", b"a/\x80")],
+)
+def test_what_is_no_namespace_is_refused_and_what_can_be_none_is_nowhere(
+    http: TestClient, store: wellkept.MemoryStore, named: Any, status: int
+) -> None:
+    told = problem_of(
+        http.post("/v1/memories", json={"content": "Tea."}, headers={"Wellkept-Namespace": named}), status
+    )
+    assert told["where"] == "Wellkept-Namespace"
+    assert told["todo"]
+    assert store.namespaces() == ()
 
 
 def test_what_a_session_was_handed_is_no_news_when_it_comes_back(http: TestClient) -> None:

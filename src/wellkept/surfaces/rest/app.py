@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from wellkept import __version__
 from wellkept.engine.store import MemoryStore
-from wellkept.surfaces.access import Tokens
+from wellkept.surfaces.access import TokenKeeper
 from wellkept.surfaces.rest import problems
 from wellkept.surfaces.rest.gates import Admission, Bodies, SamePlace
 from wellkept.surfaces.rest.health import Health, health_routes
@@ -19,7 +19,7 @@ from wellkept.surfaces.rest.metrics import Metrics, metrics_routes
 from wellkept.surfaces.rest.routes import Malformed, operation_routes
 from wellkept.surfaces.rest.schema import document
 from wellkept.surfaces.rest.seed_routes import seed_routes
-from wellkept.surfaces.rest.surroundings import Door, NotAllowed, context_of, not_allowed
+from wellkept.surfaces.rest.surroundings import Absent, Door, NotAllowed, absent, context_of, not_allowed
 from wellkept.surfaces.rest.watching import Watch
 
 _DESCRIPTION = "The long-term memory of an agent that keeps itself clean."
@@ -28,7 +28,7 @@ _DESCRIPTION = "The long-term memory of an agent that keeps itself clean."
 def create_app(
     store: MemoryStore,
     *,
-    tokens: Tokens | None = None,
+    tokens: TokenKeeper | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     health: Health | None = None,
     queue_depth: Callable[[], int] | None = None,
@@ -77,6 +77,7 @@ def create_app(
     problems.install(app)
     app.add_exception_handler(Malformed, _malformed)
     app.add_exception_handler(NotAllowed, _not_allowed)
+    app.add_exception_handler(Absent, _absent)
     # The last one added is the outermost.
     app.add_middleware(Bodies, limits=limits)
     app.add_middleware(Admission, tokens=tokens, limits=limits)
@@ -96,4 +97,10 @@ def _malformed(request: Request, error: Exception) -> Response:
 
 
 def _not_allowed(request: Request, error: Exception) -> Response:
-    return not_allowed()
+    assert isinstance(error, NotAllowed)
+    return not_allowed(error)
+
+
+def _absent(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Absent)
+    return absent(error.error)

@@ -18,8 +18,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellkept.errors import ConfigError
-from wellkept.surfaces.access import EVERYTHING, Grant, Tokens
+from wellkept.errors import ConfigError, StorageError, WellkeptError
+from wellkept.surfaces.access import EVERYTHING, Grant, TokenKeeper
 from wellkept.surfaces.rest.limits import Buckets, Limits, depth
 from wellkept.surfaces.rest.problems import problem, too_many
 
@@ -79,7 +79,7 @@ class SamePlace:
 class Admission:
     """Asks for a token where there are any, and counts what is sent with each."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens | None, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, tokens: TokenKeeper | None, limits: Limits) -> None:
         self._app = app
         self._tokens = tokens
         self._buckets = (
@@ -93,10 +93,10 @@ class Admission:
             await self._app(scope, receive, send)
             return
         secret = _bearer(Headers(scope=scope))
-        # Tokens are in a file that may have changed: read on a thread, the loop serves others meanwhile.
+        # Tokens are in a file that may have changed, or in a database: on a thread, so that the loop serves others.
         try:
             grant = await to_thread.run_sync(self._tokens.grant_of, secret) if secret else None
-        except ConfigError as error:
+        except (ConfigError, StorageError) as error:
             await self._closed(error)(scope, receive, send)
             return
         if grant is None:
@@ -115,7 +115,7 @@ class Admission:
         finally:
             current_grant.reset(mark)
 
-    def _closed(self, error: ConfigError) -> Response:
+    def _closed(self, error: WellkeptError) -> Response:
         """The answer while the list of tokens cannot be read; why is for whoever runs the server, and said once."""
         if str(error) != self._told:
             self._told = str(error)

@@ -27,7 +27,7 @@ from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.surfaces.rest.gates import drained, grant_of, too_large
 from wellkept.surfaces.rest.limits import MIB, Limits, depth
 from wellkept.surfaces.rest.problems import problem, responses, status_of
-from wellkept.surfaces.rest.schema import NAMESPACE_PATTERN
+from wellkept.surfaces.rest.schema import KEY_HEADER, NAMESPACE_HEADER, SESSION_HEADER
 from wellkept.surfaces.rest.surroundings import IDEMPOTENCY, Door, context_of, read_header
 from wellkept.types import WriteResult
 
@@ -42,15 +42,7 @@ _ANSWER: dict[int | str, dict[str, Any]] = {
     }
 }
 _BODY = {
-    "parameters": [
-        {
-            "name": "Wellkept-Namespace",
-            "in": "header",
-            "required": False,
-            "description": "The namespace the lines go to.",
-            "schema": {"type": "string", "maxLength": 200, "minLength": 1, "pattern": NAMESPACE_PATTERN},
-        }
-    ],
+    "parameters": [NAMESPACE_HEADER, SESSION_HEADER, KEY_HEADER],
     "requestBody": {
         "required": True,
         "description": "One memory a line, as the library's `import_` reads them, or an export.",

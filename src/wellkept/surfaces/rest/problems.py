@@ -31,9 +31,10 @@ _INSIDE = 500
 
 STATUSES: Mapping[type[WellkeptError], int] = {
     WellkeptError: 500,
-    # What the caller gave cannot be used, ...
+    # What the caller gave is not as the document says, ...
     errors.InvalidInput: 422,
-    # ... or could be, but not with what is stored.
+    # ... or it is, and stands against what is stored or against another part of the request.
+    errors.SelfReference: 409,
     errors.CycleError: 409,
     errors.IllegalTransition: 409,
     errors.NotFound: 404,
@@ -44,10 +45,11 @@ STATUSES: Mapping[type[WellkeptError], int] = {
     errors.ConfigError: 500,
     errors.InvalidPolicy: 422,
     errors.InvalidRules: 422,
-    errors.InvalidPlan: 422,
+    errors.InvalidPlan: 409,
     errors.StorageError: 500,
     errors.Busy: 503,
     errors.ReadOnly: 503,
+    errors.NotPermitted: 403,
     errors.Full: 507,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
@@ -58,9 +60,9 @@ DECLARED: Mapping[int, str] = {
     400: "The request is malformed: no JSON, no UTF-8, nested too deeply",
     401: "No token, or none that holds",
     403: "The token does not allow it, or the request comes from elsewhere",
-    404: "There is no such memory, conflict, entry or plan in this namespace",
+    404: "There is no such memory, conflict, entry or run in this namespace, or the namespace cannot be one",
     409: "It stands against what is stored: a conflict under `raise`, an ambiguous id, a key that came with another "
-    "body, a change that is not allowed",
+    "body, a change that is not allowed, a plan that is not of this store; or two of its fields against each other",
     413: "The body is too large",
     415: "The body is of another media type",
     422: "A field cannot be used",
@@ -108,9 +110,14 @@ def status_of(error: WellkeptError) -> int:
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
-def of_error(error: WellkeptError) -> Response:
-    """The answer that tells an error."""
-    status = status_of(error)
+def of_error(error: WellkeptError, *, status: int = 0) -> Response:
+    """The answer that tells an error.
+
+    Args:
+        error: What went wrong.
+        status: Where the request makes it another one than the error has by itself.
+    """
+    status = status or status_of(error)
     if status >= _INSIDE:
         # A path or an address of the server is nothing for whoever asked.
         _LOG.error("%s: %s", type(error).__name__, error.what)
@@ -124,6 +131,8 @@ def of_error(error: WellkeptError) -> Response:
             found = [_reference(item) for item in error.conflicts if isinstance(item, Conflict)]
             detail = f"the text conflicts with {len(found)} stored; nothing was written"
             where, more["conflicts"] = "content", found
+        case errors.NotPermitted():
+            where = todo = ""  # where the database is, and how to open it, is nothing for whoever asked
         case UndoBlocked():
             more["entries"] = list(error.entries)
         case _:

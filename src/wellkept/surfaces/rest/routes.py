@@ -7,23 +7,27 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any, NoReturn
 
 from fastapi import APIRouter
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wellkept.errors import InvalidField, NotFound
+from wellkept.engine.store import MemoryStore
+from wellkept.errors import IdempotencyMismatch, InvalidField, NotFound
 from wellkept.surfaces.operations import OPERATIONS, Operation, Route, parsed
 from wellkept.surfaces.operations.row import ok
+from wellkept.surfaces.rest.conforming import hold
 from wellkept.surfaces.rest.gates import grant_of
 from wellkept.surfaces.rest.narrowing import whole
-from wellkept.surfaces.rest.problems import problem, responses
-from wellkept.surfaces.rest.schema import is_list, parameters, request_body
+from wellkept.surfaces.rest.problems import of_error, problem, responses
+from wellkept.surfaces.rest.schema import asked_of, is_list, parameters, request_body
 from wellkept.surfaces.rest.surroundings import IDEMPOTENCY, Door, read_header
 from wellkept.surfaces.waiting import MAY_WAIT, QUEUE_HEADER, asks_to_wait, putting_off
 
 _IN_QUERY = frozenset({"GET", "DELETE"})
+_BETWEEN = frozenset({"event_end", "at", "weights", "where.embedded"})
+"""Fields whose form was looked at: what the library refuses of them goes not together with another one."""
 _DONE: Mapping[int, str] = {
     200: "Done",
     201: "Done; a memory was made",
@@ -50,7 +54,7 @@ def operation_routes(door: Door) -> APIRouter:
         }
         router.add_api_route(
             route.path,
-            _endpoint(row, route, door),
+            _endpoint(row, route, door, asked_of(row, route)),
             methods=[route.method],
             operation_id=row.name,
             name=row.name,
@@ -72,36 +76,54 @@ def _extra(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, An
     return extra
 
 
-def _endpoint(row: Operation, route: Route, door: Door) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+def _endpoint(
+    row: Operation, route: Route, door: Door, told: Mapping[str, Any]
+) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def answered(request: Request, raw: bytes) -> Response:
+        store = door.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
+        return _answer(row, store, request=request, given=_asked(row, route, request=request, raw=raw, told=told))
+
     async def endpoint(request: Request) -> Response:
         raw = b"" if route.method in _IN_QUERY else await request.body()
         # The engine is synchronous and waits for the disk: never on the loop.
-        return await run_in_threadpool(answer, row, route, door, request, raw)
+        return await run_in_threadpool(answered, request, raw)
 
     return endpoint
 
 
-def answer(row: Operation, route: Route, door: Door, request: Request, raw: bytes) -> Response:
+def _asked(row: Operation, route: Route, *, request: Request, raw: bytes, told: Mapping[str, Any]) -> BaseModel:
+    """The input of an operation from path, query and body, held to what the document says of it.
+
+    Raises:
+        InvalidInput: It is not so.
+        Malformed: The body is no JSON.
+    """
+    path = {name: _from_path(row, name, text) for name, text in request.path_params.items()}
+    if route.method in _IN_QUERY:
+        given = parsed(row, {**_of_query(row, request.query_params), **path}, texts=True)
+        hold(given.model_dump(exclude=set(path), exclude_unset=True), told)
+        return given
+    if request.query_params:
+        raise InvalidField("this operation has no query", where="query", todo="Send the fields in the body")
+    fields = whole(row.input, _of_body(request, raw))
+    _refuse_doubles(fields, path)
+    given = parsed(row, _keyed(row, request, {**fields, **path}))
+    hold(fields, told)
+    return given
+
+
+def _answer(row: Operation, store: MemoryStore, *, request: Request, given: BaseModel) -> Response:
     """Do what a request asks for.
 
     Raises:
         WellkeptError: As the operation.
-        Malformed: The body is no JSON.
     """
-    store = door.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
-    path = {name: _from_path(row, name, text) for name, text in request.path_params.items()}
-    if route.method in _IN_QUERY:
-        given = parsed(row, {**_of_query(row, request.query_params), **path}, texts=True)
-    else:
-        if request.query_params:
-            raise InvalidField("this operation has no query", where="query", todo="Send the fields in the body")
-        fields = _of_body(request, raw)
-        _refuse_doubles(fields, path)
-        given = parsed(row, _keyed(row, request, {**whole(row.input, fields), **path}))
     try:
         with putting_off(store, wanted=row.name in MAY_WAIT and _puts_off(request)):
             result = row.handler(store, given)
     except InvalidField as error:
+        if error.where in _BETWEEN:
+            return of_error(error, status=409)
         if error.where != "id":
             raise
         # What cannot be an id is the id of nothing.
@@ -176,7 +198,7 @@ def _keyed(row: Operation, request: Request, fields: dict[str, Any]) -> dict[str
         return fields
     if "idempotency_key" in row.input.model_fields:
         if fields.get("idempotency_key", key) != key:
-            raise InvalidField("the body has another key", where=IDEMPOTENCY, todo="Send one of the two")
+            raise IdempotencyMismatch("the body has another key", where=IDEMPOTENCY, todo="Send one of the two")
         return {**fields, "idempotency_key": key}
     items = fields.get("items")
     if "items" in row.input.model_fields and isinstance(items, list):

@@ -19,36 +19,38 @@ from wellkept.surfaces.rest.narrowing import close_kinds, narrow
 from wellkept.surfaces.rest.problems import ProblemDetails, responses
 from wellkept.surfaces.waiting import MAY_WAIT, QUEUE_HEADER
 
-_PART = " *[!-.0-~\\u00a1-\\u00ac\\u00ae-\\u00ff][ -.0-~\\u00a1-\\u00ac\\u00ae-\\u00ff]*"
-NAMESPACE_PATTERN = f"^{_PART}(/{_PART})*$"
-"""Of the header's bytes."""
+NAMESPACE_TOLD: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 2_400, "pattern": "^[^/]+(?:/[^/]+)*$"}
+"""Of the header as it is sent; what it stands for may still be the name of nothing, which is 404."""
+SESSION_TOLD: dict[str, Any] = {
+    "type": "string",
+    "maxLength": 500,
+    "not": {"pattern": r"[\x00-\x1f\x7f]|%(?:[01][0-9A-Fa-f]|7[Ff])"},
+}
+"""Of the header as it is sent: no control character, not in an escape either."""
+KEY_TOLD: dict[str, Any] = {"type": "string", "maxLength": 400, "pattern": "^[ -~]*$"}
 _PREFIX = "Asked."
 _TEMPLATE = "#/components/schemas/" + _PREFIX + "{model}"
-_HEADERS: tuple[dict[str, Any], ...] = (
-    {
-        "name": "Wellkept-Namespace",
-        "in": "header",
-        "required": False,
-        "description": "The namespace, as in acme/alice/coder; UTF-8 or percent-encoded. The server's own by default.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": NAMESPACE_PATTERN},
-    },
-    {
-        "name": "Wellkept-Session",
-        "in": "header",
-        "required": False,
-        "description": "The conversation that the request belongs to.",
-        "schema": {"type": "string", "maxLength": 500, "pattern": "^[ -~\\u00a0-\\u00ff]*$"},
-    },
-)
-_KEY: dict[str, Any] = {
+NAMESPACE_HEADER: dict[str, Any] = {
+    "name": "Wellkept-Namespace",
+    "in": "header",
+    "required": False,
+    "description": "The namespace, as in acme/alice/coder; UTF-8 or percent-encoded. The server's own by default.",
+    "schema": NAMESPACE_TOLD,
+}
+SESSION_HEADER: dict[str, Any] = {
+    "name": "Wellkept-Session",
+    "in": "header",
+    "required": False,
+    "description": "The conversation that the request belongs to.",
+    "schema": SESSION_TOLD,
+}
+KEY_HEADER: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
     "description": "The same key again changes nothing; with another body it is refused.",
-    "schema": {"type": "string", "maxLength": 400, "pattern": "^[!-~]*$"},
+    "schema": KEY_TOLD,
 }
-
-
 _QUEUE: dict[str, Any] = {
     "name": QUEUE_HEADER,
     "in": "header",
@@ -72,9 +74,9 @@ def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str,
                 told = {**told, "content": {"application/json": {"schema": told["schema"]}}}
                 del told["schema"]
             made.append({"name": name, "in": "query", "required": name in needed, **told})
-    made += copy.deepcopy(list(_HEADERS))
+    made += copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER])
     if row.effect != "read" and ({"idempotency_key", "items"} & schema.get("properties", {}).keys()):
-        made.append(copy.deepcopy(_KEY))
+        made.append(copy.deepcopy(KEY_HEADER))
     if row.name in MAY_WAIT:
         made.append(copy.deepcopy(_QUEUE))
     return made
@@ -99,6 +101,15 @@ def request_body(row: Operation, route: Route, kinds: Collection[str]) -> dict[s
     if left:
         schema["required"] = left
     return {"required": bool(left), "content": {"application/json": {"schema": schema}}}
+
+
+def asked_of(row: Operation, route: Route) -> Mapping[str, Any]:
+    """What the fields of an operation are held to, but for those that the path names: they find nothing."""
+    schema = dict(_model(row))
+    schema["properties"] = {
+        name: part for name, part in schema.get("properties", {}).items() if name not in route.parameters
+    }
+    return schema
 
 
 def is_list(row: Operation, name: str) -> bool:
@@ -145,7 +156,9 @@ def _model(row: Operation) -> Mapping[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """What the gates around every route may answer."""
+    """What every route may be asked, and what the gates around it may answer."""
+    if "nodes" in operation.get("tags", ()):
+        operation.setdefault("parameters", []).extend(copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER]))
     told = operation.setdefault("responses", {})
     for status, part in responses().items():
         known = told.setdefault(str(status), {"description": part["description"]})

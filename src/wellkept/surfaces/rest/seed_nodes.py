@@ -8,15 +8,15 @@ and `signals_at_creation` carries the last two beside the text (S0-28), on the w
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from wellkept.core.codec import iso, to_plain
-from wellkept.engine.inputs import MAX_LABEL, MAX_SUMMARY
-from wellkept.engine.read import MAX_QUERY_CHARS
+from wellkept.engine.inputs import MAX_LABEL, MAX_QUERY_CHARS, MAX_SUMMARY
 from wellkept.policy import DEFAULT_KINDS
-from wellkept.surfaces.rest.narrowing import TEXT, VISIBLE
+from wellkept.surfaces.rest.narrowing import MOMENT, TEXT, VISIBLE
 from wellkept.types import Lifecycle, Link, Memory
 
 PREFIX = "custom:"
@@ -25,9 +25,9 @@ TYPE_KEY = "node_type"
 _BODY_KEYS = frozenset({"text", "trigger", "signals_at_creation"})
 
 
-def _words(most: int, *, pattern: str = TEXT, **more: Any) -> dict[str, Any]:
+def _words(most: int, told: Mapping[str, Any] = TEXT) -> dict[str, Any]:
     """What the library checks of a text, for the document; it says itself what is wrong with one."""
-    return {"maxLength": most, "pattern": pattern, **more}
+    return {"maxLength": most, **told}
 
 
 def _whole(value: Any) -> Any:
@@ -35,7 +35,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Content = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": VISIBLE})]
+Content = Annotated[str, Field(min_length=1, json_schema_extra=dict(VISIBLE))]
 Title = Annotated[str, Field(json_schema_extra=_words(MAX_LABEL))]
 Summary = Annotated[str, Field(json_schema_extra=_words(MAX_SUMMARY))]
 Subtype = Annotated[str, Field(json_schema_extra={"enum": [PREFIX + kind for kind in sorted(DEFAULT_KINDS)]})]
@@ -87,7 +87,7 @@ class NodeIn(_Body):
     content_title: Title = ""
     content_body: Content
     content_summary: Summary | None = None
-    event_time: Annotated[str, Field(min_length=1, json_schema_extra={"format": "date-time"})] | None = None
+    event_time: Annotated[str, Field(min_length=1, json_schema_extra=dict(MOMENT))] | None = None
 
 
 class NodePatch(_Body):
@@ -103,7 +103,7 @@ class NodePatch(_Body):
 class Search(_Body):
     """A question to the store."""
 
-    query: Annotated[str, Field(min_length=1, json_schema_extra=_words(MAX_QUERY_CHARS, pattern=VISIBLE))]
+    query: Annotated[str, Field(min_length=1, json_schema_extra=_words(MAX_QUERY_CHARS, VISIBLE))]
     limit: Limit = Field(default=5, ge=1, le=1_000)
 
 

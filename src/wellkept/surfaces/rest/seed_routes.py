@@ -51,11 +51,12 @@ from wellkept.surfaces.rest.seed_nodes import (
     kind_of,
     node_fields,
 )
+from wellkept.surfaces.rest.surroundings import Absent
 from wellkept.types import Filter, Lifecycle, Memory, WriteResult
 
 REQUIRED = "content, title, and subtype are required"
 """S0-16, word for word."""
-_NAMED: dict[str, Any] = {"maxLength": MAX_LABEL, "pattern": TEXT}
+_NAMED: dict[str, Any] = {"maxLength": MAX_LABEL, **TEXT}
 _MANDATORY = frozenset({"content", "title", "subtype"})
 _ABSENT = frozenset({"missing", "string_too_short"})
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -84,6 +85,8 @@ class _SeedRoute(APIRoute):
                 return await handler(request)
             except RequestValidationError as error:
                 return failure(400, _unusable(request, error))
+            except Absent:
+                raise  # of the request, not of what the source knows: told as on every other path
             except WellkeptError as error:
                 return failure(*_told(error, asked=_is_check(request)))
 

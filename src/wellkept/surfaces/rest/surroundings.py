@@ -14,21 +14,42 @@ from starlette.responses import Response
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import check_namespace
 from wellkept.engine.store import MemoryStore
+from wellkept.errors import InvalidInput
 from wellkept.surfaces.access import EVERYTHING, Grant, allowed, home
 from wellkept.surfaces.access.grants import Scope, covers_all
 from wellkept.surfaces.access.headers import NAMESPACE as NAMESPACE
 from wellkept.surfaces.access.headers import SESSION as SESSION
 from wellkept.surfaces.access.headers import read_header as read_header
 from wellkept.surfaces.access.headers import session_of
-from wellkept.surfaces.access.walled import Walled
+from wellkept.surfaces.access.walled import Walled, bound
+from wellkept.surfaces.rest.conforming import hold_text
 from wellkept.surfaces.rest.gates import grant_of
-from wellkept.surfaces.rest.problems import problem
+from wellkept.surfaces.rest.problems import of_error, problem
+from wellkept.surfaces.rest.schema import KEY_TOLD, NAMESPACE_TOLD, SESSION_TOLD
 
 IDEMPOTENCY = "Idempotency-Key"
+_TOLD = {NAMESPACE: NAMESPACE_TOLD, SESSION: SESSION_TOLD, IDEMPOTENCY: KEY_TOLD}
+"""What the document says of these headers as they are sent."""
 
 
 class NotAllowed(Exception):
-    """The grant of the request does not cover what it asks for; said alike whether anything is there (I8)."""
+    """The grant of the request does not cover what it asks for; said alike whether anything is there (I8).
+
+    Args:
+        todo: What it takes, where that is something else than the namespace and the scope.
+    """
+
+    def __init__(self, todo: str = "") -> None:
+        self.todo = todo
+        super().__init__("not allowed")
+
+
+class Absent(InvalidInput):
+    """The header is well formed, and names what can be no namespace; 404, with the name of the error that says why."""
+
+    def __init__(self, error: InvalidInput) -> None:
+        self.error = error
+        super().__init__(error.what, where=NAMESPACE, todo=error.todo)
 
 
 class Door:
@@ -51,13 +72,17 @@ class Door:
 
         Raises:
             NotAllowed: The grant does not cover the namespace, or not this scope in it.
+            Absent: The header is well formed, and names what can be no namespace.
             InvalidInput: A header cannot be used.
         """
-        named = read_header(headers, NAMESPACE)
-        namespace = check_namespace(named) if named is not None else home(grant, self._store.namespace)
+        for name, told in _TOLD.items():
+            if name in headers:
+                hold_text(name, headers[name], told)
+        namespace = _named(headers) or home(grant, self._store.namespace)
         if not allowed(grant, namespace, scope):
             raise NotAllowed
-        ctx = replace(context_of(self._store), namespace=namespace, session=session_of(headers))
+        ctx = bound(context_of(self._store), grant)
+        ctx = replace(ctx, namespace=namespace, session=session_of(headers))
         if grant is not EVERYTHING:
             ctx = replace(ctx, actor=grant.actor)
         return MemoryStore(ctx) if covers_all(grant) else Walled(ctx)
@@ -68,11 +93,32 @@ class Door:
         return self.store_of(request.headers, grant_of(request.scope.get("state", {})), needed)
 
 
+def _named(headers: Headers) -> str | None:
+    """The namespace of a request. Which texts are the name of one is more than a schema can say of bytes,
+    so one that is none is not malformed: it is nowhere, as an id is that no memory can have.
+    """
+    if headers.getlist(NAMESPACE)[1:]:
+        read_header(headers, NAMESPACE)  # twice: refuses it
+    try:
+        named = read_header(headers, NAMESPACE)
+        return None if named is None else check_namespace(named)
+    except InvalidInput as error:
+        raise Absent(error) from error
+
+
 def context_of(store: MemoryStore) -> Context:
     """The surroundings of a store; sessions and actors of requests are put in their place."""
     return store._ctx
 
 
-def not_allowed() -> Response:
-    """The answer to what a grant does not cover."""
-    return problem(403, "the token does not allow this", todo="Ask for a token with this namespace and scope")
+def not_allowed(error: NotAllowed) -> Response:
+    """The answer to what a grant does not cover; the same for every namespace, whatever it holds (I8)."""
+    if error.todo:
+        return problem(403, "the token does not allow this", where="Authorization", todo=error.todo)
+    todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
+    return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
+
+
+def absent(error: InvalidInput) -> Response:
+    """The answer to a name that can be nobody's."""
+    return of_error(type(error)(error.what, where=NAMESPACE, todo=error.todo), status=404)

@@ -1,0 +1,104 @@
+"""I8 to the byte: an answer does not depend on whether what a request names exists in another namespace.
+
+Two stores that differ in nothing but their neighbour: in one the ids, keys, runs and plans that a request
+names are of another namespace, in the other they are of nobody. Clock and ids are the same in both.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from stores import desk
+from surfaces.serving.asking import Known, asked, learn, send
+from wellkept.surfaces.access import Tokens
+from wellkept.surfaces.operations import OPERATIONS, Operation
+from wellkept.surfaces.rest import create_app
+
+ROUTED = [row for row in OPERATIONS if row.route is not None]
+OURS, THEIRS = "acme/a", "birch/b"
+NEIGHBOUR = ("remember",) * 8 + (
+    "conflicts", "start_episode", "queue_remember", "plan", "execute", "journal"
+)  # fmt: skip
+
+
+@dataclass
+class Ids:
+    """Ids by a count, each store's neighbour with a first digit of its own."""
+
+    first: str
+    made: int = 0
+
+    def __call__(self) -> str:
+        self.made += 1
+        return f"{self.first}19b796d-0000-7000-8000-{self.made:012x}"
+
+
+@dataclass
+class House:
+    """A server whose neighbour has been busy."""
+
+    http: TestClient
+    ours: dict[str, str]
+    they: Known
+
+    def ask(self, row: Operation, fields: dict[str, Any]) -> Any:
+        return send(self.http, row, fields, **self.ours)
+
+
+def furnished(folder: Path, first: str) -> House:
+    folder.mkdir()
+    ids = Ids(first)
+    table = desk("memory", folder, new_id=ids)
+    tokens = Tokens(folder / "tokens.json")
+    made = {
+        namespace: {
+            "Authorization": f"Bearer {tokens.create(name='one', namespaces=[namespace], scopes=['admin'])[1]}",
+            "Wellkept_Namespace": namespace,
+        }
+        for namespace in (OURS, THEIRS)
+    }
+    http = TestClient(create_app(table.store, tokens=tokens), base_url="http://127.0.0.1")
+    they, rng = Known("bronze"), random.Random(1)
+    for name in NEIGHBOUR:
+        row = next(row for row in ROUTED if row.name == name)
+        answer = send(http, row, asked(row, rng, they), **made[THEIRS])
+        assert answer.status_code < 300, answer.text
+        learn(they, row, answer.json())
+    ids.first, ids.made = "0", 1_000
+    return House(http, made[OURS], they)
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Iterator[tuple[House, House]]:
+    yield furnished(tmp_path / "there", "a"), furnished(tmp_path / "nowhere", "b")
+
+
+@pytest.mark.parametrize("row", ROUTED, ids=lambda row: row.name)
+def test_what_another_namespace_holds_gives_the_answer_that_nothing_gives(
+    houses: tuple[House, House], row: Operation
+) -> None:
+    there, nowhere = houses
+    assert not {*there.they.ids, *there.they.episodes, *there.they.queued} & {*nowhere.they.ids}
+    for seed in range(6):
+        fields = asked(row, random.Random(seed), there.they)
+        answers = [house.ask(row, fields) for house in houses]
+        assert answers[0].status_code == answers[1].status_code < 500
+        assert answers[0].content == answers[1].content, row.name
+
+
+def test_the_requests_name_what_is_really_there(houses: tuple[House, House]) -> None:
+    """Otherwise the comparison above would compare nothing with nothing."""
+    they = houses[0].they
+    assert they.ids
+    assert they.episodes
+    assert they.queued
+    assert they.plan
+    for known in houses[1].they.ids, houses[1].they.queued:
+        assert all(one.startswith("b") for one in known)
