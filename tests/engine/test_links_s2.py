@@ -184,6 +184,13 @@ def test_a_walk_that_makes_no_sense_is_refused(table, ids, options, where):
     assert caught.value.where == where and caught.value.todo
 
 
+def test_one_id_in_place_of_a_list_of_ids_is_refused(table, ids):
+    """Its letters are no ids, and a graph of dangling letters is no answer."""
+    with pytest.raises(InvalidField) as caught:
+        table.store.subgraph(ids[0])
+    assert (caught.value.where, caught.value.todo) == ("ids", "Pass a list of ids")
+
+
 def test_neighbours_of_nobody_are_an_error(table):
     with pytest.raises(NotFound):
         table.store.neighbors("00000000-gone")

@@ -109,6 +109,23 @@ def test_what_was_replaced_forgotten_or_expired_is_hidden(make):
     assert {hit.memory.id for hit in with_old} == {old.id, new.id}
 
 
+@pytest.mark.parametrize("mode", ["default", "hybrid"])
+def test_where_what_was_replaced_is_shown_what_holds_now_comes_before_it(make, mode):
+    """S2-29, S2-30: however well the older ones answer."""
+    table = make()
+    cosines = {"alpha": 0.4, "beta": 0.6, "gamma": 0.2, "other": 0.3}
+    for name, cosine in cosines.items():
+        table.near(f"Remark: {name}", "the plan", cosine)
+    told = {name: table.store.remember(f"Remark: {name}", importance=0).memory for name in cosines}
+    table.store.supersede(told["alpha"].id, told["beta"].id)
+    table.store.supersede(told["beta"].id, told["gamma"].id)
+    shown = [hit.memory.id for hit in table.store.recall("the plan", mode=mode, include_superseded=True)]
+    names = [name for key in shown for name, row in told.items() if row.id == key]
+    assert names == ["gamma", "beta", "alpha", "other"]
+    plain = [hit.memory.id for hit in table.store.recall("the plan", mode="semantic", include_superseded=True)]
+    assert plain == [told[name].id for name in ("beta", "alpha", "other", "gamma")]  # S2-10
+
+
 @pytest.mark.parametrize(
     ("where", "expected"),
     [

@@ -50,6 +50,11 @@ def tell(table: Desk, *told: Told) -> dict[str, str]:
     return ids
 
 
+def among(count: int, *, after: float = 0.5) -> list[Told]:
+    """Statements of another sitting at the same time."""
+    return [Told(f"Mail item{after}x{number}x{count}", after=after, source="mail") for number in range(count)]
+
+
 # --------------------------------------------------------------------------------------------
 # Who lifts whom
 
@@ -72,6 +77,16 @@ def tell(table: Desk, *told: Told) -> dict[str, str]:
         pytest.param([Told(GOOD), Told(SHORT, after=60.1)], 0, id="after more than an hour of silence"),
         pytest.param([Told(GOOD), Told("Really?", after=50), Told(SHORT, after=50)], 2, id="no silence of an hour"),
         pytest.param([Told(GOOD), Told(OTHER, source="mail"), Told(SHORT)], 1, id="beside another sitting"),
+        pytest.param([Told(GOOD), *among(3), Told(SHORT)], 1, id="after three statements of another sitting"),
+        pytest.param([Told(SHORT), *among(30), Told(GOOD)], 1, id="before thirty statements of another sitting"),
+        pytest.param(
+            [Told(GOOD), *among(9), Told("Really?"), *among(9), Told("Yes, at once"), *among(9), Told(SHORT)],
+            3,
+            id="three steps through another sitting",
+        ),
+        pytest.param(
+            [Told(GOOD), *among(2, after=29), Told(SHORT, after=29)], 0, id="silent for an hour while others talked"
+        ),
         pytest.param(
             [Told(GOOD), Told("Hm, is it far?", fields={"kind": "lesson"}), Told(SHORT)], 2, id="any kind is a step"
         ),
@@ -118,6 +133,24 @@ def test_neighbours_of_equal_worth_do_not_lift_each_other(make):
     tell(table, Told("moved here"), Told("moved there"))
     hits = scores(table)
     assert [hit.parts.get("context") for hit in hits.values()] == [None, None]
+
+
+@pytest.mark.parametrize("others", [0, 1, 3, 7])
+def test_a_filter_that_fits_everything_changes_nothing_however_many_talk_at_once(make, others):
+    """With a filter all rows are looked at, without one the pages around an answer: the sitting is the same."""
+    table = make()
+    talk = []
+    for text in (OTHER, GOOD, SHORT, "Really?", "Yes, at once", "Well, good luck"):
+        talk.append(Told(text))
+        talk += [Told(f"Mail {text} {number}", after=0.1, source=f"mail {number}") for number in range(others)]
+    tell(table, *talk)
+
+    def lifts(**options: object) -> dict[str, float]:
+        hits = scores(table, **options)
+        return {text: hit.parts["context"] for text, hit in hits.items() if "context" in hit.parts}
+
+    near = lifts()
+    assert near == lifts(where=Filter(min_importance=0.0)) and SHORT in near
 
 
 def test_sittings_that_went_on_at_the_same_time_do_not_mix(make):

@@ -9,8 +9,8 @@ from typing import Any, cast, get_args
 from wellkept.core.text import check_text, search_terms
 from wellkept.engine import filters
 from wellkept.engine.embedding import Embeddings
-from wellkept.engine.inputs import moment
-from wellkept.engine.read import MAX_LIMIT, MAX_QUERY_CHARS, count
+from wellkept.engine.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
+from wellkept.engine.read import count
 from wellkept.errors import EmptyContent, InvalidField
 from wellkept.types import (
     WEIGHT_PRESETS,

@@ -24,8 +24,6 @@ from wellkept.types import (
 
 log = logging.getLogger("wellkept")
 
-MAX_QUERY_CHARS = 20_000
-MAX_LIMIT = 1_000
 MAX_COUNT = 2**53
 MAX_DEPTH = 20
 MAX_ID = 200
@@ -128,11 +126,13 @@ def neighbors(
 
 def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
     """The memories within `depth` links of the given ones, and all links among them (S2-41)."""
+    if isinstance(ids, str):  # each of its letters would be looked for
+        raise InvalidField("is one text", where="ids", todo="Pass a list of ids")
     count("depth", depth, MAX_DEPTH)
     nodes: dict[str, Memory] = {}
     dangling: dict[str, None] = {}
+    edge = list(dict.fromkeys(identify(ctx, item) for item in ids))
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        edge = list(dict.fromkeys(ids))
         for _ in range(depth + 1):
             rows = {row.id: row for row in tx.find(Filter(ids=tuple(edge), statuses=ALL_STATUSES))} if edge else {}
             nodes.update(rows)

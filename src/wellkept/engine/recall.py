@@ -49,7 +49,7 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     scored = reranked(ctx, scored, q)
     with look() as tx:
         # `semantic` is the plain order of the cosines (S2-10).
-        hits = scored if q.mode == "semantic" else newest.newer_first(tx, scored)
+        hits = scored if q.mode == "semantic" else _current_first(tx, newest.newer_first(tx, scored), q)
         # Given weights say how much age counts: then only a contradiction changes their order.
         later = newest.later(ctx, tx, hits) if q.blended else []
         known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
@@ -89,6 +89,17 @@ def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[
         )
         for group in groups
     ]
+
+
+def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
+    """Of a memory that was replaced and the one that holds now the latter comes first, where both are shown (S2-29)."""
+    replaced = [hit.memory for hit in hits if hit.memory.status == "superseded"]
+    if not replaced:
+        return hits
+    by_id = {hit.memory.id: hit for hit in hits}
+    scores = {hit.memory.id: hit.score for hit in hits}
+    pairs = [(key, head.id) for key, head in candidates.heads(tx, replaced, q).items()]
+    return [by_id[key] for key in rank.newer_first(scores, pairs)]
 
 
 def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from wellkept.core.fusion import REACH
@@ -22,10 +22,12 @@ LIFTING = 20
 """How many of the best answers lift, and are lifted by, what was told beside them."""
 PAUSE = timedelta(hours=1)
 """After so long a silence a new sitting begins, also under the same source."""
+_PAGES = (REACH, 3 * REACH, 9 * REACH)
+"""Rows looked at to each side: as many as are wanted, and more only while too few of them are of the same sitting."""
 
 Beside: TypeAlias = Mapping[str, Sequence[tuple[str, int]]]
 """Id -> its neighbours and how many steps away they were told."""
-_Walk: TypeAlias = Callable[[Memory], Iterable[Sequence[Memory]]]
+_Walk: TypeAlias = Callable[[Memory], Iterable[Iterable[Memory]]]
 
 
 def around(tx: Tx, best: Sequence[Memory], pool: Pool, q: Question) -> tuple[list[Memory], Beside]:
@@ -53,25 +55,41 @@ def around(tx: Tx, best: Sequence[Memory], pool: Pool, q: Question) -> tuple[lis
     return list(new.values()), {key: tuple(near.items()) for key, near in beside.items()}
 
 
-def _of_one_sitting(anchor: Memory, side: Sequence[Memory]) -> Iterator[Memory]:
-    last = anchor
+def _of_one_sitting(anchor: Memory, side: Iterable[Memory]) -> Iterator[Memory]:
+    """Of what was told outwards from the anchor, the nearest of its own sitting; no more of `side` is looked at."""
+    last, found = anchor, 0
     for row in side:
+        if abs(row.created_at - last.created_at) > PAUSE:
+            return  # whoever told it: what comes behind it is further away still
         if row.source != anchor.source:
             continue  # sittings that went on at the same time
-        if abs(row.created_at - last.created_at) > PAUSE:
-            return
         yield row
-        last = row
+        last, found = row, found + 1
+        if found == REACH:
+            return
 
 
 def _stored(tx: Tx, q: Question) -> _Walk:
     shown = Filter(kinds=q.where.kinds, statuses=q.statuses)
 
-    def walk(anchor: Memory) -> Iterable[Sequence[Memory]]:
-        here = (anchor.created_at, anchor.id)
-        return tx.find(replace(shown, before=here), limit=REACH)[::-1], tx.find(replace(shown, after=here), limit=REACH)
+    def earlier(place: tuple[datetime, str], limit: int) -> Sequence[Memory]:
+        return tx.find(replace(shown, before=place), limit=limit)[::-1]
 
-    return walk
+    def later(place: tuple[datetime, str], limit: int) -> Sequence[Memory]:
+        return tx.find(replace(shown, after=place), limit=limit)
+
+    return lambda anchor: (_outwards(anchor, earlier), _outwards(anchor, later))
+
+
+def _outwards(anchor: Memory, page_from: Callable[[tuple[datetime, str], int], Sequence[Memory]]) -> Iterator[Memory]:
+    """Row by row away from the anchor; further pages are read only where others talked in between."""
+    place = (anchor.created_at, anchor.id)
+    for size in _PAGES:
+        page = page_from(place, size)
+        yield from page
+        if len(page) < size:
+            return
+        place = (page[-1].created_at, page[-1].id)
 
 
 def _among(rows: Iterable[Memory]) -> _Walk:
@@ -80,7 +98,7 @@ def _among(rows: Iterable[Memory]) -> _Walk:
         told.setdefault(row.source, []).append(row)
     places = {row.id: at for sitting in told.values() for at, row in enumerate(sitting)}
 
-    def walk(anchor: Memory) -> Iterable[Sequence[Memory]]:
+    def walk(anchor: Memory) -> Iterable[Iterable[Memory]]:
         sitting, at = told[anchor.source], places[anchor.id]
         return sitting[max(0, at - REACH) : at][::-1], sitting[at + 1 : at + 1 + REACH]
 

@@ -167,8 +167,9 @@ def test_the_same_files_give_the_same_report(cli: Cli, locomo: str) -> None:
 
 def test_people_see_settings_gains_and_sorts_of_questions(cli: Cli, locomo: str) -> None:
     shown = cli("eval", "retrieval", locomo, "--through-gate", "--against", "context").stdout
-    for part in ("R@10", "through the gate", "context", "bm25", "single hop", "adversarial", "verbatim repeats"):
+    for part in ("R@10", "tokens@10", "through the gate", "context", "bm25", "single hop", "adversarial"):
         assert part in shown
+    assert "verbatim repeats" in shown and "resamples of the questions give the default recall@5" in shown
 
 
 def test_observations_that_do_not_say_everything_are_told(cli: Cli, locomo: str) -> None:

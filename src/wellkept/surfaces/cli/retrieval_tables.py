@@ -103,6 +103,7 @@ def retrieval(report: Mapping[str, Any]) -> Parts:
     yield ""
     rows = _settings(report)
     yield rows_of(("setting", *_headings(report)), [(name, *_figures(entry["metrics"])) for name, entry in rows])
+    yield styled(_sure(report))
     yield ""
     yield rows_of(("default over", "R@5>", "95 %>", "R@10>", "95 %>", "better>", "worse>"), _gains(report))
     yield ""
@@ -136,6 +137,15 @@ def _figures(metrics: Mapping[str, Any]) -> tuple[str, ...]:
     names = [f"recall_at_{depth}" for depth in DEPTHS] + [f"recall_at_{depth}_{narrower}" for depth in DEPTHS]
     names += ["hit_any_at_10", "hit_all_at_10"]
     return (*(_percent(metrics[name]) for name in names), f"{metrics['tokens_at_10']:.0f}")
+
+
+def _sure(report: Mapping[str, Any]) -> str:
+    """How sure the figures of the default are by themselves; the table below it compares."""
+    ends = (report["intervals"][f"recall_at_{depth}"] for depth in DEPTHS)
+    told = (
+        f"recall@{depth} {_percent(low)} to {_percent(high)}" for depth, (low, high) in zip(DEPTHS, ends, strict=True)
+    )
+    return f"95 % of {report['resamples']:,} resamples of the questions give the default {', '.join(told)}."
 
 
 def _gains(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
