@@ -14,9 +14,12 @@ DEV := .venv-dev
 TRAIN := .venv-train
 TRAINING ?=
 TOOLS := .uv
+NODE := build/node
 JOBS ?= 2
 TESTS ?=
 SEARCHING ?=
+GUARDING ?= --quick
+WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
@@ -37,7 +40,7 @@ export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
-.PHONY: help demo test test-quick test-others soak lint types format bench lock train clean
+.PHONY: help demo test test-quick test-others test-mcp soak lint types format bench lock train clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +57,17 @@ test-quick: $(DEV)/.installed  ## the tests without the slow ones
 soak: $(DEV)/.installed  ## long load and fuzz tests, about an hour
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)
 
+test-mcp: $(DEV)/.installed $(NODE)/.installed  ## the Inspector and the conformance scenarios of MCP; needs npm
+	@PATH="$(CURDIR)/$(NODE)/node_modules/.bin:$$PATH" $(DEV)/bin/python -m pytest -n 0 -m external \
+		tests/surfaces/mcp/test_official_tools.py $(TESTS)
+
+# The Inspector needs Node 22.19, which comes as a package too; without a version npm takes one that fits an older Node.
+$(NODE)/.installed:
+	@mkdir -p $(NODE)
+	@npm install --silent --no-audit --no-fund --prefix $(NODE) node@22.23.3 \
+		@modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
+	@touch $@
+
 lint: $(DEV)/.installed  ## ruff, its layout, and the import rules
 	@$(DEV)/bin/ruff check --output-format concise .
 	@$(DEV)/bin/ruff format --check --quiet . || { echo "Run make format" >&2; exit 1; }
@@ -69,6 +83,8 @@ format: $(DEV)/.installed  ## sort imports and lay out the code with ruff
 bench: $(DEV)/.installed  ## measure speed; prints a table, changes nothing
 	@$(DEV)/bin/python -m benchmarks
 	@OPENBLAS_NUM_THREADS=1 $(DEV)/bin/python -m benchmarks.searching $(SEARCHING)
+	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(DEV)/bin/python -m benchmarks.guarding $(GUARDING)
+	@OPENBLAS_NUM_THREADS=1 $(DEV)/bin/python -m benchmarks.working $(WORKING)
 
 train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and repeat as you like
 	@$(TRAIN)/bin/python -m training.weights build/minilm

@@ -10,8 +10,9 @@ import pytest
 
 import wellkept
 from stores import desk, snapshot
-from wellkept.engine.aio import AsyncMemoryStore
+from wellkept.engine.aio import AsyncMemoryStore, AsyncQueue
 from wellkept.engine.context import MoreOptions, OpenOptions
+from wellkept.engine.deferred import Queue
 from wellkept.errors import NotFound, StorageError
 from wellkept.types import ALL_STATUSES, Filter
 
@@ -292,6 +293,44 @@ def test_a_block_puts_off_the_writes_of_its_own_task_only(table):
 
     assert asyncio.run(work()) == ("queued", "created", ["two"])
     assert [row.content for row in table.store.list()] == ["two", "one"]
+
+
+def test_the_queue_has_the_same_verbs_awaited():
+    """What `put` takes are values of the engine; a length that is read from a file cannot be awaited."""
+    ours, theirs = verbs(AsyncQueue), verbs(Queue)
+    assert ours.keys() == theirs.keys() - {"put"}
+    for name, verb in ours.items():
+        assert inspect.signature(verb) == inspect.signature(theirs[name]) and inspect.iscoroutinefunction(verb), name
+
+
+def test_the_queue_of_a_conversation_is_listed_dropped_and_flushed(table):
+    """S0-45."""
+
+    async def work():
+        chat = AsyncMemoryStore(table.store).in_session("chat").queue
+        for text, links in (("one", []), ("two", []), ("three", ["nobody"])):
+            await chat.remember(text, kind="thesis", links=links)
+        waiting = await chat.pending()
+        await chat.drop(waiting[0].id)
+        told = await chat.flush()
+        failed = await chat.failed()
+        with pytest.raises(NotFound):
+            await chat.drop(waiting[0].id)
+        return len(waiting), [result.outcome for result in told.results], [one.attempts for one in failed]
+
+    assert asyncio.run(work()) == (3, ["created"], [1])
+    assert [row.content for row in table.store.list()] == ["two"]
+
+
+def test_a_block_gives_the_queue_that_collects(table):
+    async def work():
+        store = AsyncMemoryStore(table.store)
+        async with store.deferred() as queue:
+            await store.remember("one", kind="thesis")
+            return len(await queue.pending())
+
+    assert asyncio.run(work()) == 1
+    assert [row.content for row in table.store.list()] == ["one"]
 
 
 def test_a_cancelled_block_keeps_what_was_acknowledged_in_the_queue(table):

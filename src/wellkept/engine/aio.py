@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import copy_context
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from wellkept.engine.deferred import Queue, collecting
 from wellkept.engine.store import MemoryStore
-from wellkept.types import Memory, WriteResult
+from wellkept.types import Memory, MemoryFields, NewMemory, OnConflict, WriteResult
+from wellkept.types.queue import Flushed, QueuedWrite
 
 THREADS = 8
 """Calls that run at the same time; further ones wait for their turn. SQLite has one writer at a time anyway."""
@@ -130,9 +131,9 @@ class AsyncMemoryStore:
         return self._store.namespace
 
     @property
-    def queue(self) -> Queue:
-        """The queue of `MemoryStore.queue`; its verbs do block, so run them in a thread."""
-        return self._store.queue
+    def queue(self) -> AsyncQueue:
+        """The queue of `MemoryStore.queue`, each verb awaited."""
+        return AsyncQueue(self._store.queue, self)
 
     def in_namespace(self, name: str) -> AsyncMemoryStore:
         """The same store, bound to another namespace; it shares the threads."""
@@ -142,7 +143,7 @@ class AsyncMemoryStore:
         """The same store, bound to a conversation; it shares the threads."""
         return self._beside(self._store.in_session(name))
 
-    def deferred(self) -> AbstractAsyncContextManager[Queue]:
+    def deferred(self) -> AbstractAsyncContextManager[AsyncQueue]:
         """As `MemoryStore.deferred`, for the writes of this task: `async with store.deferred(): ...`."""
         return self._deferred()
 
@@ -159,10 +160,10 @@ class AsyncMemoryStore:
         await self.close()
 
     @asynccontextmanager
-    async def _deferred(self) -> AsyncIterator[Queue]:
+    async def _deferred(self) -> AsyncIterator[AsyncQueue]:
         with collecting(self._store._ctx) as (queue, flush):
             try:
-                yield queue
+                yield AsyncQueue(queue, self)
             except (Exception, GeneratorExit):  # as `deferred.deferred`
                 await self._run(flush)
                 raise
@@ -180,6 +181,53 @@ class AsyncMemoryStore:
     def _end(self) -> None:
         self._threads.end()
         self._store.close()
+
+
+class AsyncQueue:
+    """`Queue` for asyncio: each verb awaited, in a thread of the store; how many wait is `len(await queue.pending())`.
+
+    Args:
+        queue: What is asked.
+        store: Whose threads work.
+
+    Example:
+        >>> import asyncio, wellkept
+        >>> async def work():
+        ...     async with await wellkept.open_async("memory:", embedder="hashing") as store:
+        ...         chat = store.in_session("chat 7").queue
+        ...         await chat.remember("Funding flips first.", kind="thesis")
+        ...         return len(await chat.pending()), len((await chat.flush()).results)
+        >>> asyncio.run(work())
+        (1, 1)
+    """
+
+    def __init__(self, queue: Queue, store: AsyncMemoryStore) -> None:
+        self._queue = queue
+        self._store = store
+
+    async def remember(
+        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+    ) -> WriteResult:
+        """As `Queue.remember`, awaited."""
+        return await self._store._run(
+            functools.partial(self._queue.remember, content, on_conflict=on_conflict, **fields)
+        )
+
+    async def pending(self) -> tuple[QueuedWrite, ...]:
+        """As `Queue.pending`, awaited."""
+        return await self._store._run(self._queue.pending)
+
+    async def failed(self) -> tuple[QueuedWrite, ...]:
+        """As `Queue.failed`, awaited."""
+        return await self._store._run(self._queue.failed)
+
+    async def flush(self, *, again: bool = False) -> Flushed:
+        """As `Queue.flush`, awaited."""
+        return await self._store._run(functools.partial(self._queue.flush, again=again))
+
+    async def drop(self, queued_id: str) -> None:
+        """As `Queue.drop`, awaited."""
+        await self._store._run(functools.partial(self._queue.drop, queued_id))
 
 
 async def opened(make: Callable[[], MemoryStore]) -> AsyncMemoryStore:

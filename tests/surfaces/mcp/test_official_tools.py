@@ -1,8 +1,8 @@
 """The project's own tools for MCP against ours: the Inspector's command line, and the conformance scenarios.
 
 Optional: they need Node 22.19 or newer and the npm packages `@modelcontextprotocol/inspector` and
-`@modelcontextprotocol/conformance`, with their commands on PATH. The scenarios are the generic ones; the
-others ask for tools that only a test server has.
+`@modelcontextprotocol/conformance`, with their commands on PATH, as `make test-mcp` puts them.
+The scenarios are the generic ones; the others ask for tools that only a test server has.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -16,6 +16,7 @@ import wellkept
 from surfaces.mcp.servers import MODES, Mode, talk
 from wellkept.engine.store import MemoryStore
 from wellkept.errors import InvalidPlan
+from wellkept.surfaces.mcp.answers import size
 from wellkept.surfaces.mcp.server import create_server
 from wellkept.surfaces.operations import OPERATIONS
 
@@ -42,6 +43,16 @@ def test_the_default_tool_set_is_what_an_agent_needs_every_day(store: MemoryStor
     assert {tool.name for tool in listed.tools} == DEFAULT
     full = talk(create_server(store, toolset="full"), mode, lambda client: client.list_tools())
     assert {tool.name for tool in full.tools} == {row.name for row in OPERATIONS if row.toolset != "none"}
+
+
+@pytest.mark.parametrize(("toolset", "most"), [("default", 20_000), ("full", 55_000)])
+def test_what_a_model_reads_of_the_tools_fits_beside_its_work(
+    store: MemoryStore, toolset: Literal["default", "full"], most: int
+) -> None:
+    """Clients put names, descriptions and inputs into every prompt: about 5,000 tokens for the tools of every day."""
+    listed = talk(create_server(store, toolset=toolset), "auto", lambda client: client.list_tools())
+    read = [[tool.name, tool.description, tool.input_schema] for tool in listed.tools]
+    assert size(read) <= most
 
 
 def test_tools_say_what_they_do_to_the_store(store: MemoryStore) -> None:

@@ -75,3 +75,16 @@ OTHER_DEFAULTS = {
     ("undo_run", "run_id"): "may stand back for an entry",
     ("pack", "format"): "a switch: --json-block",
 }
+
+READ_FROM_TEXT = {"weights", "format", "resolution", "polarity"}
+"""Closed sets that an option reads from a text: `cosine=0.6,recency=0.4`, a switch, `keep-old` as well as `keep_old`,
+a number. What is none of them is refused when it is read."""
+OTHERWISE_MANY = {("remember_many", "items"), ("recall", "expand"), ("plan", "scope")}
+"""A file of lines; relations one by one; kinds one by one."""
+ASKED_FOR_OTHERWISE = {
+    ("remember", "content"), ("check", "content"), ("queue_remember", "content"), ("record_decision", "content"),
+    ("start_episode", "content"), ("record_turn", "response"), ("record_turn", "frame"), ("remember_many", "items"),
+    ("undo", "entry"), ("undo_run", "run_id"),
+}  # fmt: skip
+"""A text may come from a file or a pipe, `undo` takes an entry or a run, and `--frame` is an option of many commands:
+each is asked for by the command itself, as a usage error."""

@@ -9,9 +9,10 @@ import inspect
 import json
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from annotated_types import Ge, Le
 from pydantic import BaseModel
 from typer.main import get_command
 
@@ -19,11 +20,14 @@ import wellkept
 from surfaces.command_line import Cli
 from surfaces.operations.cases import LISTED, SAME, Known, Said, Typed
 from surfaces.operations.differences import (
+    ASKED_FOR_OTHERWISE,
     COMMAND_ONLY,
     COMMANDS,
     OTHER_DEFAULTS,
+    OTHERWISE_MANY,
     PYTHON_ONLY,
     QUEUE,
+    READ_FROM_TEXT,
     RENAMED,
     WITHOUT,
 )
@@ -32,6 +36,7 @@ from wellkept import MemoryStore
 from wellkept.core.rules import Consolidation
 from wellkept.engine.deferred import Queue
 from wellkept.surfaces.cli.app import app
+from wellkept.surfaces.cli.call_commands import alternatives
 from wellkept.surfaces.operations import OPERATIONS, Operation, call, operation
 from wellkept.surfaces.operations.parts import (
     ConfigFields,
@@ -165,6 +170,36 @@ def test_a_command_has_the_defaults_of_the_operation(row: Operation) -> None:
         assert found[option] in (default, None), f"{row.name} --{option}"
         if default not in (REQUIRED, None, []):
             assert found[option] == default, f"{row.name} --{option}"
+
+
+def taken_by(row: Operation) -> dict[str, Any]:
+    """Options and arguments of the command, by the field each stands for."""
+    command: Any = APP
+    for word in typed_as(row.name):
+        command = command.commands[word]
+    options = {param.name: param for param in command.params}
+    renamed = RENAMED.get(row.name, {})
+    return {name: options[renamed.get(name, name)] for name in row.input.model_fields
+            if renamed.get(name, name) in options}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)
+def test_a_command_takes_the_words_and_lists_of_the_operation_and_no_wider_numbers(row: Operation) -> None:
+    """What is looser on purpose is refused by the library instead, with the same error on every surface."""
+    for name, option in taken_by(row).items():
+        field, found = row.input.model_fields[name], option.type_descriptor.annotation
+        parts = alternatives(field.annotation)
+        words = {word for part in parts if get_origin(part) is Literal for word in get_args(part)}
+        offered = set(get_args(found)) if get_origin(found) is Literal else set()
+        assert offered == words or (not offered and name in READ_FROM_TEXT), f"{row.name} {name}: {offered} {words}"
+        many = getattr(option, "multiple", False) or option.nargs == -1
+        is_list = any(get_origin(part) is list for part in parts)
+        assert many is is_list or (row.name, name) in OTHERWISE_MANY, f"{row.name} {name}: {many}"
+        bounds = {type(mark): mark for mark in field.metadata}
+        least, most = (getattr(bounds.get(kind), word, None) for kind, word in ((Ge, "ge"), (Le, "le")))
+        assert option.min in (least, None), f"{row.name} {name}: at least {option.min}, not {least}"
+        assert option.max in (most, None), f"{row.name} {name}: at most {option.max}, not {most}"
+        assert option.required is field.is_required() or (row.name, name) in ASKED_FOR_OTHERWISE, f"{row.name} {name}"
 
 
 # --------------------------------------------------------------------------------------------
