@@ -2,8 +2,8 @@
 
 The server is a process of its own, on loopback, with a token, as somebody would run it. Both sides get
 the same texts in turns, so that whatever disturbs the machine disturbs both; a ratio is taken turn by
-turn, and the median of them counts. Several clients at once are measured against one caller in process:
-SQLite has one writer, so more clients fill the gaps between writes and no more.
+turn, and the median of them counts. Several clients at once, whose server is killed twice, are measured
+against one caller in process (see `load`): SQLite has one writer, so more clients fill the gaps and no more.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -25,39 +25,52 @@ import httpx2
 
 import wellkept
 from benchmarks.corpus import texts
+from benchmarks.load import slowest, under_load
 from benchmarks.report import Figure, as_json, as_table, machine, plain
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.surfaces.access import Tokens, tokens_file
 
 NAMESPACE = "bench/serving"
-CLIENTS = 16
 _TURN = 50
 
 
 @contextmanager
 def served(db: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """A running server: its address, and the headers of a client."""
-    _, secret = Tokens(tokens_file(db)).create(name="bench", namespaces=["bench/*"], scopes=["write"])
-    sources = Path(wellkept.__file__).parents[1]
-    paths = os.pathsep.join((str(sources), *sys.path))
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(db), "--embedder", "hashing"]
-    process = subprocess.Popen(
-        [*command, "serve", "--port", "0", "--rate", "0", "--drain", "0", "--json", "--quiet"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none"},
-    )
+    headers = client_headers(db)
+    process, address = started(db, 0)
     try:
-        assert process.stdout is not None
-        address = str(json.loads(process.stdout.readline())["address"])
-        yield address, {"Authorization": f"Bearer {secret}", "Wellkept-Namespace": NAMESPACE}
+        yield address, headers
     finally:
         process.terminate()
         process.communicate()
 
 
-def measure(folder: Path, count: int) -> list[Figure]:
-    """Remember and recall, one client and several, over the library."""
+def client_headers(db: Path) -> dict[str, str]:
+    """What a client with a token of its own sends with each request."""
+    _, secret = Tokens(tokens_file(db)).create(name="bench", namespaces=["bench/*"], scopes=["write"])
+    return {"Authorization": f"Bearer {secret}", "Wellkept-Namespace": NAMESPACE}
+
+
+def started(db: Path, port: int) -> tuple[subprocess.Popen[str], str]:
+    """A server as a process of its own, and its address; whoever starts it ends it."""
+    sources = Path(wellkept.__file__).parents[1]
+    paths = os.pathsep.join((str(sources), *sys.path))
+    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(db), "--embedder", "hashing"]
+    process = subprocess.Popen(
+        [*command, "serve", "--port", str(port), "--rate", "0", "--drain", "0", "--json", "--quiet"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none"},
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, "the server did not start"
+    return process, str(json.loads(line)["address"])
+
+
+def measure(folder: Path, count: int, writes: int) -> list[Figure]:
+    """Remember and recall by one client, `count` each, and `writes` mixed writes by many, over the library."""
     given = texts(count, seed=6)
     figures: list[Figure] = []
     with (
@@ -79,8 +92,9 @@ def measure(folder: Path, count: int) -> list[Figure]:
         ):
             ours, own = _in_turns(given, over_http, in_process)
             figures += _figures(name, ours, own)
-        figures += _at_once(address, headers, texts(2 * count, seed=7)[count:])
-    return figures
+    busy = folder / "busy.db"
+    headers = client_headers(busy)
+    return figures + under_load(busy, partial(started, busy), headers, namespace=NAMESPACE, count=writes)
 
 
 def _in_turns(
@@ -98,7 +112,7 @@ def _in_turns(
 
 
 def _figures(name: str, ours: list[float], own: list[float]) -> list[Figure]:
-    slow = [_slowest(ours), _slowest(own)]
+    slow = [slowest(ours), slowest(own)]
     found = [
         plain(f"{name}_http_p50", f"{name} over HTTP, one client, p50", [median(ours)], unit="ms"),
         plain(f"{name}_http_p99", f"{name} over HTTP, one client, p99", [slow[0]], unit="ms"),
@@ -117,46 +131,17 @@ def _figures(name: str, ours: list[float], own: list[float]) -> list[Figure]:
     ]
 
 
-def _at_once(address: str, headers: dict[str, str], given: Sequence[str]) -> list[Figure]:
-    """Several clients that write at the same time."""
-
-    def write(part: Sequence[str]) -> list[float]:
-        times = []
-        with httpx2.Client(base_url=address, headers=headers, timeout=60) as http:
-            for text in part:
-                began = time.perf_counter()
-                answer = http.post("/v1/memories", json={"content": text})
-                times.append(1e3 * (time.perf_counter() - began))
-                assert answer.status_code in (200, 201), answer.text
-        return times
-
-    began = time.perf_counter()
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        parts = list(pool.map(write, [given[number::CLIENTS] for number in range(CLIENTS)]))
-    seconds = time.perf_counter() - began
-    times = [one for part in parts for one in part]
-    label = f"remember over HTTP, {CLIENTS} clients"
-    return [
-        plain("many_rate", f"{label}", [len(times) / seconds], unit="/s"),
-        plain("many_p50", f"{label}, p50", [median(times)], unit="ms"),
-        plain("many_p99", f"{label}, p99", [_slowest(times)], unit="ms"),
-    ]
-
-
-def _slowest(times: Sequence[float]) -> float:
-    return sorted(times)[min(len(times) - 1, int(0.99 * len(times)))]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, leave nothing behind."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description="What a request costs.")
     parser.add_argument("--quick", action="store_true", help="small sizes; shows that it runs, not how fast")
+    parser.add_argument("--writes", type=int, default=10_000, help="of all clients together")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="wellkept-bench-") as name:
         folder = Path(name)
         facts = machine(folder)
-        figures = measure(folder, 2 * _TURN if given.quick else 20 * _TURN)
+        figures = measure(folder, 2 * _TURN if given.quick else 20 * _TURN, 300 if given.quick else given.writes)
     print(as_json(facts, figures) if given.json else as_table(facts, figures))
     return 0
 

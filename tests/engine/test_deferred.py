@@ -266,7 +266,7 @@ def test_a_block_tries_its_own_writes_although_others_have_tried_them_in_vain(ma
     with table.store.deferred() as queue:
         table.store.remember("one", kind="thesis")
         for _ in range(MAX_ATTEMPTS):
-            table.store._ctx.ledger.settle((), {queue.pending()[0].id: "UnknownKind"})
+            table.store._ctx.ledger.settle((), {queue.pending()[0].id: "UnknownKind"}, namespace="default")
     assert contents(table) == ["one"] and table.store.queue.pending() == ()
 
 

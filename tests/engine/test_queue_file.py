@@ -158,7 +158,7 @@ def test_what_is_written_leaves_the_file_although_another_write_waits_on(tmp_pat
 def test_what_a_crash_left_between_mark_and_end_of_a_flush_leaves_the_file_at_the_next_open(tmp_path):
     table = desk("sqlite", tmp_path)
     table.store.queue.remember("My PIN is 4711.", kind="note")
-    table.store._ctx.ledger.settle([table.store.queue.pending()[0].id], {})
+    table.store._ctx.ledger.settle([table.store.queue.pending()[0].id], {}, namespace="default")
     assert b"4711" in queue_file(table).read_bytes()
     table.store.close()
     desk("sqlite", tmp_path).store.close()
@@ -209,7 +209,7 @@ def test_a_file_that_is_mostly_done_is_written_anew_although_something_failed(tm
     queue.remember("fails", kind="thesis", links=["nobody"])
     one = ledger.waiting()[0]
     ledger.put([replace(one, id=str(number), statement={"content": "x" * 1000}) for number in range(400)])
-    ledger.settle([str(number) for number in range(400)], {})
+    ledger.settle([str(number) for number in range(400)], {}, namespace="default")
     ledger.tidy()
     assert (tmp_path / "q").stat().st_size < 2_000
     assert ledger.waiting() == (one,)

@@ -6,7 +6,8 @@ Each method is that of `Client` with `await`; a test compares them one by one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -16,6 +17,7 @@ import httpx2
 from wellkept.client import calls
 from wellkept.client.exchange import NAMESPACE, SESSION, Call, Setting, Tries, header, outcome, request, setting
 from wellkept.client.failures import unreachable
+from wellkept.client.queueing import AsyncClientQueue, Block, collecting, waiting
 from wellkept.core.rules import Consolidation
 from wellkept.engine.run_list import RunLine
 from wellkept.types import (
@@ -273,6 +275,18 @@ class AsyncClient:
         return await self._send(calls.resolve(key, resolution))
 
     # ----------------------------------------------------------------------------------------
+    # Writing later
+
+    @property
+    def queue(self) -> AsyncClientQueue:
+        """As `MemoryStore.queue`, each verb awaited."""
+        return AsyncClientQueue(self)
+
+    def deferred(self) -> AbstractAsyncContextManager[AsyncClientQueue]:
+        """As `Client.deferred`, for the writes of this task: `async with store.deferred(): ...`."""
+        return self._deferred()
+
+    # ----------------------------------------------------------------------------------------
     # Plans and runs
 
     async def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
@@ -325,11 +339,25 @@ class AsyncClient:
         made._setting, made._http, made._sleep = to, self._http, self._sleep
         return made
 
+    @asynccontextmanager
+    async def _deferred(self) -> AsyncIterator[AsyncClientQueue]:
+        with collecting(self._setting, self._http) as (to, block):
+            try:
+                yield AsyncClientQueue(self._bound(to))
+            except (Exception, GeneratorExit):  # what was answered "Queued" is written all the same
+                await self._flush(block)
+                raise
+            await self._flush(block)
+
+    async def _flush(self, block: Block | None) -> None:
+        for to in block.end() if block is not None else ():
+            await self._bound(to).queue.flush(again=True)
+
     async def _send(self, call: Call[T]) -> T:
         return outcome(call, await self._answer(call), self._setting.host)
 
     async def _answer(self, call: Call[Any]) -> httpx2.Response:
-        sent = request(call, self._setting)
+        sent = request(call, waiting(call, self._setting, self._http))
         tries = Tries(call, self._setting)
         while True:
             try:

@@ -40,6 +40,7 @@ from wellkept.types import (
     WriteResult,
 )
 from wellkept.types.packs import Pack
+from wellkept.types.queue import Flushed, QueuedWrite
 
 # --------------------------------------------------------------------------------------------
 # Writing
@@ -48,7 +49,9 @@ from wellkept.types.packs import Pack
 def remember(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteResult]:
     """`remember`."""
     body = statement(content, fields)
-    return Call(method="POST", path="/v1/memories", body=body, read=reading.record(WriteResult), keyed=True)
+    return Call(
+        method="POST", path="/v1/memories", body=body, read=reading.record(WriteResult), keyed=True, may_wait=True
+    )
 
 
 def check(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteResult]:
@@ -60,7 +63,8 @@ def check(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteResu
 def remember_many(items: Iterable[str | NewMemory | Mapping[str, Any]], on_conflict: str | None) -> Call[BatchResult]:
     """`remember_many`; the same batch again changes nothing, so it may be sent again."""
     body = {"items": [_item(item) for item in items], **said({"on_conflict": on_conflict})}
-    return Call(method="POST", path="/v1/memories/batch", body=body, read=reading.record(BatchResult), repeatable=True)
+    read = reading.record(BatchResult)
+    return Call(method="POST", path="/v1/memories/batch", body=body, read=read, repeatable=True, may_wait=True)
 
 
 def revise(memory_id: str, changes: Mapping[str, Any]) -> Call[Memory]:
@@ -74,12 +78,12 @@ def revise(memory_id: str, changes: Mapping[str, Any]) -> Call[Memory]:
 
 def record_decision(content: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
     """`record_decision`."""
-    return _recorded("/v1/decisions", {"content": content, **fields})
+    return replace(_recorded("/v1/decisions", {"content": content, **fields}), may_wait=True)
 
 
 def record_turn(response: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
     """`record_turn`; not sent again, since a second time counts a second turn of the episode."""
-    return replace(_recorded("/v1/turns", {"response": response, **fields}), keyed=False)
+    return replace(_recorded("/v1/turns", {"response": response, **fields}), keyed=False, may_wait=True)
 
 
 def start_episode(content: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
@@ -199,6 +203,32 @@ def unlink(query: Mapping[str, Any]) -> Call[int]:
 def resolve(key: str, resolution: str) -> Call[Conflict]:
     """`resolve`."""
     return _act(f"/v1/conflicts/{part(key)}/resolve", reading.record(Conflict), {"resolution": resolution})
+
+
+# --------------------------------------------------------------------------------------------
+# The queue
+
+
+def queue_remember(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteResult]:
+    """`queue.remember`; it may wait twice, and its key makes it written once."""
+    return Call(
+        method="POST", path="/v1/queue", body=statement(content, fields), read=reading.record(WriteResult), keyed=True
+    )
+
+
+def queue_pending() -> Call[tuple[QueuedWrite, ...]]:
+    """`queue.pending`."""
+    return _read("/v1/queue", reading.records(QueuedWrite))
+
+
+def queue_flush(*, again: bool) -> Call[Flushed]:
+    """`queue.flush`; whichever of two arrived, nothing waits afterwards and nothing is written twice (I5)."""
+    return _asked("/v1/queue/flush", reading.record(Flushed), {"again": again})
+
+
+def queue_drop(queued_id: str) -> Call[QueuedWrite]:
+    """`queue.drop`."""
+    return Call(method="DELETE", path=f"/v1/queue/{part(queued_id)}", read=reading.record(QueuedWrite))
 
 
 # --------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ T = TypeVar("T")
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
 NAMESPACE, SESSION, KEY = "Wellkept-Namespace", "Wellkept-Session", "Idempotency-Key"
+QUEUE = "Wellkept-Queue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Call(Generic[T]):
         read: Makes the library's value of the answer.
         repeatable: Whether it may be sent again when nobody knows whether it arrived.
         keyed: Whether a key of the caller makes it repeatable.
+        may_wait: Whether a `deferred` block may put it off.
     """
 
     method: str
@@ -41,6 +43,7 @@ class Call(Generic[T]):
     body: Json = None
     repeatable: bool = False
     keyed: bool = False
+    may_wait: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,7 @@ def request(call: Call[Any], to: Setting) -> dict[str, Any]:
     body = call.body
     if call.keyed and not body.get("idempotency_key"):
         body = {name: value for name, value in body.items() if name != "idempotency_key"}
-        headers[KEY] = _new_key()
+        headers[KEY] = new_key()
     sent: dict[str, Any] = {"method": call.method, "url": to.url + call.path, "headers": headers}
     if call.query:
         sent["params"] = dict(call.query)
@@ -202,5 +205,6 @@ def _ids() -> Callable[[], str]:
     return Uuid7()
 
 
-def _new_key() -> str:
+def new_key() -> str:
+    """A name that nobody else uses."""
     return f"client-{_ids()()}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -13,6 +14,7 @@ import httpx2
 from wellkept.client import calls
 from wellkept.client.exchange import NAMESPACE, SESSION, Call, Setting, Tries, header, outcome, request, setting
 from wellkept.client.failures import unreachable
+from wellkept.client.queueing import Block, ClientQueue, collecting, waiting
 from wellkept.core.rules import Consolidation
 from wellkept.engine.run_list import RunLine
 from wellkept.types import (
@@ -279,6 +281,18 @@ class Client:
         return self._send(calls.resolve(key, resolution))
 
     # ----------------------------------------------------------------------------------------
+    # Writing later
+
+    @property
+    def queue(self) -> ClientQueue:
+        """As `MemoryStore.queue`."""
+        return ClientQueue(self)
+
+    def deferred(self) -> AbstractContextManager[ClientQueue]:
+        """As `MemoryStore.deferred`. If the client dies in the block, the server writes what waits after a while."""
+        return self._deferred()
+
+    # ----------------------------------------------------------------------------------------
     # Plans and runs
 
     def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
@@ -331,11 +345,25 @@ class Client:
         made._setting, made._http, made._sleep = to, self._http, self._sleep
         return made
 
+    @contextmanager
+    def _deferred(self) -> Iterator[ClientQueue]:
+        with collecting(self._setting, self._http) as (to, block):
+            try:
+                yield ClientQueue(self._bound(to))
+            except (Exception, GeneratorExit):  # what was answered "Queued" is written all the same
+                self._flush(block)
+                raise
+            self._flush(block)
+
+    def _flush(self, block: Block | None) -> None:
+        for to in block.end() if block is not None else ():
+            self._bound(to).queue.flush(again=True)
+
     def _send(self, call: Call[T]) -> T:
         return outcome(call, self._answer(call), self._setting.host)
 
     def _answer(self, call: Call[Any]) -> httpx2.Response:
-        sent = request(call, self._setting)
+        sent = request(call, waiting(call, self._setting, self._http))
         tries = Tries(call, self._setting)
         while True:
             try:

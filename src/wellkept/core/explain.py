@@ -39,7 +39,17 @@ _REASON_WORDS = {
     "wikilink_found": "older texts name it",
     "auto_link": "the nearest of those that are stored",
     "sweep": "checked after the model came back",
+    "delivery": "put off, to be compared and stored when the queue is flushed",
+    "reactivated": "it was used again",
+    "turn": "another turn of the episode",
+    "plan": "a plan asked for it",
+    "undo_run": "a whole run was taken back",
+    "expired": "nobody decided in time",
+    "reembed": "its vector was made anew",
+    "repair": "it was not as it should be",
+    "refused": "it would be refused",
 }
+"""Every rule that a decision or an entry of the journal can name, but those of one's own consolidation."""
 
 
 def duplicate_message(match: Match) -> str:

@@ -7,13 +7,11 @@ it is written once, whoever flushes and however often (I5). It passes the same g
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Unpack
 
@@ -21,18 +19,13 @@ from wellkept.core.codec import to_plain
 from wellkept.core.evidence import Evidence, Moment
 from wellkept.core.explain import queued_message
 from wellkept.core.outcomes import born
-from wellkept.engine import write
+from wellkept.engine import flushing, write
 from wellkept.engine.context import Context
-from wellkept.engine.inputs import asked_of, check_namespace, new_memory, statement
-from wellkept.engine.journal import is_undone
-from wellkept.errors import InvalidInput, NotFound, WellkeptError
+from wellkept.engine.flushing import MAX_ATTEMPTS
+from wellkept.engine.inputs import asked_of, statement
+from wellkept.errors import NotFound, WellkeptError
 from wellkept.types import MemoryFields, NewMemory, OnConflict, Reason, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
-
-log = logging.getLogger("wellkept")
-
-MAX_ATTEMPTS = 5
-"""How often a write that fails is tried by itself; it stays listed, and `flush(again=True)` tries it anew."""
 
 
 @dataclass(slots=True)
@@ -117,10 +110,8 @@ class Queue:
 
     def pending(self) -> tuple[QueuedWrite, ...]:
         """What waits, oldest first, with what failed."""
-        if self._ctx.ledger.is_empty():
-            return ()
-        store = self._ctx.storage.header().store_id
-        return tuple(one for one in self._ctx.ledger.waiting() if one.store == store and self._has(one))
+        found = flushing.waiting(self._ctx, None if self._everywhere else self._ctx.namespace)
+        return tuple(one for one in found if self._has(one))
 
     def failed(self) -> tuple[QueuedWrite, ...]:
         """What was tried and could not be written, with the reason; it is tried again at each flush."""
@@ -135,19 +126,9 @@ class Queue:
         Raises:
             StorageError: The store could not be written; what is not yet written waits on.
         """
-        results: list[WriteResult] = []
-        failed: list[QueuedWrite] = []
-        with self._ctx.ledger.turn:
-            tried = [one for one in self.pending() if again or one.attempts < MAX_ATTEMPTS]
-            for _, group in groupby(tried, key=_together):
-                members = list(group)
-                for start in range(0, len(members), write.CHUNK):
-                    written, errors = _written(self._ctx, members[start : start + write.CHUNK])
-                    self._ctx.ledger.settle(written, {one.id: one.error for one in errors})
-                    results += [result for result in written.values() if result is not None]
-                    failed += errors
-            self._ctx.ledger.tidy()
-        return Flushed(tuple(results), tuple(failed))
+        return flushing.flush(
+            self._ctx, lambda: [one for one in self.pending() if again or one.attempts < MAX_ATTEMPTS]
+        )
 
     def drop(self, queued_id: str) -> None:
         """Take one out that shall not be written, such as one that can only fail.
@@ -155,11 +136,13 @@ class Queue:
         Raises:
             NotFound: It does not wait here.
         """
-        with self._ctx.ledger.turn:
-            if all(one.id != queued_id for one in self.pending()):
+        ledger = self._ctx.ledger
+        with ledger.turn():
+            found = next((one for one in self.pending() if one.id == queued_id), None)
+            if found is None:
                 raise NotFound(f"nothing waits as {queued_id!r}", where="queue", todo="List what is pending")
-            self._ctx.ledger.settle((queued_id,), {})
-            self._ctx.ledger.tidy()
+            ledger.settle((queued_id,), {}, namespace=found.namespace)
+            ledger.tidy()
 
     @property
     def depth(self) -> int:
@@ -173,7 +156,7 @@ class Queue:
     def _has(self, one: QueuedWrite) -> bool:
         if self._everywhere:
             return not self._lot or one.lot == self._lot
-        return one.namespace == self._ctx.namespace and self._ctx.session in ("", one.session)
+        return self._ctx.session in ("", one.session)
 
 
 @contextmanager
@@ -244,19 +227,6 @@ def remember_all(
     return [results[place] for place in range(len(items))]
 
 
-def recover(ctx: Context) -> None:
-    """Write what a crash left in the queue; a store that cannot be written now keeps it for later."""
-    if ctx.ledger.is_empty():
-        return
-    try:
-        told = Queue(ctx, everywhere=True).flush()
-    except WellkeptError as error:
-        log.warning("Queued writes of an earlier process could not be written: %s", error)
-        return
-    if told.results or told.failed:
-        log.info("Wrote %d queued writes of an earlier process, %d failed", len(told.results), len(told.failed))
-
-
 @contextmanager
 def _collector(ctx: Context) -> Iterator[Queue | None]:
     """The queue of the block that collects here; it is not flushed before this ends."""
@@ -270,60 +240,6 @@ def _collector(ctx: Context) -> Iterator[Queue | None]:
 
 def _may_wait(ctx: Context, new: NewMemory) -> bool:
     return ctx.policy.for_kind(new.kind).delivery == "queued"
-
-
-def _together(one: QueuedWrite) -> tuple[str, str, str, str | None]:
-    """Neighbours that may be written in one run."""
-    return one.namespace, one.session, one.actor, one.on_conflict
-
-
-def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, WriteResult | None], list[QueuedWrite]]:
-    """Results by queue id, None for what was taken back meanwhile, and those that failed with the reason."""
-    first = members[0]
-    taken: list[tuple[QueuedWrite, NewMemory]] = []
-    failed: list[QueuedWrite] = []
-    for one in members:
-        try:
-            taken.append((one, _statement_of(ctx, one)))
-        except InvalidInput as error:  # the policy has changed since, or the file was edited
-            failed.append(_after(one, error))
-    ctx = replace(ctx, namespace=first.namespace, session=first.session, actor=first.actor)
-    ctx = asked_of(ctx, {new.kind for _, new in taken}, first.on_conflict if taken else None)
-    results: dict[str, WriteResult | None] = dict.fromkeys(_taken_back(ctx, members))
-    taken = [(one, new) for one, new in taken if one.id not in results]
-    answers = write.remember_all(ctx, [new for _, new in taken], write.Cause())
-    for (one, _), answer in zip(taken, answers, strict=True):
-        if isinstance(answer, WriteResult):
-            results[one.id] = answer
-        else:
-            failed.append(_after(one, answer))
-    return results, failed
-
-
-def _statement_of(ctx: Context, one: QueuedWrite) -> NewMemory:
-    """What was said, at the time it was said, under a key that makes it written once."""
-    fields = dict(one.statement)
-    check_namespace(one.namespace)
-    new = new_memory(fields.pop("content", ""), fields, ctx.policy)
-    asked_of(ctx, {new.kind}, one.on_conflict)
-    if new.idempotency_key:
-        return new  # the caller's own key stands for these very fields
-    return replace(new, idempotency_key=_key(one), recorded_at=new.recorded_at or one.at)
-
-
-def _key(one: QueuedWrite) -> str:
-    return f"queued:{one.id}"
-
-
-def _taken_back(ctx: Context, members: Sequence[QueuedWrite]) -> list[str]:
-    """Those whose write stands undone: an undo makes a key free again, but the queue's word was one write (I5)."""
-    with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        entries = {one.id: tx.journal(key=_key(one)) for one in members}
-        return [name for name, found in entries.items() if found and is_undone(tx, found[-1].seq)]
-
-
-def _after(one: QueuedWrite, error: WellkeptError) -> QueuedWrite:
-    return replace(one, attempts=one.attempts + 1, error=f"{type(error).__name__}: {error}")
 
 
 def _queued(ctx: Context, new: NewMemory, one: QueuedWrite) -> WriteResult:

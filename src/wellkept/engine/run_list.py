@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from wellkept.engine.context import Context
 from wellkept.types import JournalEntry
+
+if TYPE_CHECKING:
+    from wellkept.engine.context import Context
 
 Undone: TypeAlias = Literal["no", "partly", "yes"]
 _PAGE = 2_000

@@ -15,54 +15,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from wellkept.core.codec import iso, time_from
-from wellkept.engine.filelock import lock, unlock
+from wellkept.engine.filelock import lock, try_lock, unlock
 from wellkept.errors import Busy, ReadOnly
+from wellkept.storage.ledger import Ledger, plain_of, write_from
 from wellkept.types.queue import QueuedWrite
 
+__all__ = ["FileLedger", "Ledger", "ProcessLedger"]
+
 log = logging.getLogger("wellkept")
-
-_FIELDS = tuple(QueuedWrite.__dataclass_fields__)
-_TEXTS = ("id", "store", "namespace", "session", "lot", "actor", "error")
-
-
-class Ledger(Protocol):
-    """Keeps writes in the order in which they were put; safe to use from several threads.
-
-    Attributes:
-        turn: Held by whoever writes the waiting ones to the store, so that they keep their order.
-    """
-
-    turn: threading.Lock
-
-    def put(self, writes: Sequence[QueuedWrite]) -> None:
-        """Keep these; when it returns they survive a crash, and when it raises none is kept."""
-        ...
-
-    def settle(self, done: Iterable[str], failed: Mapping[str, str]) -> None:
-        """These were written, and these could not be, for the reason given."""
-        ...
-
-    def tidy(self) -> None:
-        """Let go of what is done; called once at the end of a flush, since it may read everything."""
-        ...
-
-    def waiting(self) -> tuple[QueuedWrite, ...]:
-        """What has been put and is not done, oldest first."""
-        ...
-
-    def is_empty(self) -> bool:
-        """Whether surely nothing waits; cheap."""
-        ...
 
 
 class ProcessLedger:
     """Keeps writes in this process, for stores that end with it."""
 
+    shared = False
+
     def __init__(self) -> None:
-        self.turn = threading.Lock()
+        self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._held: dict[str, QueuedWrite] = {}
 
@@ -71,7 +42,7 @@ class ProcessLedger:
         with self._lock:
             self._held.update((one.id, one) for one in writes)
 
-    def settle(self, done: Iterable[str], failed: Mapping[str, str]) -> None:
+    def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
         """See `Ledger.settle`."""
         with self._lock:
             _settle(self._held, done, failed)
@@ -79,14 +50,20 @@ class ProcessLedger:
     def tidy(self) -> None:
         """See `Ledger.tidy`; nothing that is done is held."""
 
-    def waiting(self) -> tuple[QueuedWrite, ...]:
+    def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
         """See `Ledger.waiting`."""
         with self._lock:
-            return tuple(self._held.values())
+            return _of(namespace, self._held)
 
     def is_empty(self) -> bool:
         """See `Ledger.is_empty`."""
         return not self._held
+
+    @contextmanager
+    def turn(self, *, wait: bool = True) -> Iterator[bool]:
+        """See `Ledger.turn`."""
+        with _held(self._turn, wait=wait) as ours:
+            yield ours
 
 
 class FileLedger:
@@ -102,8 +79,10 @@ class FileLedger:
         (True, ())
     """
 
+    shared = False
+
     def __init__(self, path: Path) -> None:
-        self.turn = threading.Lock()
+        self._turn = threading.Lock()
         self._path = path
         self._named = False
 
@@ -111,12 +90,12 @@ class FileLedger:
         """See `Ledger.put`."""
         if writes:
             with self._open() as handle:
-                _append(handle, [{"put": _plain(one)} for one in writes])
+                _append(handle, [{"put": plain_of(one)} for one in writes])
                 if not self._named:  # a new file is lost with its name
                     _keep_names(self._path.parent)
                     self._named = True
 
-    def settle(self, done: Iterable[str], failed: Mapping[str, str]) -> None:
+    def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
         """See `Ledger.settle`."""
         lines: list[dict[str, Any]] = [{"done": one} for one in done]
         lines += [{"failed": one, "error": error} for one, error in failed.items()]
@@ -132,12 +111,12 @@ class FileLedger:
         with self._open() as handle:
             self._tidy(handle)
 
-    def waiting(self) -> tuple[QueuedWrite, ...]:
+    def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
         """See `Ledger.waiting`."""
         if self.is_empty():
             return ()
         with self._open() as handle:
-            return tuple(_read(_whole(handle)).values())
+            return _of(namespace, _read(_whole(handle)))
 
     def is_empty(self) -> bool:
         """See `Ledger.is_empty`."""
@@ -146,13 +125,29 @@ class FileLedger:
         except OSError:
             return True
 
+    @contextmanager
+    def turn(self, *, wait: bool = True) -> Iterator[bool]:
+        """See `Ledger.turn`; other processes are kept out by the lock of a file of its own, which ends with them."""
+        beside = self._path.with_name(self._path.name + ".turn")
+        with _held(self._turn, wait=wait) as ours:
+            if not ours:
+                yield False
+                return
+            with _locked(beside, wait=wait) as handle:
+                try:
+                    yield handle is not None
+                finally:
+                    if handle is not None:
+                        with suppress(OSError):  # Windows keeps a file that is open; the next flush finds it
+                            beside.unlink()
+
     def _tidy(self, handle: int) -> None:
         text = _whole(handle)
         held = _read(text)
         if not held:
             os.ftruncate(handle, 0)
             return
-        kept = b"".join(_line({"put": _plain(one)}) for one in held.values())
+        kept = b"".join(_line({"put": plain_of(one)}) for one in held.values())
         if kept == text or os.name == "nt":  # there an open file cannot be replaced
             return
         beside = self._path.with_name(self._path.name + ".new")
@@ -173,33 +168,62 @@ class FileLedger:
 
     @contextmanager
     def _open(self) -> Iterator[int]:
-        """The file, ours alone; another process may have put a new one in its place while we waited."""
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        while True:
+        """The file, ours alone."""
+        with _locked(self._path, wait=True) as handle:
+            assert handle is not None  # it was waited for
+            with _translated(self._path):
+                yield handle
+
+
+@contextmanager
+def _held(turn: threading.Lock, *, wait: bool) -> Iterator[bool]:
+    if not turn.acquire(blocking=wait):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        turn.release()
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool) -> Iterator[int | None]:
+    """A file that is made, opened and locked; None where another process has it and is not waited for.
+
+    Another process may have put a new one in its place, or removed it, while we waited.
+    """
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    while True:
+        try:
+            handle = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise ReadOnly(
+                f"the queue cannot be written: {error.strerror}", where=str(path), todo="Check its permissions"
+            ) from error
+        try:
+            if not _lock(handle, path, wait=wait):
+                yield None
+                return
             try:
-                handle = os.open(self._path, flags, 0o600)
-            except OSError as error:
-                raise ReadOnly(
-                    f"the queue cannot be written: {error.strerror}",
-                    where=str(self._path),
-                    todo="Check its permissions",
-                ) from error
-            try:
-                try:
-                    lock(handle)
-                except OSError as error:
-                    raise Busy("the queue cannot be locked", where=str(self._path), todo="Use a local disk") from error
-                try:
-                    if not _is_same(handle, self._path):
-                        continue
-                    with _translated(self._path):
-                        yield handle
-                    return
-                finally:
-                    os.lseek(handle, 0, os.SEEK_SET)
-                    unlock(handle)
+                if not _is_same(handle, path):
+                    continue
+                yield handle
+                return
             finally:
-                os.close(handle)
+                os.lseek(handle, 0, os.SEEK_SET)
+                unlock(handle)
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int, path: Path, *, wait: bool) -> bool:
+    try:
+        if not wait:
+            return try_lock(handle)
+        lock(handle)
+    except OSError as error:
+        raise Busy("the queue cannot be locked", where=str(path), todo="Use a local disk") from error
+    return True
 
 
 @contextmanager
@@ -273,8 +297,8 @@ def _line(plain: Mapping[str, Any]) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _plain(one: QueuedWrite) -> dict[str, Any]:
-    return {**{name: getattr(one, name) for name in _FIELDS}, "at": iso(one.at), "statement": dict(one.statement)}
+def _of(namespace: str | None, held: Mapping[str, QueuedWrite]) -> tuple[QueuedWrite, ...]:
+    return tuple(one for one in held.values() if namespace in (None, one.namespace))
 
 
 def _read(text: bytes) -> dict[str, QueuedWrite]:
@@ -293,10 +317,7 @@ def _read(text: bytes) -> dict[str, QueuedWrite]:
 
 
 def _put(held: dict[str, QueuedWrite], value: Any, _: Mapping[str, Any]) -> None:
-    given = {name: value[name] for name in _FIELDS if name in value}
-    if not all(isinstance(given.get(name, ""), str) for name in _TEXTS) or type(given.get("attempts", 0)) is not int:
-        raise TypeError("a field of another type")
-    one = QueuedWrite(**{**given, "at": time_from(given["at"]), "statement": dict(given["statement"])})
+    one = write_from(value)
     held[one.id] = one
 
 

@@ -5,13 +5,14 @@ Needs nothing but the engine, so that the command line, REST and MCP can all use
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellkept.errors import InvalidField, NotFound, StorageError
+from wellkept.errors import InvalidField, NotFound, WellkeptError
 
 if TYPE_CHECKING:
     from wellkept.engine.context import Context
@@ -41,10 +42,31 @@ def in_file(store: MemoryStore, file: Path) -> MemoryStore:
 
 def recovered(store: MemoryStore) -> MemoryStore:
     """The store, after what an earlier process left in the queue was written."""
-    from wellkept.engine.deferred import recover
+    from wellkept.engine.flushing import recover
 
     recover(_context(store))
     return store
+
+
+def flush_left(store: MemoryStore, *, idle: timedelta, ended: Callable[[], bool] = bool) -> str:
+    """Write what conversations have put off and left, in all namespaces.
+
+    Args:
+        store: Of any namespace.
+        idle: How long a conversation has to have added nothing.
+        ended: Asked now and then whether to stop.
+
+    Returns:
+        Why nothing could be written, in words; it is kept for later. Empty when all is well.
+    """
+    from wellkept.engine.flushing import flush_left
+
+    try:
+        while not ended() and flush_left(_context(store), idle=idle).results:
+            pass
+    except WellkeptError as error:
+        return f"the queue waits: {error}"
+    return ""
 
 
 def flush(store: MemoryStore) -> str:
@@ -57,7 +79,7 @@ def flush(store: MemoryStore) -> str:
 
     try:
         failed = Queue(_context(store), everywhere=True).flush().failed
-    except StorageError as error:
+    except WellkeptError as error:
         return f"the queue waits for the next start: {error}"
     return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
 

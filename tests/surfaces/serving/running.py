@@ -61,7 +61,7 @@ class Server:
 
 
 @contextmanager
-def serving(db: Path, *options: str, port: int = 0) -> Iterator[Server]:
+def serving(db: Path | str, *options: str, port: int = 0) -> Iterator[Server]:
     """A server of a store, killed at the end if it still runs."""
     process = launched(db, "--port", str(port), *options)
     try:
@@ -76,8 +76,8 @@ def serving(db: Path, *options: str, port: int = 0) -> Iterator[Server]:
         process.communicate()
 
 
-def launched(db: Path, *options: str) -> subprocess.Popen[str]:
-    """`wellkept serve` as a process."""
+def launched(db: Path | str, *options: str) -> subprocess.Popen[str]:
+    """`wellkept serve` as a process; of a file in its folder, or of a database."""
     command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(db), "--embedder", "hashing"]
     paths = os.pathsep.join((str(ROOT / "src"), str(ROOT / "packages" / "relation" / "src")))
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
@@ -86,7 +86,7 @@ def launched(db: Path, *options: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=db.parent,
+        cwd=db.parent if isinstance(db, Path) else None,
         env={**os.environ, **settings},
     )
 

@@ -58,6 +58,20 @@ def calling(name: str, **fields: Any) -> Callable[[Client], Awaitable[Any]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_the_address_may_end_in_a_slash(guarded: tuple[Server, dict[str, str], Path], mode: Mode) -> None:
+    """Clients and people write `/mcp/` too; what an app mounted by hand answers to is answered here."""
+    server, secrets, _ = guarded
+
+    async def listed() -> int:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {secrets['amber']}",
+                                               "Wellkept-Namespace": "acme/a"}, timeout=SECONDS) as http:  # fmt: skip
+            async with Client(streamable_http_client(f"{server.address}/mcp/", http_client=http), mode=mode) as client:
+                return len((await client.list_tools()).tools)
+
+    assert asyncio.run(listed()) == 12
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_tool_acts_within_the_grant_and_in_the_name_of_the_token(
     guarded: tuple[Server, dict[str, str], Path], mode: Mode
 ) -> None:

@@ -222,7 +222,8 @@ def test_names_and_pages_that_are_not_the_servers_own_are_refused_on_rest_and_mc
         assert http.post("/v1/recall", json={"query": "tea"}, headers=headers).status_code == status
         listed = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         accept = {"Accept": "application/json, text/event-stream", **headers}
-        assert (http.post("/mcp", json=listed, headers=accept).status_code == 403) is (status == 403)
+        for path in ("/mcp", "/mcp/"):
+            assert (http.post(path, json=listed, headers=accept).status_code == 403) is (status == 403)
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from wellkept.errors import ConfigError
-from wellkept.surfaces.access import EVERYTHING, Grant, Tokens
+from wellkept.errors import ConfigError, StorageError
+from wellkept.surfaces.access import EVERYTHING, Grant, TokenKeeper
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -42,7 +42,7 @@ class Assembled:
 def assembled(
     store: MemoryStore,
     *,
-    tokens: Tokens | None = None,
+    tokens: TokenKeeper | None = None,
     toolset: Literal["default", "full"] = "default",
     hosts: tuple[str, ...] = (),
     rate: float | None = 100.0,
@@ -73,7 +73,9 @@ def assembled(
     mcp = http_app(store, toolset=toolset, grant=grant, security=unguarded)
     # Its endpoint becomes a route of ours: mounted, it would redirect /mcp to /mcp/, which not all clients follow.
     [endpoint] = [route.endpoint for route in mcp.routes if isinstance(route, Route) and route.path == "/"]
-    rest.router.routes.append(Route(MCP_PATH, endpoint=Owned(endpoint), name="mcp", include_in_schema=False))
+    owned = Owned(endpoint)
+    for path in (MCP_PATH, f"{MCP_PATH}/"):
+        rest.router.routes.append(Route(path, endpoint=owned, name="mcp", include_in_schema=False))
     rest.router.lifespan_context = _both(rest.router.lifespan_context, mcp.router.lifespan_context)
     app: ASGIApp = rest if asked is not None or tokens is None else ShutOnceThereAreTokens(rest, tokens)
     return Assembled(app=app, drain=health.drain)
@@ -84,10 +86,10 @@ class ShutOnceThereAreTokens:
 
     Args:
         app: Asks nobody.
-        tokens: Their file.
+        tokens: Where they are kept.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+    def __init__(self, app: ASGIApp, tokens: TokenKeeper) -> None:
         self._app = app
         self._tokens = tokens
 
@@ -104,7 +106,7 @@ class ShutOnceThereAreTokens:
     def _there_are_some(self) -> bool:
         try:
             return self._tokens.required
-        except ConfigError:  # a list that cannot be read is a list
+        except (ConfigError, StorageError):  # a list that cannot be read is a list
             return True
 
 

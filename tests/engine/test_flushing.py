@@ -1,0 +1,376 @@
+"""Who writes what waits, and when: one at a time, in order, each once, also across processes that die (S0-45, I5)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import wellkept
+from postgres.server import server
+from stores import Desk, desk
+from wellkept.engine.flushing import IDLE, MAX_ATTEMPTS, flush_left, left
+from wellkept.errors import Busy
+from wellkept.types.queue import QueuedWrite
+
+SAID = datetime(2026, 3, 1, tzinfo=UTC)
+SECONDS = 60
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are killed as POSIX does it")
+
+
+def one(number: int, *, session: str = "", namespace: str = "n", minute: float = 0, attempts: int = 0) -> QueuedWrite:
+    at = SAID + timedelta(minutes=minute)
+    return QueuedWrite(
+        id=str(number), store="s", namespace=namespace, session=session, at=at, statement={}, attempts=attempts
+    )
+
+
+@pytest.mark.parametrize(
+    ("waiting", "minute", "expected"),
+    [
+        ([], 60, ""),
+        ([one(1)], 4.9, ""),
+        ([one(1)], 5, "1"),
+        ([one(1), one(2, minute=3)], 7, ""),  # the conversation goes on
+        ([one(1), one(2, minute=3)], 8, "12"),
+        ([one(1, session="a"), one(2, session="b", minute=3)], 6, "1"),  # another one does not hold it back
+        ([one(1), one(2, namespace="m", minute=3)], 6, "1"),  # nor another namespace
+        ([one(1, minute=3), one(2)], 8, "12"),  # in the order in which they were put, whatever their clocks said
+        ([one(1, attempts=1), one(2)], 9, "2"),  # what failed waits twice as long, and stops no other
+        ([one(1, attempts=1), one(2)], 10, "12"),
+        ([one(1, attempts=4)], 79, ""),
+        ([one(1, attempts=4)], 80, "1"),
+        ([one(1, attempts=MAX_ATTEMPTS)], 100_000, ""),  # and is given up in the end
+    ],
+)
+def test_what_is_left_is_told_by_the_last_write_of_its_conversation(
+    waiting: list[QueuedWrite], minute: float, expected: str
+) -> None:
+    found = left(waiting, idle=IDLE, now=SAID + timedelta(minutes=minute))
+    assert "".join(item.id for item in found) == expected
+
+
+# --------------------------------------------------------------------------------------------
+# In one process
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """Opens stores on each kind of queue: in the process, in a file, in the database."""
+    opened: list[Desk] = []
+
+    def factory(**options: object) -> Desk:
+        made = desk(request.param, tmp_path, **options)
+        opened.append(made)
+        return made
+
+    yield factory
+    for made in opened:
+        made.store.close()
+
+
+def contents(store: wellkept.MemoryStore) -> list[str]:
+    return [memory.content for memory in store.list()]
+
+
+def test_what_a_conversation_has_left_is_written_and_what_goes_on_is_not(make: Callable[..., Desk]) -> None:
+    """S0-45: nobody has to know that a queue must be flushed."""
+    table = make()
+    table.store.in_session("ended").queue.remember("one", kind="thesis")
+    table.store.in_namespace("acme/bob").queue.remember("two", kind="thesis")
+    table.clock.advance(minutes=5)
+    table.store.in_session("goes on").queue.remember("three", kind="thesis")
+    told = flush_left(table.store._ctx)
+    assert sorted(result.memory.content for result in told.results if result.memory) == ["one", "two"]
+    assert contents(table.store) == ["one"]
+    assert contents(table.store.in_namespace("acme/bob")) == ["two"]  # I8
+    assert [one.statement["content"] for one in table.store.queue.pending()] == ["three"]
+    assert table.store.queue.depth == 1
+
+
+def test_what_fails_by_itself_is_tried_five_times_ever_more_seldom_and_stays_listed(make: Callable[..., Desk]) -> None:
+    """B-27: bounded, and nothing is lost."""
+    table = make()
+    queue = table.store.queue
+    queue.remember("one", kind="thesis", links=["nobody"])
+    minutes = []
+    for minute in range(400):
+        if flush_left(table.store._ctx).failed:
+            minutes.append(minute)
+        table.clock.advance(minutes=1)
+    assert minutes == [5, 10, 20, 40, 80]
+    [failed] = queue.failed()
+    assert (failed.attempts, failed.error.split(":")[0]) == (MAX_ATTEMPTS, "NotFound")
+    assert queue.flush(again=True).failed[0].attempts == MAX_ATTEMPTS + 1
+    queue.drop(failed.id)
+    assert queue.pending() == ()
+
+
+def test_whoever_comes_while_another_one_writes_leaves_it_to_him(make: Callable[..., Desk]) -> None:
+    table = make()
+    table.store.queue.remember("one", kind="thesis")
+    table.clock.advance(minutes=10)
+    done: list[int] = []
+    with table.store._ctx.ledger.turn() as ours:
+        assert ours
+        thread = threading.Thread(target=lambda: done.append(len(flush_left(table.store._ctx).results)))
+        thread.start()
+        thread.join(SECONDS)
+    assert done == [0] and len(table.store.queue) == 1
+    assert len(flush_left(table.store._ctx).results) == 1
+
+
+def test_very_much_that_was_left_is_written_in_parts_and_all_of_it(make: Callable[..., Desk], monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """Whoever wants his own queue flushed has his turn in between."""
+    monkeypatch.setattr("wellkept.engine.flushing._MOST_AT_ONCE", 7)
+    table = make()
+    for number in range(20):
+        table.store.queue.remember(f"thesis {number:02}", kind="thesis")
+    table.clock.advance(minutes=10)
+    assert [len(flush_left(table.store._ctx).results) for _ in range(4)] == [7, 7, 6, 0]
+    assert contents(table.store) == [f"thesis {number:02}" for number in range(20)]
+
+
+# --------------------------------------------------------------------------------------------
+# Several processes
+
+
+CHILD = """
+import sys, wellkept
+store = wellkept.open(sys.argv[1], embedder="hashing", relation_model="none")
+"""
+FILLS = """
+for number in range(int(sys.argv[2])):
+    store.in_session(f"chat {number % 2}").queue.remember(f"thesis {number:03}", kind="thesis")
+"""
+SAYS = """
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+FLUSHES = """
+told = store.queue.flush()
+print(len(told.results), flush=True)
+"""
+TAKES = """
+with store._ctx.ledger.turn() as ours:
+    print(ours, flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty store that several processes can open."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    made = server().database()
+    yield made
+    server().release(made)
+
+
+def opened(url: str) -> wellkept.MemoryStore:
+    return wellkept.open(url, embedder="hashing", relation_model="none")
+
+
+@contextmanager
+def child(*parts: str, url: str, count: int = 0) -> Iterator[subprocess.Popen[str]]:
+    """A process of its own that opens the store and does these parts; killed by its own id where it still runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD + "".join(parts), url, str(count)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def heard(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def go_on(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def stored(url: str) -> int:
+    """How many memories there are, told by the tables: opening the store would itself write what waits."""
+    if url.startswith("postgresql:"):
+        with psycopg.connect(url) as server:
+            return int(server.execute("SELECT count(*) FROM wellkept.memory").fetchone()[0])  # type: ignore[index]
+    with sqlite3.connect(url) as file:
+        return int(file.execute("SELECT count(*) FROM memory").fetchone()[0])
+
+
+def in_order(count: int) -> list[str]:
+    return [f"thesis {number:03}" for number in range(count)]
+
+
+def test_a_process_that_is_killed_while_it_writes_loses_nothing_and_nothing_is_written_twice(url: str) -> None:
+    """I1, I5: kill -9 in the middle of a flush, on files and on a server."""
+    count = 240
+    with child(FILLS, SAYS, FLUSHES, url=url, count=count) as process:
+        assert heard(process) == "ready"
+        go_on(process)
+        while not stored(url):
+            assert process.poll() is None
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait(SECONDS) == -signal.SIGKILL
+    written = stored(url)
+    assert 0 < written < count  # it was in the middle
+    with opened(url) as store:  # of a file, this writes what was left; of a server others may still be at it
+        store.queue.flush()
+        assert sorted(contents(store)) == in_order(count)
+        for session in (0, 1):  # in the order of each conversation
+            said = [row.content for row in store.list() if int(row.content[-3:]) % 2 == session]
+            assert said == sorted(said)
+        assert [entry.outcome for entry in store.journal()] == ["created"] * count
+        assert store.queue.pending() == ()
+        assert store.verify() == ()
+
+
+def test_processes_that_flush_at_once_write_everything_once_and_in_order(url: str) -> None:
+    """I3, I5: each conversation's writes keep their order, whoever writes them."""
+    count = 60
+    with child(SAYS, FLUSHES, url=url) as first, child(SAYS, FLUSHES, url=url) as second:
+        assert (heard(first), heard(second)) == ("ready", "ready")
+        with opened(url) as store:
+            for text in in_order(count):
+                store.queue.remember(text, kind="thesis")
+            go_on(first), go_on(second)
+            assert int(heard(first)) + int(heard(second)) == count
+            assert contents(store) == in_order(count)
+            assert len(store.journal()) == count
+
+
+def test_the_turn_of_a_process_ends_with_it(url: str) -> None:
+    """Nobody has to take a lock of a dead process away."""
+    with opened(url) as store, child(TAKES, url=url) as process:
+        assert heard(process) == "True"
+        store.queue.remember("one", kind="thesis")
+        with store._ctx.ledger.turn(wait=False) as ours:
+            assert not ours
+        assert flush_left(store._ctx, idle=timedelta()).results == ()
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(SECONDS)
+        assert len(store.queue.flush().results) == 1
+
+
+# --------------------------------------------------------------------------------------------
+# On a server
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    made = server().database()
+    yield made
+    server().release(made)
+
+
+def test_who_opens_the_store_leaves_what_another_one_may_still_be_at(database: str, tmp_path: Path) -> None:
+    """S0-45: beside others that run, only what has waited for long was left by one that died."""
+    from wellkept.storage.postgres import PostgresStorage
+
+    table = desk(PostgresStorage(database), tmp_path)
+    table.store.queue.remember("one", kind="thesis")
+    desk(PostgresStorage(database), tmp_path, clock=table.clock).store.close()
+    assert len(table.store.queue) == 1
+    table.clock.advance(minutes=5)
+    desk(PostgresStorage(database), tmp_path, clock=table.clock).store.close()
+    assert len(table.store.queue) == 0 and contents(table.store) == ["one"]
+    table.store.close()
+
+
+def test_many_who_put_writes_off_at_once_keep_the_order_of_each(database: str) -> None:
+    """S0-45, whichever server a conversation's next request comes to."""
+    with opened(database) as first, opened(database) as second:
+
+        def say(who: int) -> None:
+            for number in range(25):
+                store = (first, second)[number % 2]
+                store.in_session(f"chat {who}").queue.remember(f"{who} says {number:02}", kind="thesis")
+
+        threads = [threading.Thread(target=say, args=(who,)) for who in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        waiting = [str(one.statement["content"]) for one in first.queue.pending()]
+        assert len(waiting) == 100
+        for who in range(4):
+            assert [text for text in waiting if text[0] == str(who)] == [f"{who} says {n:02}" for n in range(25)]
+
+
+def test_who_has_lost_its_turn_stops_and_what_is_not_marked_is_found_written(database: str) -> None:
+    """The network broke while a server wrote: another one may be at it, so it must not go on."""
+    with opened(database) as store:
+        for text in in_order(3):
+            store.queue.remember(text, kind="thesis")
+        taken = store._ctx.ledger._taken  # type: ignore[attr-defined]
+
+        def cut_off(session, *, wait):  # type: ignore[no-untyped-def]
+            ours = taken(session, wait=wait)
+            with psycopg.connect(database, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", (session.connection.info.backend_pid,))
+            return ours
+
+        store._ctx.ledger._taken = cut_off  # type: ignore[attr-defined]
+        with pytest.raises(wellkept.WellkeptError):
+            store.queue.flush()
+        store._ctx.ledger._taken = taken  # type: ignore[attr-defined]
+        assert len(store.queue) == 3
+        told = store.queue.flush()
+        assert len(told.results) == 3 and contents(store) == in_order(3)
+        assert len(store.journal()) == 3
+
+
+def test_who_waits_too_long_for_another_ones_turn_is_told_so_and_loses_nothing(database: str) -> None:
+    from wellkept.storage.postgres import PostgresStorage
+
+    with (
+        opened(database) as holder,
+        wellkept.open(PostgresStorage(database, busy_seconds=0.2), embedder="hashing", relation_model="none") as store,
+    ):
+        store.queue.remember("one", kind="thesis")
+        with holder._ctx.ledger.turn():
+            with pytest.raises(Busy, match="another process is writing what waits"):
+                store.queue.flush()
+        assert len(store.queue.flush().results) == 1
+
+
+def test_a_row_that_nobody_can_read_keeps_no_other_from_being_written(database: str) -> None:
+    """I1."""
+    with opened(database) as store:
+        for text in in_order(2):
+            store.queue.remember(text, kind="thesis")
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("UPDATE wellkept.waiting SET record = '[]' WHERE place = 1")
+        assert len(store.queue.flush().results) == 1
+        assert contents(store) == in_order(2)[1:]
+
+
+@pytest.mark.parametrize("text", ["Ünïcode 名前 😀", "'; DROP TABLE wellkept.waiting; --", "a\\u0000b", "%(ns)s %s"])
+def test_every_text_comes_back_from_the_database_as_it_was_said(database: str, text: str) -> None:
+    """S0-28, I10."""
+    with opened(database) as store:
+        store.queue.remember(text, kind="thesis", metadata={"k": [1, {"ä": None}]})
+        [result] = store.queue.flush().results
+        assert result.memory is not None
+        assert (result.memory.content, result.memory.metadata["k"]) == (text, [1, {"ä": None}])
