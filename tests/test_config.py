@@ -266,3 +266,33 @@ def test_a_switch_is_true_or_false(folder: Path, value: str) -> None:
         settings(folder)
     with pytest.raises(ConfigError, match="auto_calibrate must be true or false"):
         auto_calibrate(environ={}, folder=folder)
+
+
+# ---- times ----
+
+
+@pytest.mark.parametrize(
+    ("environ", "files", "wanted", "origin"),
+    [
+        ({}, {}, 300.0, "default"),
+        ({}, {PROJECT: "flush_after = 60"}, 60.0, PROJECT),
+        ({}, {PROJECT: "flush_after = 0.5"}, 0.5, PROJECT),
+        ({"WELLKEPT_FLUSH_AFTER": "0"}, {PROJECT: "flush_after = 60"}, 0.0, "environment"),
+        ({"WELLKEPT_FLUSH_AFTER": ""}, {PERSONAL: 'flush_after = "120"'}, 120.0, "config.toml"),
+    ],
+)
+def test_after_how_long_a_server_writes_what_waits_is_said_as_any_other_setting(
+    folder: Path, environ: dict[str, str], files: dict[str, str], wanted: float, origin: str
+) -> None:
+    """S0-45."""
+    write(folder, files)
+    found = settings(folder, **environ)
+    assert found.flush_after == wanted
+    assert found.origins["flush_after"].endswith(origin)
+
+
+@pytest.mark.parametrize("said", ["-1", '"soon"', "nan", "inf", "700000", '""', "true", "[]", "1" + "0" * 400])
+def test_a_time_that_is_none_is_refused_with_what_is_allowed(folder: Path, said: str) -> None:
+    write(folder, {PROJECT: f"flush_after = {said}"})
+    with pytest.raises(ConfigError, match="flush_after must be seconds, 0 to 604800"):
+        settings(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -65,3 +66,18 @@ def test_every_verb_is_explained_with_an_example(name: str, verb: Callable[..., 
     assert explained(verb), f"MemoryStore.{name} has no docstring"
     assert ">>>" in (verb.__doc__ or ""), f"MemoryStore.{name} shows no example"
     assert re.search(rf"\b{name}\b", documents()), f"MemoryStore.{name} is in neither README.md nor docs/"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a colon is no letter of a name there")
+@pytest.mark.parametrize("name", ["a.db", "memory:", "sqlite:", "Ünïcode 名前.db"])
+def test_a_path_names_a_file_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """As text, `memory:` is no file; queued writes wait beside the file all the same."""
+    monkeypatch.chdir(tmp_path)
+    for path in (tmp_path / name, Path(name)):
+        with wellkept.open(path, embedder="hashing", relation_model="none") as store:
+            store.remember("Use ruff for linting.", kind="lesson")
+            store.queue.remember("later", kind="thesis")
+            assert (tmp_path / f"{name}.queue").stat().st_size > 0
+            store.queue.flush()
+            assert len(store.list()) >= 2
+    assert (tmp_path / name).stat().st_size > 0

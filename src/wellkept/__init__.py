@@ -42,6 +42,7 @@ from wellkept.types import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Unpack
 
     from wellkept.core.evidence import ContradictionFn
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
     from wellkept.core.upkeep_rules import Aging, DecayReport
     from wellkept.engine.aio import AsyncMemoryStore
-    from wellkept.engine.context import MoreOptions, OpenOptions
+    from wellkept.engine.context import Context, MoreOptions, OpenOptions
     from wellkept.engine.scale import Scale
     from wellkept.engine.store import MemoryStore
     from wellkept.engine.transfer import ImportSpec
@@ -130,7 +131,7 @@ _U = TypeVar("_U")
 
 
 def open(
-    url: str | Storage,
+    url: str | Path | Storage,
     *,
     policy: Policy | None = None,
     embedder: str | Embedder | None = None,
@@ -144,8 +145,8 @@ def open(
     """Open a store, making it if it does not exist; the one place that chooses backend and embedder.
 
     Args:
-        url: A path or `sqlite:///path` for a file, `postgresql://user@host:port/name` for a database on a
-            server, `memory:` for a store that ends with the process, or a `Storage` of one's own.
+        url: A path (text or `Path`) or `sqlite:///path` for a file, `postgresql://user@host:port/name` for a
+            database on a server, `memory:` for a store that ends with the process, or a `Storage` of one's own.
         policy: What the gate does with each kind; the default policy otherwise.
         embedder: `minilm`, `hashing`, the URL of an OpenAI-compatible endpoint, or an `Embedder`;
             by default MiniLM, or the hashing fallback (marked `degraded`) where it cannot be loaded.
@@ -157,6 +158,7 @@ def open(
         judge: A second opinion that adds possible conflicts to review and does nothing else: `nli:PATH`,
             the URL of a chat endpoint, or a `Judge`; none by default. A write waits at most 5 s for it.
         **more: `hybrid_weights` (a value or a name) is how `recall` ranks when a call names no mode (S2-56).
+            `token` is the secret for a database on a server that shows nothing without one (I8).
             `reranker`, `onnx:PATH` or a `Reranker`, puts its best answers in order; none by default, and
             waited for 2 s. For tests, `clock` gives the time, in aware UTC values, and `new_id` makes ids.
 
@@ -172,10 +174,8 @@ def open(
         'created'
     """
     from wellkept.engine.context import Context, Uuid7, utc_now
-    from wellkept.engine.deferred import recover
     from wellkept.engine.inputs import check_namespace, label
     from wellkept.engine.store import MemoryStore
-    from wellkept.engine.upkeep import require_embedder
     from wellkept.models.judges.timeboxed import timeboxed
     from wellkept.models.registry import load_embedder, load_judge, load_relation_model
 
@@ -183,9 +183,13 @@ def open(
     model = _given(embedder, load_embedder)
     reader, second = _given(relation_model, load_relation_model), _given(judge, load_judge)
     weights, reranker = _ranking(more)
+    scale = _scale(model)
+    storage, ledger = _kept(url, more.get("token", ""))  # last: what fails before leaves no file open
     ctx = Context(
+        storage=storage,
+        ledger=ledger,
         embedder=model,
-        scale=_scale(model),
+        scale=scale,
         policy=policy if policy is not None else Policy(),
         namespace=named,
         actor=by,
@@ -197,20 +201,12 @@ def open(
         held=_held,
         hybrid_weights=weights,
         reranker=reranker,
-        ledger=_ledger(url),
-        storage=_storage(url) if isinstance(url, str) else url,  # last: what fails before leaves no file open
     )
-    try:
-        require_embedder(ctx)
-    except WellkeptError:
-        if isinstance(url, str):
-            ctx.storage.close()
-        raise
-    recover(ctx)
+    _make_ready(ctx, ours=storage is not url)
     return MemoryStore(ctx)
 
 
-async def open_async(url: str | Storage, **options: Unpack[OpenOptions]) -> AsyncMemoryStore:
+async def open_async(url: str | Path | Storage, **options: Unpack[OpenOptions]) -> AsyncMemoryStore:
     """Open a store for asyncio: as `open`, which see for the arguments, without holding the event loop up.
 
     Example:
@@ -239,7 +235,7 @@ def _ranking(more: MoreOptions) -> tuple[HybridWeights | None, Reranker | None]:
     from wellkept.models.registry import load_reranker
     from wellkept.models.reranking import TimeBoxedReranker
 
-    if unknown := sorted(more.keys() - {"clock", "new_id", "hybrid_weights", "reranker"}):
+    if unknown := sorted(more.keys() - {"clock", "new_id", "hybrid_weights", "reranker", "token"}):
         raise TypeError(f"open() got an unexpected keyword argument {unknown[0]!r}")
     weights = more.get("hybrid_weights")
     reranker = _given(more.get("reranker"), load_reranker)
@@ -268,10 +264,44 @@ def _scale(embedder: Embedder) -> Scale:
     return Scale(embedder, KeptTables(Tables(calibration_folder())), automatic=auto_calibrate())
 
 
-def _storage(url: str) -> Storage:
-    from wellkept.errors import UnknownBackend
+def _make_ready(ctx: Context, *, ours: bool) -> None:
+    """Bind a store to its embedder, and write what an earlier process left; one that is ours is closed if it cannot be.
+
+    Raises:
+        WellkeptError: The store's vectors come from another embedder, or it cannot be written.
+    """
+    from wellkept.engine.flushing import recover
+    from wellkept.engine.repeating import made_patient
+    from wellkept.engine.upkeep import require_embedder
+
+    made_patient(ctx.storage)
+    try:
+        require_embedder(ctx)
+    except WellkeptError:
+        if ours:
+            ctx.storage.close()
+        raise
+    recover(ctx)
+
+
+def _kept(url: str | Path | Storage, token: str) -> tuple[Storage, Ledger]:
+    """The storage of a store, and where its queued writes wait.
+
+    A `Path` is the file it names: whatever it is called, it is no word such as `memory:`.
+    """
+    from pathlib import Path
+
+    named = f"sqlite:///{url}" if isinstance(url, Path) else url
+    storage = _storage(named, token) if isinstance(named, str) else named
+    return storage, _ledger(named, storage)
+
+
+def _storage(url: str, token: str = "") -> Storage:
+    from wellkept.errors import InvalidField, UnknownBackend
 
     scheme, mark, _ = url.partition("://")
+    if token and not _is_server(url):
+        raise InvalidField("only a database on a server asks for one", where="token", todo="Leave it out")
     if url == "memory:":
         from wellkept.storage.memory import DictStorage
 
@@ -283,7 +313,7 @@ def _storage(url: str) -> Storage:
             raise UnknownBackend(
                 f"the driver {error.name!r} is not installed", where=scheme + "://", todo="Install wellkept[postgres]"
             ) from error
-        return PostgresStorage(url)
+        return PostgresStorage(url, token=token)
     if mark and scheme != "sqlite":
         raise UnknownBackend(
             f"no backend serves {scheme!r}",
@@ -305,13 +335,19 @@ def _file_of(url: str) -> str:
     return rest.removeprefix("/") if mark and not rest.startswith("//") else rest[1:] if mark else url
 
 
-def _ledger(url: str | Storage) -> Ledger:
-    """Queued writes wait in a file beside the store's own; without such a file, in the process."""
+def _ledger(url: str | Storage, storage: Storage) -> Ledger:
+    """Queued writes wait in the database, or in a file beside the store's own; where there is neither, in the process.
+
+    A file stands beside one store: whoever brings a storage of his own says himself where its writes wait.
+    """
     from pathlib import Path
 
     from wellkept.engine.waiting import FileLedger, ProcessLedger
+    from wellkept.storage.ledger import Deferring
 
-    if not isinstance(url, str) or url == "memory:" or _is_server(url):
+    if isinstance(storage, Deferring):
+        return storage.ledger()
+    if not isinstance(url, str) or url == "memory:":
         return ProcessLedger()
     file = Path(_file_of(url)).absolute()
     return FileLedger(file.with_name(file.name + ".queue"))

@@ -33,9 +33,21 @@ SWITCHES: tuple[str, ...] = ("auto_calibrate", KILL_SWITCH)
 """Yes or no; they may stand in the environment and in files."""
 UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "reranker", "summariser")
 """Texts that may stand in the environment and in files; no command has a flag for them."""
-SECRETS: Mapping[str, str] = {"embedder_key": "embedder", "judge_key": "judge", "summariser_key": "summariser"}
+SECONDS: tuple[str, ...] = ("flush_after",)
+"""Times; they may stand in the environment and in files, and servers have a flag for them."""
+SECRETS: Mapping[str, str] = {
+    "embedder_key": "embedder",
+    "judge_key": "judge",
+    "summariser_key": "summariser",
+    "token": "db",
+}
 """Keys, and the setting whose endpoint each is sent to. They stand in the environment only: files get
 copied, committed and shown."""
+FLUSH_AFTER = 300.0
+"""Seconds; an agent that has queued nothing for so long is done, or gone."""
+MOST_SECONDS = 7 * 86_400.0
+"""Of any time that is set."""
+_PLACED = (*KEYS, *UNFLAGGED, *SWITCHES, *SECONDS)
 _POLICY_KEYS = ("kinds", "max_content_chars", "conflict_days")
 _PROJECT_FILE = "wellkept.toml"
 _PYPROJECT = "pyproject.toml"
@@ -58,11 +70,14 @@ class Settings:
         auto_calibrate: Whether an embedder without a calibration is measured on first use.
         consolidate_dry_run: The kill switch: no plan is executed, whatever is asked for (S1-52). On when
             any place says so, also one that others overrule elsewhere.
+        flush_after: Seconds after the last write of a conversation in which a server writes what waits of it; 0 for
+            never by itself.
         judge: `none`, `nli:PATH` or the URL of a chat endpoint.
         relation_model: `auto`, `packaged` (an error where it is missing) or `none` (rules alone).
         reranker: `none` or `onnx:PATH`, a cross-encoder that puts the best answers of recall in order (S2-18).
         summariser: `extractive` or the URL of a chat endpoint, for reflection.
         embedder_key: Key of the endpoint; from the environment, never shown.
+        token: For a database that shows nothing without one; from the environment, never shown.
         judge_key / summariser_key: Keys of the judge's and the summariser's endpoint; likewise.
         origins: Setting to where it was said: flag, environment, a file, or default.
         files: Configuration files that were read.
@@ -77,6 +92,7 @@ class Settings:
     durability: Durability = "full"
     auto_calibrate: bool = True
     consolidate_dry_run: bool = False
+    flush_after: float = FLUSH_AFTER
     judge: str = "none"
     relation_model: str = "auto"
     reranker: str = "none"
@@ -84,6 +100,7 @@ class Settings:
     embedder_key: str = field(default="", repr=False)
     judge_key: str = field(default="", repr=False)
     summariser_key: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
     origins: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
 
@@ -136,7 +153,7 @@ def load(
     ]
     found = {key: layer for layer in reversed(layers) for key in layer.values}
     texts = {key: layer.values[key] for key, layer in found.items()}
-    origins = {key: found[key].origin if key in found else _DEFAULT for key in (*KEYS, *UNFLAGGED, *SWITCHES)}
+    origins = {key: found[key].origin if key in found else _DEFAULT for key in _PLACED}
     policy, policy_file = Policy(), ""
     for layer in reversed(layers):
         if layer.policy is not None:
@@ -157,6 +174,7 @@ def load(
         durability=_durability(texts.get("durability", "full"), origins["durability"]),
         auto_calibrate=texts.get("auto_calibrate", _ON) == _ON,
         consolidate_dry_run=held is not None,
+        flush_after=float(texts.get("flush_after", FLUSH_AFTER)),
         judge=texts.get("judge", "none"),
         relation_model=texts.get("relation_model", "auto"),
         reranker=texts.get("reranker", "none"),
@@ -164,6 +182,7 @@ def load(
         embedder_key=secrets.get("embedder_key", ""),
         judge_key=secrets.get("judge_key", ""),
         summariser_key=secrets.get("summariser_key", ""),
+        token=secrets.get("token", ""),
         origins=origins,
         files=tuple(layer.origin for layer in layers if layer.file),
     )
@@ -253,7 +272,7 @@ def store_file(db: str) -> Path | None:
 def _refuse_to_send(secret: str, found: Mapping[str, _Layer]) -> None:
     """A folder somebody else filled must not decide where a key is sent."""
     key = SECRETS[secret]
-    if key in found and found[key].project and found[key].values[key].strip().lower().startswith("http"):
+    if key in found and found[key].project and found[key].values[key].strip().lower().startswith(("http", "postgres")):
         raise ConfigError(
             "an endpoint named by a project's file gets no key",
             where=f"{found[key].origin}, {key}",
@@ -267,8 +286,8 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
         if not name.startswith(PREFIX) or not value:
             continue  # an empty variable is how a shell unsets one
         key = name.removeprefix(PREFIX).lower()
-        if key not in (*KEYS, *UNFLAGGED, *SWITCHES, *SECRETS):
-            allowed = ", ".join(PREFIX + known.upper() for known in (*KEYS, *UNFLAGGED, *SWITCHES, *SECRETS))
+        if key not in (*_PLACED, *SECRETS):
+            allowed = ", ".join(PREFIX + known.upper() for known in (*_PLACED, *SECRETS))
             raise ConfigError(f"unknown setting {name}", where=_ENVIRONMENT, todo=f"Use one of: {allowed}")
         values[key] = value
     return values, {secret: values.pop(secret) for secret in SECRETS if secret in values}
@@ -318,25 +337,25 @@ def _toml(text: str, file: Path) -> Mapping[str, Any]:
 
 
 def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool = False) -> _Layer:
-    allowed = ", ".join((*KEYS, *UNFLAGGED, *SWITCHES, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:]))
+    allowed = ", ".join((*_PLACED, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:]))
     for key in data:
         if key in (*SECRETS, "api_key"):
             instead = key if key in SECRETS else "embedder_key"
             raise ConfigError(
                 f"{key} does not belong into a file", where=shown, todo=f"Set {PREFIX}{instead.upper()} instead"
             )
-        if key not in (*KEYS, *UNFLAGGED, *SWITCHES, *_POLICY_KEYS):
+        if key not in (*_PLACED, *_POLICY_KEYS):
             raise ConfigError(f"unknown setting {key!r}", where=shown, todo=f"Use one of: {allowed}")
     inline = _inline_policy(data, shown)
     values = {key: data[key] for key in KEYS if key in data and not (key == "policy" and inline is not None)}
-    values |= {key: data[key] for key in (*UNFLAGGED, *SWITCHES) if key in data}
+    values |= {key: data[key] for key in _PLACED if key in data and key not in KEYS}
     layer = _layer(shown, values, base=file.parent)
     return replace(layer, policy=layer.policy if inline is None else inline, file=True, project=project)
 
 
 def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     """Checked values; paths are relative to the place that says them."""
-    values = {key: _switch(key, value, origin) if key in SWITCHES else value for key, value in values.items()}
+    values = {key: _checked(key, value, origin) for key, value in values.items()}
     for key, value in values.items():
         if not isinstance(value, str):
             found = type(value).__name__
@@ -358,6 +377,24 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     if text is None:
         raise ConfigError("there is no such policy file", where=str(file), todo=f"Mend `policy` ({origin})")
     return _Layer(origin, texts, Policy.from_toml(text, origin=str(file)), str(file))
+
+
+def _checked(key: str, value: object, origin: str) -> object:
+    if key in SWITCHES:
+        return _switch(key, value, origin)
+    return _seconds(key, value, origin) if key in SECONDS else value
+
+
+def _seconds(key: str, value: object, origin: str) -> str:
+    """A time as text; files say a number, the environment has texts only."""
+    try:
+        seconds = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        seconds = -1.0
+    if 0.0 <= seconds <= MOST_SECONDS:
+        return str(seconds)
+    most = f"{MOST_SECONDS:.0f}"
+    raise ConfigError(f"{key} must be seconds, 0 to {most}", where=origin, todo=f"Write {key} = 300")
 
 
 def _switch(key: str, value: object, origin: str) -> str:

@@ -27,6 +27,7 @@
     │   ├── Corrupt                        a truncated or damaged file
     │   ├── Busy                           another writer held the lock for too long
     │   ├── ReadOnly                       the file or its disk cannot be written
+    │   ├── NotPermitted                   the token does not open this namespace, or no longer
     │   ├── Full                           no space left
     │   ├── SchemaTooNew                   written by a newer release
     │   ├── EmbedderMismatch               the store's vectors come from another embedder
@@ -151,7 +152,14 @@ class InvalidPlan(ConfigError, ValueError):
 
 
 class StorageError(WellkeptError):
-    """The store cannot be opened, read or written."""
+    """The store cannot be opened, read or written.
+
+    Attributes:
+        transient: Whether nothing of the transaction was kept and the same may succeed a moment later. Every
+            verb is then run again by itself; who sees it true has met it below the verbs.
+    """
+
+    transient: bool = False
 
 
 class StorePathError(StorageError):
@@ -172,6 +180,10 @@ class Busy(StorageError):
 
 class ReadOnly(StorageError):
     """The store cannot be written."""
+
+
+class NotPermitted(StorageError):
+    """A database with rules of access was given no token, or one that does not allow this (any more) (I8)."""
 
 
 class Full(StorageError):

@@ -37,7 +37,7 @@ UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_le
 """A test's data may be lost with the machine; what these cost would be waited for thousands of times."""
 
 
-TABLES = "memory words vector alias link conflict journal journal_memory namespace".split()
+TABLES = "memory words vector alias link conflict journal journal_memory namespace waiting job".split()
 EMPTY = "".join(f"DELETE FROM wellkept.{table};" for table in TABLES)
 EMPTY += """
 UPDATE wellkept.header SET store_id = replace(gen_random_uuid()::text, '-', ''), model = 1, policy = '';

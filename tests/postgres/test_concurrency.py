@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 
 import wellkept
+from postgres import facts
 from postgres.server import server
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.testing.checks.world import NS, World, changed, entry, memory, vector
@@ -134,6 +136,39 @@ def test_eight_writers_leave_one_row_for_each_fact(url: str, fakes: dict[str, Fa
     finally:
         for store in stores.values():
             store.close()
+
+
+@pytest.mark.slow
+def test_eight_processes_that_search_before_they_insert_store_facts_twice(url: str) -> None:
+    """The naive way, against which the next test stands; the same processes, facts and words."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(facts.NAIVE.encode())
+        try:
+            facts.spread("naive", url)
+            (count,) = connection.execute("SELECT count(*) FROM naive").fetchone() or (0,)
+        finally:
+            connection.execute("DROP TABLE naive")
+    sys.stdout.write(f"\nnaive: {count - facts.FACTS} second rows of {facts.FACTS} facts\n")
+    assert count > facts.FACTS, "the naive way happened to be right; the next test shows nothing"
+
+
+@pytest.mark.slow
+def test_eight_processes_leave_one_row_for_each_of_five_hundred_facts(url: str) -> None:
+    """I3: each fact said eight times in two wordings, in eight namespaces, by processes that share nothing."""
+    done = facts.spread("guarded", url)
+    assert done.outcomes == {"created": facts.FACTS, "duplicate": (facts.PROCESSES - 1) * facts.FACTS}
+    with psycopg.connect(url) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM wellkept.memory").fetchone() or (0,)
+    assert count == facts.FACTS, "second rows, or lost ones"
+    for at, namespace in enumerate(facts.SPACES):
+        with wellkept.open(url, embedder=facts.embedder(at), relation_model="none", namespace=namespace) as store:
+            rows = store.list(Filter(statuses=ALL_STATUSES))
+            said = [number for number in range(facts.FACTS) for row in rows if row.content in facts.wordings(number)]
+            assert said == list(range(at, facts.FACTS, len(facts.SPACES))), "each fact once, in its namespace"
+            assert done.ids[namespace] == {row.id for row in rows}, "somebody was told of a row that is not there"
+            entries = store.journal()
+            assert [entry.seq for entry in entries] == list(range(1, facts.PROCESSES * len(rows) + 1))
+            assert store.verify() == ()
 
 
 def test_a_writer_searches_what_it_wrote_before_anybody_had_searched(url: str) -> None:

@@ -50,6 +50,10 @@ ELSEWHERE = {
     "restore-backup": "surfaces/test_cli_moving.py::test_a_backup_is_put_back_and_what_was_there_is_kept",
     "calibrate": "surfaces/test_cli_calibrate.py::test_a_built_in_table_is_shown_and_stays_in_force",
     "consolidate": "surfaces/test_cli_consolidate.py::test_json_has_the_counters_of_s1",
+    "db distribute": "postgres/test_spreading.py::test_the_command_prints_them",
+    "db index": "postgres/test_approximate.py::"
+    "test_the_command_builds_one_where_there_is_enough_and_says_what_it_finds",
+    "db secure": "postgres/test_database_tokens.py::test_the_command_line_closes_a_store_and_keeps_tokens_in_it",
     "decay": "surfaces/test_cli_lifecycle.py::test_decay_counts_stages_and_names_what_would_go",
     "demo": "surfaces/test_demo.py::test_json_is_ascii_so_that_it_can_be_shown_anywhere",
     "eval pairs": "surfaces/evaluation/test_eval_commands.py::"
@@ -58,11 +62,16 @@ ELSEWHERE = {
     "test_the_report_holds_recall_with_intervals_and_the_baseline_beside_it",
     "eval stories": "surfaces/evaluation/test_eval_commands.py::test_stories_as_json_hold_every_figure",
     "install": "surfaces/install/test_install.py::test_a_file_that_is_not_there_is_made_with_its_folder",
+    "jobs list": "surfaces/test_cli_work.py::test_json_is_a_line_for_each_job_with_all_its_keys",
+    "jobs put": "surfaces/test_cli_work.py::test_a_job_can_be_put_before_its_time",
+    "jobs retry": "surfaces/test_cli_work.py::"
+    "test_what_was_given_up_is_listed_with_the_reason_and_tried_again_on_request",
     "queue drop": "surfaces/test_cli_recording.py::test_what_fails_stays_says_why_and_can_be_dropped",
     "reflect": "surfaces/test_cli_lifecycle.py::test_reflect_executes_once_and_is_taken_back",
     "replay": "surfaces/test_cli_replay.py::test_json_is_the_whole_report",
     "runs": "surfaces/test_cli_consolidate.py::test_a_run_is_listed_and_taken_back_as_a_whole",
     "serve": "surfaces/serving/test_process.py::test_a_server_says_where_it_listens_and_answers_there",
+    "work": "surfaces/test_cli_work.py::test_json_is_a_line_for_each_job_with_all_its_keys",
     "token create": "surfaces/access/test_cli_token.py::test_the_namespace_of_the_settings_is_not_taken_for_a_grant",
     "token list": "surfaces/access/test_cli_token.py::test_a_token_is_made_listed_and_revoked",
     "token revoke": "surfaces/access/test_cli_token.py::test_a_token_is_made_listed_and_revoked",

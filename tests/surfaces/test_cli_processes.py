@@ -140,6 +140,7 @@ def test_no_color_is_respected() -> None:
         ("wellkept list --status sup", "superseded"),
         ("wellkept rememb", "remember-many"),
         ("wellkept check --on-conflict ra", "raise"),
+        ("wellkept call rec", "record_turn"),
     ],
 )
 def test_the_shell_completes_commands_kinds_and_resolutions(words: str, expected: str) -> None:

@@ -35,6 +35,7 @@ class MoreOptions(Seams, total=False):
 
     hybrid_weights: HybridWeights | str | None
     reranker: str | Reranker | None
+    token: str
 
 
 class OpenOptions(MoreOptions, total=False):

@@ -16,6 +16,7 @@ from wellkept.core.recording import INFORMATIONAL_FRAMES
 from wellkept.engine import acts, deferred, read, write
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import label, moment, statement
+from wellkept.engine.repeating import whole
 from wellkept.errors import IllegalTransition, InvalidField
 from wellkept.types import Memory, MemoryChange, MemoryFields, Reason, WriteResult
 
@@ -207,6 +208,7 @@ def _ended(held: Memory, summary: str, outcome: str) -> Memory:
     return held
 
 
+@whole
 def _count_turn(ctx: Context, memory_id: str) -> None:
     """One more turn of an episode, read and written in one transaction so that none is lost (I3)."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:

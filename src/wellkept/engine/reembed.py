@@ -17,8 +17,9 @@ from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.judges import Judgements, NeedsJudgementError
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.repeating import whole
 from wellkept.errors import EmbedderMismatch, ModelError
-from wellkept.storage.port import Binding, Tx
+from wellkept.storage.port import Binding, Foreseeing, Tx
 from wellkept.types import (
     ConflictChange,
     Effect,
@@ -86,6 +87,8 @@ def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATC
     counts, _, failure = _swept(ctx, progress, batch=batch, unreadable=True)
     if failure is not None:
         raise failure
+    if isinstance(ctx.storage, Foreseeing):  # those that were made ahead took the place of nobody
+        ctx.storage.ahead(embedder=ctx.embedder.id, dim=ctx.embedder.dim).drop_former(ctx.namespace)
     return counts
 
 
@@ -168,6 +171,7 @@ def _pages(tx: Tx, where: Filter) -> Iterator[Memory]:
         where = replace(where, after=(rows[-1].created_at, rows[-1].id))
 
 
+@whole
 def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelError | None:
     """One batch: embed outside any transaction, then write what still says the same."""
     where = Filter(ids=tuple(ids), statuses=_KEPT)
@@ -180,12 +184,13 @@ def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelErr
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         same: dict[str, Vector] = {}
         unchanged: list[str] = []
+        embedded = 0
         for memory in tx.find(where):
             try:
                 after, made = with_vector(memory, vectors)
             except NeedsVectorError:  # rewritten meanwhile; whoever did that made its vector
                 continue
-            counts["embedded"] += bool(made)
+            embedded += bool(made)
             if after != memory:
                 _change(ctx, tx, memory, after, made)
             elif made:
@@ -193,6 +198,7 @@ def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelErr
                 unchanged.append(memory.id)
         if unchanged:
             tx.apply(_moved(ctx, unchanged), vectors=same)
+    counts["embedded"] += embedded
     return None
 
 
@@ -229,6 +235,7 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
             judgements.ask(missing.pairs)
 
 
+@whole
 def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], models: tuple[Opinions, Judgements]) -> None:
     """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed (F-28)."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:

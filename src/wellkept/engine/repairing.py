@@ -13,8 +13,9 @@ from typing import Literal, TypeAlias
 from wellkept.engine.acts import apply
 from wellkept.engine.context import Context
 from wellkept.engine.reembed import Progress, sweep
+from wellkept.engine.repeating import whole
 from wellkept.engine.verifying import UNREADABLE, Finding, findings
-from wellkept.errors import Busy, Full, ReadOnly
+from wellkept.errors import Busy, Full, ReadOnly, StorageError
 from wellkept.storage.port import Mending, Stale
 from wellkept.types import Problem, Reason
 
@@ -99,6 +100,7 @@ def _told(one: Finding, state: MendState, entry: int = 0) -> Mended:
     return Mended(one.problem.where, one.problem.what, one.done, state, entry)
 
 
+@whole
 def _mend(ctx: Context, one: Finding) -> Mended | None:
     """Apply one mend in a transaction of its own; None where it no longer fits what is stored."""
     if one.effects is None:
@@ -111,8 +113,10 @@ def _mend(ctx: Context, one: Finding) -> Mended | None:
             entry = apply(ctx, tx, effects, verb="repair", outcome="mended", memory_id=about, reasons=reasons)
     except (Busy, Full, ReadOnly):
         raise
-    except (Stale, *UNREADABLE):  # changed since, perhaps by the mend before, or too damaged: it is looked at again
-        return None
+    except (Stale, *UNREADABLE) as error:
+        if isinstance(error, StorageError) and error.transient:
+            raise
+        return None  # changed since, perhaps by the mend before, or too damaged: it is looked at again
     return _told(one, "mended", entry)
 
 

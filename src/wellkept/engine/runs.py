@@ -11,6 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 from wellkept.core import conflicts as flags
 from wellkept.core.effects import invert, touched
@@ -20,6 +21,7 @@ from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError
 from wellkept.engine.journal import lost_vectors
 from wellkept.engine.merging import conflict_changes, merged, relinks
+from wellkept.engine.repeating import repeated
 from wellkept.engine.summaries import about, behind_summary, born_summary, held_back, summed_up
 from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
 from wellkept.storage.port import Stale, Tx
@@ -132,8 +134,7 @@ def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
     vectors = Embeddings(ctx.embedder)
     while True:
         try:
-            with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                entry = _apply(ctx, tx, action, (plan, run_id), vectors)
+            entry = repeated(ctx, partial(_applied, ctx, action, (plan, run_id), vectors))
             return ActionResult(action.id, action.type, "executed", "", entry)
         except NeedsVectorError as missing:
             vectors.fetch(missing.texts)
@@ -145,6 +146,11 @@ def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
             if isinstance(error, StorageError):
                 log.error("CONSOLIDATE/ERROR action=%s %s", action.id, error)
             return ActionResult(action.id, action.type, "failed", f"{type(error).__name__}: {error}")
+
+
+def _applied(ctx: Context, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        return _apply(ctx, tx, action, run, vectors)
 
 
 def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:

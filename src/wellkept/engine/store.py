@@ -15,6 +15,7 @@ from wellkept.engine.inputs import asked_of, check_namespace, label, statement
 from wellkept.engine.operating import OperatorVerbs
 from wellkept.engine.question import Asked
 from wellkept.engine.recording import RecordingVerbs
+from wellkept.engine.repeating import steady
 from wellkept.errors import InvalidField
 from wellkept.types import (
     BatchResult,
@@ -39,6 +40,7 @@ from wellkept.types import (
 from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
 
 
+@steady
 class MemoryStore(RecordingVerbs, OperatorVerbs):
     """The memory of one agent: one namespace of one store. Made by `wellkept.open`.
 
@@ -302,7 +304,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             ...     len(graph.nodes), graph.edges[0][2], graph.dangling
             (2, 'related', ())
         """
-        return read.subgraph(self._ctx, [self._id(item) for item in ids], depth=depth)
+        return read.subgraph(self._ctx, ids, depth=depth)
 
     def conflicts(self, memory_id: str | None = None, *, settled: bool = False) -> tuple[Conflict, ...]:
         """Open conflicts to look at, oldest first; with `settled` also those that are decided or expired.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from wellkept.core import conflicts as flags
@@ -11,6 +12,7 @@ from wellkept.engine.reembed import Progress as Progress
 from wellkept.engine.reembed import Swept as Swept
 from wellkept.engine.reembed import reembed as reembed
 from wellkept.engine.reembed import sweep as sweep
+from wellkept.engine.repeating import whole
 from wellkept.engine.verifying import verify as verify
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.port import Binding, Tx
@@ -94,10 +96,15 @@ def expire_conflicts(ctx: Context) -> int:
         keys = [item.key for item in tx.conflicts() if _has_expired(item, ctx.clock())]
     settled = 0
     for start in range(0, len(keys), _AT_ONCE):
-        with ctx.storage.begin(ctx.namespace, write=True) as tx:
-            for conflict in tx.conflicts(keys=keys[start : start + _AT_ONCE]):
-                settled += _has_expired(conflict, ctx.clock()) and _expire(ctx, tx, conflict)
+        settled += _expire_all(ctx, keys[start : start + _AT_ONCE])
     return settled
+
+
+@whole
+def _expire_all(ctx: Context, keys: Sequence[str]) -> int:
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        due = (conflict for conflict in tx.conflicts(keys=keys) if _has_expired(conflict, ctx.clock()))
+        return sum(_expire(ctx, tx, conflict) for conflict in due)
 
 
 def _has_expired(conflict: Conflict, now: datetime) -> bool:

@@ -119,6 +119,8 @@ def _guarded(what: str, look: Iterator[Finding]) -> list[Finding]:
 
 
 def _unreadable(where: str, error: Exception) -> Finding:
+    if isinstance(error, StorageError) and error.transient:
+        raise error  # nothing is damaged: the connection was lost, and all of it is looked at again
     what = error.what if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
     return Finding(Problem(where, f"cannot be read to the end: {what}", _BACKUP))
 

@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from wellkept.core.admit import settle
 from wellkept.core.codec import dumps, to_plain
@@ -33,6 +34,7 @@ from wellkept.engine.judges import Judgements, NeedsJudgementError
 from wellkept.engine.mentions import with_mentions
 from wellkept.engine.nearby import Nearby
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.repeating import repeated
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -121,38 +123,55 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
 
 
 def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
-    vectors = Embeddings(ctx.embedder)
+    """Decide and apply a chunk; what was not kept is decided anew, what was kept stands."""
+    models = (Embeddings(ctx.embedder), Opinions(ctx.relation_model), Judgements(ctx.judge))
+    results: list[WriteResult | WellkeptError] = []
+    while len(results) < len(items):
+        results += repeated(ctx, partial(_pass, ctx, items[len(results) :], cause, models))
+    return results
+
+
+def _pass(
+    ctx: Context, items: Sequence[NewMemory], cause: Cause, models: tuple[Embeddings, Opinions, Judgements]
+) -> list[WriteResult | WellkeptError]:
+    """The results of the items, or of the first of them when a later transaction failed for a passing reason."""
+    vectors, opinions, judgements = models
     texts, look = _first_look(ctx, items)
     vectors.fetch(texts)
     if texts:
         _prepare_scale(ctx, items, vectors)
     near = Nearby(len(items), lambda place: _query(ctx, items[place], vectors))
-    opinions, judgements = Opinions(ctx.relation_model), Judgements(ctx.judge)
     _ask_ahead(ctx, items, look, vectors=vectors, near=near, models=(opinions, judgements))
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         needed: tuple[str, ...] = ()
         open_pairs: tuple[tuple[str, str], ...] = ()
         to_judge: tuple[tuple[str, str], ...] = ()
-        with ctx.storage.begin(ctx.namespace, write=True) as tx:
-            near.enter(tx)
-            gate = _Gate(ctx, tx, items, models=(vectors, opinions, judgements), near=near, look=look, cause=cause)
-            while len(results) < len(items):
-                try:
-                    results.append(gate.pass_through(len(results)))
-                except NeedsVectorError as missing:
-                    needed = missing.texts  # commit what is decided, embed outside, go on (design §4)
-                    break
-                except NeedsOpinionError as missing:
-                    open_pairs = missing.pairs
-                    break
-                except NeedsJudgementError as missing:
-                    to_judge = missing.pairs
-                    break
-                except StorageError:
-                    raise
-                except WellkeptError as error:
-                    results.append(error)
+        kept = len(results)
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                near.enter(tx)
+                gate = _Gate(ctx, tx, items, models=models, near=near, look=look, cause=cause)
+                while len(results) < len(items):
+                    try:
+                        results.append(gate.pass_through(len(results)))
+                    except NeedsVectorError as missing:
+                        needed = missing.texts  # commit what is decided, embed outside, go on (design §4)
+                        break
+                    except NeedsOpinionError as missing:
+                        open_pairs = missing.pairs
+                        break
+                    except NeedsJudgementError as missing:
+                        to_judge = missing.pairs
+                        break
+                    except StorageError:
+                        raise
+                    except WellkeptError as error:
+                        results.append(error)
+        except StorageError as error:
+            if error.transient and kept:
+                return results[:kept]
+            raise
         vectors.fetch(needed)
         opinions.ask(open_pairs)
         judgements.ask(to_judge)

@@ -92,6 +92,7 @@ class Space:
         self._searches = 0
         self._log: list[tuple[int, str]] = []
         self._log_from = 0
+        self._heads: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -132,6 +133,7 @@ class Space:
             self._resize(len(self._ids))
         self._at = {memory_id: at for at, memory_id in enumerate(self._ids)}
         self.stamp, self.seq, self.head, self._log_from = stamp, seq, head, seq
+        self._heads = {seq: hash(head)}
 
     def advance(self, seq: int, changed: Mapping[str, Row | None], *, head: str = "") -> None:
         """Bring the matrix from `self.seq` to `seq`; None stands for a row that is gone."""
@@ -146,6 +148,14 @@ class Space:
             self._log_from = self._log[len(self._log) // 2][0]
             self._log = [change for change in self._log if change[0] > self._log_from]
         self.seq, self.head = seq, head
+        self._heads[seq] = hash(head)
+        if len(self._heads) > _MAX_LOG:
+            self._heads = dict(list(self._heads.items())[_MAX_LOG // 2 :])
+
+    def passed(self, seq: int, head: str) -> bool | None:
+        """Whether this was once complete up to the entry `seq` that begins so; None where that is not known."""
+        known = self._heads.get(seq)
+        return None if known is None else known == hash(head)
 
     def changed_since(self, seq: int) -> frozenset[str] | None:
         """Ids whose rows changed after `seq`; None when that is too long ago to tell."""

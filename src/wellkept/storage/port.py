@@ -7,18 +7,23 @@ two backends can never differ (I9).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from wellkept.types import Census, Conflict, Effect, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
+from wellkept.types.jobs import Cadence, QueuedJob, QueueState
+from wellkept.types.words import Json
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from wellkept.types import Vector
+
+_T = TypeVar("_T")
 
 
 class Tx(Protocol):
@@ -180,6 +185,36 @@ class Counting(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What an approximate index finds, measured when it was built.
+
+    Attributes:
+        vectors: How many vectors it holds.
+        size: Bytes on disk.
+        samples: How many stored vectors were looked up, the ten nearest of each.
+        recall: Share of the truly nearest that were among the found, 0 to 1.
+    """
+
+    vectors: int
+    size: int
+    samples: int
+    recall: float
+
+
+@runtime_checkable
+class Approximating(Protocol):
+    """What a backend may do beside `Storage`, where a namespace can be too large to be held in memory."""
+
+    def approximate(self, namespace: str) -> Sampled:
+        """Search this namespace by an index of its own from now on, made beside those who write; it may miss a row."""
+        ...
+
+    def exact(self, namespace: str) -> None:
+        """Search it exactly again, as every namespace is unless somebody asked for an index."""
+        ...
+
+
 @runtime_checkable
 class Moving(Protocol):
     """What the transactions of a backend do beside `Tx`, so that a namespace can be moved to another store.
@@ -224,6 +259,156 @@ class Moving(Protocol):
             EmbedderMismatch: A vector is not of the store's embedder.
             ReadOnly: The transaction only reads.
         """
+        ...
+
+
+class Insist(Protocol):
+    """Runs something again while it fails for a passing reason; gives up after a while."""
+
+    def __call__(self, act: Callable[[], _T], *, kept: Callable[[], int] = ...) -> _T:
+        """What `act` gives; `kept` counts what no second run could take back."""
+        ...
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """What a backend may do beside `Storage`, where a connection can end between two words of a transaction.
+
+    Where a transaction certainly left nothing behind and may succeed a moment later, the error is `transient`.
+    When nobody knows whether a commit arrived, the backend finds out before `begin` ends: it asks again and
+    again by `insist`, which the engine gives it, since whoever waits needs a clock.
+
+    Attributes:
+        busy_seconds: How long a caller is willing to wait.
+        insist: Asks once when nobody gave another one.
+    """
+
+    busy_seconds: float
+    insist: Insist
+
+    def commits(self) -> int:
+        """How many transactions with an entry this thread has committed so far."""
+        ...
+
+
+class JobQueue(Protocol):
+    """What is to be done in the namespaces of a store, shared by any number of workers.
+
+    A worker takes a job under a lease and renews it while it works. When the worker is gone, the lease ends by
+    itself and another one takes the job. The queue's own clock decides, never a worker's. No method touches a
+    memory: that a job done twice changes nothing the second time is the engine's business (I5).
+    """
+
+    def look(self, cadences: Sequence[Cadence]) -> int:
+        """Make due what has become due, kind by kind in this order; return how many jobs.
+
+        Does nothing while another worker looks. A job that failed for good does not become due.
+        """
+        ...
+
+    def claim(self, kinds: Sequence[str], *, holder: str, seconds: float, namespace: str = "") -> QueuedJob | None:
+        """Take the job of these kinds that has been due longest, one whose lease has ended included.
+
+        Args:
+            kinds: Which ones.
+            holder: Who takes it.
+            seconds: How long the lease holds without being renewed.
+            namespace: Only of this one; of any when empty.
+        """
+        ...
+
+    def renew(self, job: QueuedJob, *, seconds: float, progress: str = "") -> bool:
+        """Renew the lease from now on; False when the job is somebody else's by now."""
+        ...
+
+    def finish(self, job: QueuedJob, *, seq: int, report: Mapping[str, Json]) -> bool:
+        """The pass came to its end and has seen everything up to this entry; False as for `renew`."""
+        ...
+
+    def leave(self, job: QueuedJob, *, after: float | None = 0.0, error: str = "", counted: bool = True) -> bool:
+        """Give the job up unfinished; False as for `renew`.
+
+        Args:
+            job: As it was claimed.
+            after: Seconds until it may be taken again; None for never by itself.
+            error: Why; empty when nothing was wrong.
+            counted: Whether it was an attempt.
+        """
+        ...
+
+    def put(self, kind: str, namespaces: Sequence[str]) -> None:
+        """Make a job due in these namespaces now, whatever its cadence; what waits or runs stays as it is."""
+        ...
+
+    def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
+        """Make due what has failed for good, of these kinds and this namespace (all when empty); how many."""
+        ...
+
+    def jobs(
+        self,
+        *,
+        states: Sequence[QueueState] = (),
+        kinds: Sequence[str] = (),
+        namespace: str = "",
+        limit: int | None = None,
+    ) -> list[QueuedJob]:
+        """Jobs by namespace and kind; of all states, kinds and namespaces when these are empty."""
+        ...
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """What a backend may do beside `Storage`, where workers on many machines share one queue of jobs."""
+
+    def queue(self) -> JobQueue:
+        """The queue of this store."""
+        ...
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """What a backend may do beside `Storage`, where the place itself knows tokens and what each of them opens (I8)."""
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether nothing can be read or written through this object, because it acts for no token."""
+        ...
+
+    def under(self, token: str) -> Storage:
+        """The same store, in which every transaction is one of the holder of this secret.
+
+        It shares what this object has open, and need not be closed. What the token does not allow is refused
+        with `NotPermitted`, by the place where the rows are kept.
+        """
+        ...
+
+
+class Ahead(Protocol):
+    """Vectors of an embedder that is not in force yet, beside those that are; no search sees them before."""
+
+    def missing(self, namespace: str, hashes: Sequence[str]) -> list[str]:
+        """Which of these texts, by hash, have no vector of that embedder yet; in the order given."""
+        ...
+
+    def keep(self, namespace: str, vectors: Mapping[str, Vector]) -> int:
+        """Keep these by the hash of their text, where a memory still says it; how many. Without a journal entry.
+
+        Raises:
+            EmbedderMismatch: One has another number of components.
+        """
+        ...
+
+    def drop_former(self, namespace: str) -> int:
+        """Remove the vectors of all other embedders; how many. For when the store has been moved to this one."""
+        ...
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """What a backend may do beside `Storage`, where it can hold vectors of several embedders at once."""
+
+    def ahead(self, *, embedder: str, dim: int) -> Ahead:
+        """The vectors of this embedder."""
         ...
 
 

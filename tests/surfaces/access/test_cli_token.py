@@ -38,6 +38,15 @@ def test_a_token_is_made_listed_and_revoked(cli: Cli) -> None:
     assert [row["state"] for row in cli.rows("token", "list")] == ["revoked"]
 
 
+def test_a_token_without_a_name_is_called_by_what_it_opens(cli: Cli) -> None:
+    """Issue 6, part 4: `wellkept token create --namespace acme/* --scope read,write,admin --expires` is enough."""
+    words = ("token", "create", "--namespace", "acme/*", "--scope", "read,write,admin", "--expires", "30d")
+    made = cli.json(*words, "--namespace", "birch")
+    assert (made["name"], made["scopes"]) == ("acme/*, birch", ["read", "write", "admin"])
+    many = [word for at in range(90) for word in ("--namespace", f"acme/a-long-name-of-a-namespace-{at}")]
+    assert len(cli.json(*words, *many)["name"]) == 100
+
+
 def test_the_namespace_of_the_settings_is_not_taken_for_a_grant(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a token opens is said with the command, never taken from the surroundings."""
     monkeypatch.setenv("WELLKEPT_NAMESPACE", "somewhere")

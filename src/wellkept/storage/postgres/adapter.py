@@ -4,31 +4,49 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
+from functools import partial
+from typing import TypeVar
 
 import psycopg
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from wellkept.core.codec import time_from
-from wellkept.errors import Busy, EmbedderMismatch, StorageError
+from wellkept.errors import Busy, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
 from wellkept.storage.matrices import VectorIndex
-from wellkept.storage.postgres.failures import Lost, translated
+from wellkept.storage.port import Insist, Sampled
+from wellkept.storage.postgres import approximate
+from wellkept.storage.postgres.ahead import PostgresAhead
+from wellkept.storage.postgres.connections import Connections, reads_only
+from wellkept.storage.postgres.failures import Lost, passing, translated, undone
+from wellkept.storage.postgres.isolation import READ, WRITE, secure
+from wellkept.storage.postgres.jobs import PostgresJobs
 from wellkept.storage.postgres.mending import mend, remake_words
 from wellkept.storage.postgres.opening import STORE_LOCK, checked_url, connected, prepare
 from wellkept.storage.postgres.reading import ReadTx
 from wellkept.storage.postgres.restoring import RestoringTx
-from wellkept.storage.postgres.rows import number_of, words_version
-from wellkept.storage.postgres.session import Connection, Session, know_vectors
+from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.session import Session, know_vectors
 from wellkept.storage.postgres.sql import schema_version
+from wellkept.storage.postgres.tokens import TokenTable, key_of
 from wellkept.storage.postgres.uses import Usage, Uses
 from wellkept.storage.postgres.verifying import against_rows, problems
+from wellkept.storage.postgres.waiting import PostgresLedger
+from wellkept.storage.rows import words_version
 from wellkept.types import Header
 
 log = logging.getLogger("wellkept")
 
 _MAX_DIM = 16_000
 """What pgvector's type can hold."""
+
+_T = TypeVar("_T")
+
+
+def _once(act: Callable[[], _T], *, kept: Callable[[], int] = int) -> _T:
+    """What a store does that nobody has made patient."""
+    return act()
 
 
 class PostgresStorage:
@@ -40,6 +58,7 @@ class PostgresStorage:
         busy_seconds: How long a writer waits for another one in its namespace before `Busy`.
         connections: Most connections of this process; half of them may write at the same time.
         index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
+        token: The secret of a token, for a login that sees nothing without one; see `isolation`.
 
     Raises:
         StorageError: One of its kinds says why the database cannot be used.
@@ -49,10 +68,20 @@ class PostgresStorage:
     """
 
     def __init__(
-        self, url: str, *, busy_seconds: float = 30.0, connections: int = 16, index_bytes: int = 1 << 30
+        self,
+        url: str,
+        *,
+        busy_seconds: float = 30.0,
+        connections: int = 16,
+        index_bytes: int = 1 << 30,
+        token: str = "",
     ) -> None:
+        self._key = key_of(token) if token else ""
+        self._is_view = False
         self._conninfo, self._where = checked_url(url)
-        self._busy_seconds = busy_seconds
+        self.busy_seconds = busy_seconds
+        self.insist: Insist = _once
+        self._has_written = False
         self._index = VectorIndex(max_bytes=index_bytes)
         self._uses = Uses()
         self._closed = False
@@ -62,23 +91,17 @@ class PostgresStorage:
         # Writers that wait for each other must leave connections for those who only read.
         self._writers = threading.BoundedSemaphore(self._connections // 2)
         self._writing = threading.local()
+        self._ledger = PostgresLedger(self._begun, self._beside, busy_seconds=busy_seconds)
         first = connected(self._conninfo, self._where)
         try:
             session = Session(first, self._where)
-            oid = prepare(session)
+            prepare(session)
+            self._pooled = first.prepare_threshold is None
+            self._behind: bool = session.row("isolation.behind")[0]
             self._refresh_words(session)
         finally:
             first.close()
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
-            self._conninfo,
-            kwargs={"autocommit": True},
-            min_size=0,
-            max_size=self._connections,
-            timeout=busy_seconds,
-            configure=lambda connection: know_vectors(connection, oid),
-            num_workers=1,
-            open=True,
-        )
+        self._pool = Connections(self._conninfo, self._where, most=self._connections, seconds=busy_seconds)
 
     # ---- connections ----
 
@@ -91,50 +114,107 @@ class PostgresStorage:
         """
         session = None
         for _ in range(self._connections + 1):
-            session = self._taken()
+            session = Session(self._pool.take(), self._where, self._key)
             try:
                 session.run(name)
-                break
+                if not self._pool.is_demoted(session.connection):
+                    break
+                self._pool.renew()
             except Lost:
-                self._pool.putconn(session.connection)
-                session = None
+                pass
             except BaseException:
-                self._pool.putconn(session.connection)
+                self._pool.give(session.connection)
                 raise
+            self._pool.give(session.connection)
+            session = None
         if session is None:
-            raise Lost("the connection to the server was lost", where=self._where, todo="Repeat the call as it is")
+            raise undone(self._where)
         try:
             yield session
+        except ReadOnly as error:
+            if self._has_written and reads_only(session.connection):
+                self._pool.renew()  # they lead to what was the primary; somewhere there is another one
+                passing(error)
+            raise
         finally:
             session.rollback()
-            self._pool.putconn(session.connection)
+            self._pool.give(session.connection)
 
     @contextmanager
     def _beside(self) -> Iterator[Session]:
         """A connection outside the pool: whoever holds one of the pool and waits for another could wait forever."""
         connection = connected(self._conninfo, self._where)
         try:
-            yield Session(connection, self._where)
+            yield Session(connection, self._where, self._key)
         finally:
             connection.close()
 
-    def _taken(self) -> Session:
-        if self._closed:
-            raise self._is_closed()
-        try:
-            return Session(self._pool.getconn(), self._where)
-        except PoolClosed as error:
-            raise self._is_closed() from error
-        except PoolTimeout as error:
-            connected(self._conninfo, self._where).close()  # says why when the server cannot be reached
-            raise Busy("no connection was free", where=self._where, todo="Repeat the call as it is") from error
+    @contextmanager
+    def _latest(self, namespace: str) -> Iterator[Session | None]:
+        """A connection beside on the last committed state of a namespace.
+
+        None behind a pooler: whoever has one of its few connections and waits for another could wait forever.
+        """
+        if self._pooled:
+            yield None
+            return
+        with self._beside() as session:
+            session.run("begin.read")
+            try:
+                session.enter(namespace, READ)
+                yield session
+            finally:
+                session.rollback()
+
+    # ---- tokens ----
+
+    @property
+    def needs_token(self) -> bool:
+        """See `Guarded.needs_token`."""
+        return self._behind and not self._key
+
+    def under(self, token: str) -> PostgresStorage:
+        """See `Guarded.under`; connections, matrices and counts are those of this one."""
+        seen = copy(self)
+        seen._key, seen._is_view = key_of(token), True
+        seen._ledger = PostgresLedger(seen._begun, seen._beside, busy_seconds=self.busy_seconds)
+        return seen
+
+    def tokens(self) -> TokenTable:
+        """The tokens of this store."""
+        return TokenTable(self._begun, behind=self._behind)
+
+    def secure(self, role: str) -> list[str]:
+        """Close the store to every login but its owner's, and let those of a role use it under a token.
+
+        Returns:
+            What the owner had no right to do, as sentences for whoever has it.
+
+        Raises:
+            InvalidField: No role can be called so.
+            ConfigError: The role stands above the rules.
+            ReadOnly: The login is not the owner's.
+        """
+        with self._write() as session:
+            self._lock(session, "lock.alone")
+            left = secure(session, role)
+            session.run("commit")
+        return left
+
+    def _require_token(self) -> None:
+        if self.needs_token:
+            raise NotPermitted(
+                "this login sees nothing without a token",
+                where=self._where,
+                todo="Give one: wellkept.open(url, token=…)",
+            )
 
     @contextmanager
     def _write(self) -> Iterator[Session]:
         """A connection inside a writing transaction, with the store's lock shared; errors are ours."""
         if getattr(self._writing, "now", False):
             raise Busy("this thread is already writing", where=self._where, todo="End its transaction first")
-        if not self._writers.acquire(timeout=self._busy_seconds):
+        if not self._writers.acquire(timeout=self.busy_seconds):
             raise Busy("too many threads are writing", where=self._where, todo="Repeat the call as it is")
         try:
             self._writing.now = True
@@ -147,10 +227,9 @@ class PostgresStorage:
             self._writers.release()
 
     def _lock(self, session: Session, name: str) -> None:
-        session.row(name, {"wait": f"{max(1, int(self._busy_seconds * 1000))}ms", "store": STORE_LOCK})
-
-    def _is_closed(self) -> StorageError:
-        return StorageError("the store is closed", where=self._where, todo="Open it again")
+        session.row(name, {"wait": f"{max(1, int(self.busy_seconds * 1000))}ms", "store": STORE_LOCK})
+        if name == "lock.alone":
+            session.run("lock.writers")
 
     # ---- the port ----
 
@@ -170,6 +249,12 @@ class PostgresStorage:
         now = self.header()
         if (now.embedder, now.dim, now.policy) == (embedder, dim, policy):
             return
+        if self._behind:
+            if now.embedder == embedder:
+                return  # whose policy was used last is told for the owner; each process goes by its own
+            raise NotPermitted(
+                "only its owner gives the store an embedder", where=self._where, todo="Let the owner open it once"
+            )
         if dim > _MAX_DIM:
             raise EmbedderMismatch(
                 f"embedder {embedder!r} makes vectors of {dim} components, pgvector holds {_MAX_DIM}",
@@ -217,47 +302,134 @@ class PostgresStorage:
 
         Raises:
             Busy: Another writer held the namespace for longer than `busy_seconds`.
+            NotPermitted: The token does not allow this in this namespace, or not any more.
         """
+        self._require_token()
         if not write:
             with self._begun("begin.read") as session:
-                reading = ReadTx(session, namespace, self._index, self._beside)
+                session.enter(namespace, READ)
+                reading = ReadTx(session, namespace, self._index, partial(self._latest, namespace))
                 self._check_model(reading)
                 yield reading
             return
         with self._write() as session:
+            session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
-            tx = RestoringTx(session, namespace, self._index, self._beside)
+            tx = RestoringTx(session, namespace, self._index, partial(self._latest, namespace))
             self._check_model(tx)
             yield tx
             tx.finish()
             with self._uses.written(session, namespace):
-                session.run("commit")
+                session.enter(namespace, WRITE)  # a statement after a revocation finds no rows, and says nothing
+                self._commit(session, tx)
+        self._has_written = True
+        self._writing.commits = self.commits() + tx.wrote
         tx.committed()
+
+    def _commit(self, session: Session, tx: RestoringTx) -> None:
+        """Commit; when the answer is lost, find out whether it arrived.
+
+        Raises:
+            Lost: `transient` when it certainly did not arrive; otherwise nobody could tell.
+        """
+        try:
+            session.run("commit")
+            return
+        except Lost as lost:
+            log.warning("The connection was lost during a commit in %r; asking whether it arrived", tx.namespace)
+            try:
+                kept = self.insist(lambda: self._is_kept(tx))
+            except StorageError as error:
+                raise lost from error
+        if not kept:
+            raise undone(self._where)
+
+    def _is_kept(self, tx: RestoringTx) -> bool:
+        """Whether the newest entry of a transaction is in the journal.
+
+        Asked by a writer of the namespace: while the server still works on that commit, its lock is held
+        and this waits. It commits, too, so that with a synchronous standby the entry has reached that one
+        before anybody is told.
+        """
+        with self._begun("begin.write") as session:
+            session.enter(tx.namespace, WRITE)
+            self._lock(session, "lock.share")
+            asking = RestoringTx(session, tx.namespace, self._index, partial(self._latest, tx.namespace))
+            found = asking.has(tx)
+            asking.finish()
+            try:
+                session.run("commit")
+            except Lost as lost:  # it changed nothing, so asking again is no harm
+                raise passing(lost) from lost.__cause__
+        return found
+
+    def commits(self) -> int:
+        """See `Recovering.commits`."""
+        commits: int = getattr(self._writing, "commits", 0)
+        return commits
 
     def count_use(self, namespace: str, usage: Mapping[str, Usage]) -> None:
         """See `Counting.count_use`."""
-        self._uses.add(namespace, usage)
+        self._uses.add(namespace, usage, self._key)
         if getattr(self._writing, "now", False):
             return  # its own transaction takes it along
         try:
             self._write_uses(namespace)
-        except (Busy, Lost) as error:  # the answer that is being counted is already known
+        except StorageError as error:  # the answer that is being counted is already known
+            if not (error.transient or isinstance(error, Busy | Lost)):
+                raise
             log.debug("use of %d memories waits to be counted: %s", len(usage), error)
 
     def _write_uses(self, namespace: str) -> None:
         """Write what waits unless somebody else is writing in the namespace."""
         with self._begun("begin.write") as session:
+            session.enter(namespace)
             if session.row("namespace.try", {"ns": number_of(namespace)}) is not None:
                 with self._uses.written(session, namespace):
                     session.run("commit")
 
+    def queue(self) -> PostgresJobs:
+        """See `Queueing.queue`."""
+        return PostgresJobs(self._begun)
+
+    def ahead(self, *, embedder: str, dim: int) -> PostgresAhead:
+        """See `Foreseeing.ahead`."""
+        with self._begun("begin.read") as session:
+            known = session.row("embedder.known", {"embedder": embedder})
+        if known is None:
+            with self._write() as session:
+                self._lock(session, "lock.alone")
+                session.run("embedder.add", {"embedder": embedder, "dim": dim})
+                known = session.row("embedder.known", {"embedder": embedder})
+                session.run("commit")
+        if known[1] != dim:
+            raise EmbedderMismatch(
+                f"embedder {embedder!r} made vectors of {known[1]} components, now {dim}",
+                where=self._where,
+                todo="Give an embedder of another size another id",
+            )
+        return PostgresAhead(known[0], dim, self._begun, self._write_beside_others)
+
+    @contextmanager
+    def _write_beside_others(self) -> Iterator[Session]:
+        """A writing transaction in which no migration and no change of the embedder happens."""
+        with self._write() as session:
+            self._lock(session, "lock.share")
+            yield session
+
+    def ledger(self) -> PostgresLedger:
+        """See `Deferring.ledger`."""
+        return self._ledger
+
     def verify(self) -> list[str]:
         """See `Storage.verify`."""
+        self._require_token()
         with self._begun("begin.read") as session:
             return problems(session)
 
     def mend(self, *, dry_run: bool) -> list[str]:
         """See `Mending.mend`."""
+        self._require_token()
         if dry_run:
             with self._begun("begin.read") as session:
                 return mend(session, dry_run=True)
@@ -271,14 +443,28 @@ class PostgresStorage:
 
     def strayed(self, namespace: str) -> list[str]:
         """See `Mending.strayed`."""
+        self._require_token()
         with self._begun("begin.read") as session:
+            session.enter(namespace, READ)
             return against_rows(session, number_of(namespace))[0]
+
+    def approximate(self, namespace: str) -> Sampled:
+        """See `Approximating.approximate`."""
+        with self._beside() as session:
+            know_vectors(session.connection)
+            return approximate.built(session, number_of(namespace))
+
+    def exact(self, namespace: str) -> None:
+        """See `Approximating.exact`."""
+        with self._beside() as session:
+            approximate.dropped(session, number_of(namespace))
 
     def close(self) -> None:
         """See `Storage.close`."""
-        if self._closed:
+        if self._closed or self._is_view:
             return
         for namespace in self._uses.namespaces():
+            self._key = self._uses.key(namespace) or self._key
             with suppress(StorageError):  # a server that is gone must not keep a store from closing
                 self._write_uses(namespace)
         self._closed = True

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import psycopg
 from psycopg import errors as pg
 
 from wellkept.errors import Busy, Corrupt, Full, InvalidText, ReadOnly, StorageError, StorePathError
 
+_E = TypeVar("_E", bound=StorageError)
+
 
 class Lost(StorageError):
-    """The connection ended; what it was about to commit may or may not be there."""
+    """The connection ended; unless it is `transient`, what was being committed may or may not be there."""
 
 
-def translated(error: Exception, where: str) -> Exception:
+def translated(error: Exception, where: str, *, committing: bool = False) -> Exception:
     """Our error for one of PostgreSQL's; anything else comes back as it is.
 
     Args:
         error: What was raised.
         where: Host, port and database; never the password.
+        committing: Whether it was the answer to a commit: when the connection ended then, nobody knows.
     """
     match error:
         case UnicodeEncodeError():
@@ -26,10 +31,38 @@ def translated(error: Exception, where: str) -> Exception:
             return InvalidText("a text holds a character the database cannot keep", where=where)
         case psycopg.DataError() if error.sqlstate is None:  # refused before it was sent
             return InvalidText(f"a text cannot be kept: {_first_line(error)}", where=where)
+        case psycopg.Error() if _is_lost(error):
+            return doubtful(where) if committing else undone(where)
         case psycopg.Error():
             return _of_state(error, where)
         case _:
             return error
+
+
+def undone(where: str) -> Lost:
+    """The connection ended before anything was committed."""
+    return passing(
+        Lost(
+            "the connection to the server was lost; nothing was written",
+            where=where,
+            todo="Repeat the call as it is",
+        )
+    )
+
+
+def doubtful(where: str) -> Lost:
+    """The connection ended while a commit was on its way."""
+    return Lost(
+        "the connection to the server was lost",
+        where=where,
+        todo="Repeat the call; with its idempotency key it is not written twice",
+    )
+
+
+def passing(error: _E) -> _E:
+    """The same error, marked as one after which the same may succeed a moment later."""
+    error.transient = True
+    return error
 
 
 def unreachable(error: psycopg.Error, where: str) -> StorageError:
@@ -45,20 +78,21 @@ def unreachable(error: psycopg.Error, where: str) -> StorageError:
     if 'database "' in lowered and "does not exist" in lowered:
         return StorePathError("the database does not exist", where=where, todo="Create it first")
     if "too many clients" in lowered or "remaining connection slots" in lowered:
-        return Busy("the server takes no more connections", where=where, todo="Repeat the call as it is")
+        return passing(Busy("the server takes no more connections", where=where, todo="Repeat the call as it is"))
     if "starting up" in lowered or "shutting down" in lowered or "recovery" in lowered:
-        return Busy("the server is starting or stopping", where=where, todo="Repeat the call as it is")
-    return StorePathError(
-        f"the server cannot be reached: {_first_line(error)}", where=where, todo="Check host, port and the server"
-    )
+        return passing(Busy("the server is starting or stopping", where=where, todo="Repeat the call as it is"))
+    told = f"the server cannot be reached: {_first_line(error)}"
+    return passing(StorePathError(told, where=where, todo="Check host, port and the server"))
 
 
 def _of_state(error: psycopg.Error, where: str) -> StorageError:
     match error:
         case pg.LockNotAvailable():
             return Busy("another writer holds the namespace", where=where, todo="Repeat the call as it is")
-        case pg.SerializationFailure() | pg.DeadlockDetected() | pg.QueryCanceled():
-            return Busy("the server gave up a statement for others", where=where, todo="Repeat the call as it is")
+        case pg.SerializationFailure() | pg.DeadlockDetected():
+            return passing(_given_up(where))
+        case pg.QueryCanceled():  # by a bound the server sets, or by hand: whoever did it meant it
+            return _given_up(where)
         case pg.ReadOnlySqlTransaction():
             return ReadOnly("this server only reads", where=where, todo="Name the primary in the URL")
         case pg.InsufficientPrivilege():
@@ -75,21 +109,19 @@ def _of_state(error: psycopg.Error, where: str) -> StorageError:
             )
         case pg.ProgramLimitExceeded() | pg.StringDataRightTruncation():
             return StorageError("a value is too large for the store", where=where, todo="Shorten the text")
-        case _ if _is_lost(error):
-            return Lost(
-                "the connection to the server was lost",
-                where=where,
-                todo="Repeat the call; with its idempotency key it is not written twice",
-            )
         case _:
             return StorageError(f"PostgreSQL refused a statement: {_first_line(error)}", where=where)
+
+
+def _given_up(where: str) -> Busy:
+    return Busy("the server gave up a statement for others", where=where, todo="Repeat the call as it is")
 
 
 def _is_lost(error: psycopg.Error) -> bool:
     state = error.sqlstate
     if state is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return state[:2] == "08" or state in ("57P01", "57P02", "57P03", "57P05")
+    return state[:2] == "08" or state in ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04")
 
 
 def _first_line(error: Exception) -> str:

@@ -7,9 +7,11 @@ history. Decisions are mended by the engine.
 from __future__ import annotations
 
 from wellkept.errors import Corrupt
-from wellkept.storage.postgres.rows import memory_of, words_of
+from wellkept.storage.postgres.isolation import WRITE
+from wellkept.storage.postgres.rows import words_of
 from wellkept.storage.postgres.session import Session
 from wellkept.storage.postgres.verifying import flaws
+from wellkept.storage.rows import memory_of
 
 
 def mend(session: Session, *, dry_run: bool) -> list[str]:
@@ -30,7 +32,8 @@ def mend(session: Session, *, dry_run: bool) -> list[str]:
 
 def remake_words(session: Session) -> None:
     """Make the whole full text anew from the records."""
-    for _, ns in session.rows("verify.namespaces"):
+    for name, ns in session.rows("verify.namespaces"):
+        session.enter(name, WRITE)
         session.run("clear.words", {"ns": ns})
         rows = []
         for place, memory_id, record in session.rows("mend.active", {"ns": ns}):

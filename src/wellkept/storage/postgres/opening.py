@@ -8,13 +8,17 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from wellkept.errors import NotAStore, SchemaTooNew, StorageError, StorePathError
 from wellkept.storage.postgres.failures import unreachable
-from wellkept.storage.postgres.rows import words_version
-from wellkept.storage.postgres.session import Connection, Session, vector_type
+from wellkept.storage.postgres.isolation import secure_again
+from wellkept.storage.postgres.pooling import leaves_nothing
+from wellkept.storage.postgres.session import Connection, Session
 from wellkept.storage.postgres.sql import migrations, queries, schema_version
+from wellkept.storage.rows import words_version
 
 STORE_LOCK = 0x57454C4B5EED
 """The advisory lock that writers share and that migrations and a change of the embedder hold alone."""
 _CONNECT_SECONDS = 10
+_NOTICED = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
+"""A server that vanished without a word is noticed in half a minute, not in the two hours of most systems."""
 
 
 def checked_url(url: str) -> tuple[str, str]:
@@ -33,7 +37,11 @@ def checked_url(url: str) -> tuple[str, str]:
     where = f"postgresql://{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
     if "\0" in url:
         raise StorePathError("the URL holds a NUL", where=where, todo="Use postgresql://user@host:port/name")
+    if "," in str(parts.get("host", "")) or "," in str(parts.get("hostaddr", "")):
+        parts.setdefault("target_session_attrs", "read-write")  # of several servers the one that is written to
     parts.setdefault("connect_timeout", _CONNECT_SECONDS)
+    for name, value in _NOTICED.items():
+        parts.setdefault(name, value)
     parts.setdefault("application_name", "wellkept")
     parts["client_encoding"] = "utf8"
     return make_conninfo("", **parts), where
@@ -46,16 +54,13 @@ def connected(conninfo: str, where: str) -> Connection:
         StorageError: Why the server cannot be reached or lets nobody in.
     """
     try:
-        return psycopg.connect(conninfo, autocommit=True)
+        return leaves_nothing(psycopg.connect(conninfo, autocommit=True))
     except psycopg.Error as error:
         raise unreachable(error, where) from error
 
 
-def prepare(session: Session) -> int:
+def prepare(session: Session) -> None:
     """Make the store in a database that has none, or check and migrate the one that is there.
-
-    Returns:
-        The number of the type of vectors.
 
     Raises:
         NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
@@ -71,12 +76,10 @@ def prepare(session: Session) -> int:
         )
     if not ours or _version(session) < schema_version():
         _migrate(session)
-    oid = vector_type(session.connection)
-    if not oid:
+    if not session.row("opening.vectors")[0]:
         raise StorageError(
             "the database does not know the type halfvec", where=session.where, todo="Install pgvector 0.7 or newer"
         )
-    return oid
 
 
 def _version(session: Session) -> int:
@@ -104,6 +107,7 @@ def _migrate(session: Session) -> None:
                 session.script(script)
                 session.run("opening.applied", {"version": leads_to})
         session.run("header.create", {"words": words_version()})
+        secure_again(session)
         session.run("commit")
     except BaseException:
         session.rollback()

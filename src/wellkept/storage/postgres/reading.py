@@ -16,13 +16,16 @@ import numpy as np
 from wellkept.core.codec import conflict_from
 from wellkept.core.text import slot_key
 from wellkept.core.vectors import restore
-from wellkept.errors import Corrupt, ReadOnly
+from wellkept.errors import Corrupt, NotPermitted, ReadOnly
 from wellkept.storage.index import Block, Row, Space, Stamp
 from wellkept.storage.journal import changed_ids, first_before, is_common, unpacked
 from wellkept.storage.matrices import VectorIndex
-from wellkept.storage.postgres.rows import link_of, memory_of, micros, number_of, prefixed
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.approximate import Searcher
+from wellkept.storage.postgres.isolation import READ
+from wellkept.storage.postgres.rows import number_of, prefixed
+from wellkept.storage.postgres.session import Session, half_of, halves_of, sent_size
 from wellkept.storage.postgres.sql import queries
+from wellkept.storage.rows import link_of, memory_of, micros
 from wellkept.types import (
     ALL_STATUSES,
     Census,
@@ -57,7 +60,7 @@ class ReadTx:
         session: A connection inside a transaction.
         namespace: The namespace all methods are bound to.
         index: The vector matrices of this process.
-        snapshot: Gives a connection on the last committed state, and takes it back.
+        snapshot: Gives a connection on the last committed state, and takes it back; None where there is none.
     """
 
     foreign = False
@@ -71,7 +74,7 @@ class ReadTx:
         session: Session,
         namespace: str,
         index: VectorIndex,
-        snapshot: Callable[[], AbstractContextManager[Session]],
+        snapshot: Callable[[], AbstractContextManager[Session | None]],
     ) -> None:
         self.namespace = namespace
         self._session = session
@@ -80,11 +83,12 @@ class ReadTx:
         self._ns = number_of(namespace)
         self.seq: int = self._begun()
         asked = {"ns": self._ns, "seq": self.seq}
-        store_id, model, dim, newest_model, head = session.row("tx.header", asked)
+        store_id, model, dim, newest_model, head, indexed = session.row("tx.header", asked)
         self._model: int = model
         self._dim: int = dim
         self._head: str = head or ""
         self._mixed = newest_model > 2  # 1 stands for "no embedder yet"
+        self._searcher = Searcher(session, self._ns, model, dim) if indexed == model else None
         self._stamp = Stamp(store_id, self._model, self._dim)
         self._committed = self.seq
         self._uncommitted: dict[str, Row | None] = {}
@@ -118,7 +122,8 @@ class ReadTx:
         names, parameters = _conditions(where)
         parameters |= {"ns": self._ns, "model": self._model, "limit": None if where.ids else limit}
         backwards = where.before is not None and not where.ids
-        sql = "\n".join([queries()[name] for name in ("find", *names, "find.backwards" if backwards else "find.order")])
+        names = ["find", *names, "find.backwards" if backwards else "find.order"]
+        sql = "\n".join([self._session.text(name) for name in names])
         rows = self._session.select(sql, parameters)
         if backwards:
             rows.reverse()
@@ -132,9 +137,11 @@ class ReadTx:
     def nearest(
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
     ) -> list[Neighbours]:
-        """See `Tx.nearest`; exact, in the matrix of the namespace that this process keeps."""
+        """See `Tx.nearest`; exact, in the matrix of the namespace that this process keeps, unless it has an index."""
         if self.foreign:
             return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
+        if self._searcher is not None:
+            return self._searcher.nearest(queries, limit=limit, kinds=kinds, statuses=statuses)
         if self._own is not None:
             return self._own.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=self._uncommitted)
         with (
@@ -168,8 +175,11 @@ class ReadTx:
             return self._begins(self._session, space)
         if self._newest:
             return False
+        passed = space.passed(self._committed, self._head)
+        if passed is not None:
+            return passed
         with self._snapshot() as session:  # this view is an older one, so the last committed state has to tell
-            return self._begins(session, space)
+            return session is not None and self._begins(session, space)
 
     def _begins(self, session: Session, space: Space) -> bool:
         row = session.row("journal.head", {"ns": self._ns, "seq": space.seq})
@@ -181,6 +191,14 @@ class ReadTx:
             # Another reader has done it meanwhile; or this transaction has written, and what it sees is
             # not yet what others may see.
             return
+        self._catch_up(space)
+        try:
+            self._session.enter(self.namespace, READ)
+        except NotPermitted:
+            space.stamp = None  # a token that was revoked meanwhile saw no rows, and others search this matrix
+            raise
+
+    def _catch_up(self, space: Space) -> None:
         if space.stamp != self._stamp or not self._is_kin(space):
             self._load(space)
             return
@@ -206,16 +224,16 @@ class ReadTx:
 
     def _blocks(self) -> Iterator[Block]:
         """All rows with a vector, a few thousand at a time, so that no second copy of everything is held."""
-        size = 2 * self._dim
+        size = sent_size(self._dim)
         for rows in self._session.blocks("vector.all", {"ns": self._ns, "model": self._model}, _ROWS_AT_ONCE):
             sound = [row for row in rows if len(row[3]) == size]
             if sound:
                 ids, kinds, statuses, blobs = zip(*sound, strict=True)
-                yield Block(ids, kinds, statuses, b"".join(blobs))
+                yield Block(ids, kinds, statuses, halves_of(blobs))
 
     def _index_rows(self, ids: Iterable[str]) -> dict[str, Row]:
         rows = self._session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": list(ids)})
-        return {row[0]: Row(row[1], row[2], None if row[3] is None else restore(row[3])) for row in rows}
+        return {row[0]: Row(row[1], row[2], None if row[3] is None else restore(half_of(row[3]))) for row in rows}
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """See `Tx.vectors`."""
@@ -223,7 +241,7 @@ class ReadTx:
         if self.foreign or not asked:
             return {}
         rows = self._session.rows("vector.get", {"ns": self._ns, "model": self._model, "hashes": asked})
-        found = {digest: restore(blob) for digest, blob in rows}
+        found = {digest: restore(half_of(blob)) for digest, blob in rows}
         return {digest: found[digest] for digest in asked if digest in found}
 
     # ---- full text ----

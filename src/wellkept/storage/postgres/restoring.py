@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from wellkept.core.codec import dumps, iso, record_text
 from wellkept.storage.journal import usage_of
 from wellkept.storage.port import Stale
-from wellkept.storage.postgres.rows import micros
 from wellkept.storage.postgres.writing import PLACES_OF_AN_ENTRY, WriteTx
+from wellkept.storage.rows import micros
 from wellkept.types import AliasChange, ConflictChange, Effect, JournalEntry, LinkChange, MemoryChange
 
 if TYPE_CHECKING:

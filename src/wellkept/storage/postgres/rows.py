@@ -6,16 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from wellkept.core.text import search_terms
-from wellkept.storage.sqlite import rows as common
+from wellkept.storage import rows as common
 from wellkept.types import Memory
 
-link_of = common.link_of
-memory_of = common.memory_of
-micros = common.micros
-said = common.said
-usage_columns = common.usage_columns
-words_version = common.words_version
+_HIGHEST = 2**63 - 1
 
 
 def number_of(namespace: str) -> int:
@@ -23,9 +17,10 @@ def number_of(namespace: str) -> int:
 
     It follows from the name, so that nobody has to ask for it and no sequence has to give it. Of a
     million namespaces two share a number once in twenty million stores; the name beside it tells then.
+    The database makes the same of a name it has checked (`wellkept.number_of`), so this never changes.
     """
-    digest = hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+    digest = hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") & _HIGHEST
 
 
 def columns(memory: Memory) -> tuple[Any, ...]:
@@ -40,5 +35,4 @@ def prefixed(terms: Iterable[str], ns: int) -> list[str]:
 
 def words_of(memory: Memory, ns: int) -> list[str]:
     """The terms under which a memory is found."""
-    parts = (memory.title, memory.content, memory.summary, memory.subject, memory.attribute, *memory.tags)
-    return prefixed(search_terms("\n".join(part for part in parts if part)), ns)
+    return prefixed(common.searched(memory), ns)

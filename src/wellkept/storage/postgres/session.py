@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format, TransactionStatus
-from psycopg.types import TypeInfo
 
+from wellkept.errors import NotPermitted
 from wellkept.storage.postgres.failures import translated
 from wellkept.storage.postgres.sql import queries
 
@@ -21,8 +21,13 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
+_BEGINNINGS = ("begin.read", "begin.write")
 _numbers = count()
 """For cursors: two of one name cannot be open at the same time."""
+
+
+_BEFORE = 4
+"""Bytes before the components of a vector that is sent: their number, and nothing."""
 
 
 class Half(bytes):
@@ -36,23 +41,32 @@ class _HalfDumper(Dumper):
         return struct.pack(">HH", len(obj) // 2, 0) + np.frombuffer(obj, dtype="<f2").astype(">f2").tobytes()
 
 
-class _HalfLoader(Loader):
-    format = Format.BINARY
+def half_of(sent: bytes) -> Half:
+    """The vector in what `halfvec_send` gives.
 
-    def load(self, data: Buffer) -> bytes:
-        return np.frombuffer(bytes(data)[4:], dtype=">f2").astype("<f2").tobytes()
-
-
-def vector_type(connection: Connection) -> int:
-    """The number of the type of vectors in this database; 0 where it has none."""
-    info = TypeInfo.fetch(connection, "halfvec")
-    return 0 if info is None else info.oid
+    Vectors are asked for by this function and sent without a type of their own: the number of their type is
+    another one after a database was restored from a dump, and a process that went by it would take every
+    vector for something else.
+    """
+    return Half(halves_of([sent]))
 
 
-def know_vectors(connection: Connection, oid: int) -> None:
-    """Teach a connection the type of vectors."""
-    connection.adapters.register_dumper(Half, type("HalfDumper", (_HalfDumper,), {"oid": oid}))
-    connection.adapters.register_loader(oid, _HalfLoader)
+def halves_of(sent: Sequence[bytes]) -> bytes:
+    """The same for several vectors of one length, one behind the other."""
+    if not sent:
+        return b""
+    rows = np.frombuffer(b"".join(sent), dtype=">f2").reshape(len(sent), -1)
+    return rows[:, _BEFORE // 2 :].astype("<f2").tobytes()
+
+
+def sent_size(dim: int) -> int:
+    """How many bytes `halfvec_send` makes of a vector of so many components."""
+    return _BEFORE + 2 * dim
+
+
+def know_vectors(connection: Connection) -> None:
+    """Teach a connection how vectors are sent."""
+    connection.adapters.register_dumper(Half, _HalfDumper)
 
 
 class Session:
@@ -61,11 +75,13 @@ class Session:
     Args:
         connection: In autocommit mode: nothing is begun behind our back.
         where: What errors say of the place; never the password.
+        key: Of the token for which every transaction is begun; empty for whoever the login is.
     """
 
-    def __init__(self, connection: Connection, where: str) -> None:
+    def __init__(self, connection: Connection, where: str, key: str = "") -> None:
         self.where = where
         self.connection = connection
+        self.key = key
         self._queries = queries()
 
     @property
@@ -76,9 +92,38 @@ class Session:
     def run(self, name: str, parameters: Parameters = None) -> int:
         """Run a statement; return how many rows it changed."""
         try:
-            return self.connection.execute(self._queries[name].encode(), parameters).rowcount
+            changed = self.connection.execute(self.text(name).encode(), parameters).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise translated(error, self.where) from error
+            raise translated(error, self.where, committing=name == "commit") from error
+        if self.key and name in _BEGINNINGS:
+            self.enter("")
+        return changed
+
+    def text(self, name: str) -> str:
+        """The statement of a name; for a token some are said otherwise.
+
+        Under a rule an index can only be asked what the server holds to be harmless; see `0002_isolation.sql`.
+        """
+        return (self._queries.get(f"isolation.{name}") if self.key else None) or self._queries[name]
+
+    def enter(self, namespace: str, needed: int = 0) -> None:
+        """Act in a namespace for the token, if there is one, until the transaction ends.
+
+        Set by each transaction for itself, so that it holds behind a pooler too, which gives every transaction
+        another connection. The key travels beside the statement, never in it: statements are shown to others.
+
+        Args:
+            namespace: Its name; empty for none, where only what all share is looked at.
+            needed: What has to be allowed there; see `isolation.READ` and those after it.
+
+        Raises:
+            NotPermitted: It is not, or not any more; said alike whether anything is there.
+        """
+        if not self.key:
+            return
+        level = self.row("isolation.enter", {"namespace": namespace, "key": self.key})[0]
+        if level < needed:
+            raise NotPermitted("the token does not allow this", where=self.where, todo="Use one that covers it")
 
     def script(self, text: str) -> None:
         """Run several statements of ours at once."""
@@ -97,7 +142,7 @@ class Session:
             return
         try:
             with self.connection.cursor() as cursor:
-                cursor.executemany(self._queries[name].encode(), given)
+                cursor.executemany(self.text(name).encode(), given)
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where) from error
 
@@ -108,7 +153,7 @@ class Session:
 
     def rows(self, name: str, parameters: Parameters = None) -> list[Any]:
         """All rows of a query."""
-        return self.select(self._queries[name], parameters)
+        return self.select(self.text(name), parameters)
 
     def select(self, sql: str, parameters: Parameters = None) -> list[Any]:
         """All rows of a query that was put together from named parts."""
@@ -121,7 +166,7 @@ class Session:
         """The rows of a query, so many at a time, for results too large to hold at once."""
         try:
             with self.connection.cursor(name=f"wellkept_{next(_numbers)}") as cursor:
-                cursor.execute(self._queries[name].encode(), parameters, binary=True)
+                cursor.execute(self.text(name).encode(), parameters, binary=True)
                 while rows := cursor.fetchmany(size):
                     yield rows
         except psycopg.Error as error:

@@ -25,15 +25,23 @@ class Uses:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Usage]] = {}
+        self._keys: dict[str, str] = {}
 
     def namespaces(self) -> list[str]:
         """Where something waits."""
         with self._lock:
             return [name for name, waiting in self._waiting.items() if waiting]
 
-    def add(self, namespace: str, usage: Mapping[str, Usage]) -> None:
+    def key(self, namespace: str) -> str:
+        """Of the token that counted last; empty for none."""
+        with self._lock:
+            return self._keys.get(namespace, "")
+
+    def add(self, namespace: str, usage: Mapping[str, Usage], key: str = "") -> None:
         """Take note. What is read again before it was written counts once more."""
         with self._lock:
+            if key:
+                self._keys[namespace] = key
             waiting = self._waiting.setdefault(namespace, {})
             for memory_id, (count, last, stability) in usage.items():
                 before = waiting.get(memory_id)

@@ -16,8 +16,10 @@ import numpy as np
 from wellkept.core.codec import conflict_from, record_text, text_digest, time_from
 from wellkept.errors import Corrupt, StorageError
 from wellkept.storage.journal import first_before
-from wellkept.storage.postgres.rows import columns, link_of, memory_of, micros, words_of
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.isolation import READ
+from wellkept.storage.postgres.rows import columns, words_of
+from wellkept.storage.postgres.session import Session, half_of
+from wellkept.storage.rows import link_of, memory_of, micros
 
 Mend: TypeAlias = Literal["", "words"]
 """What `mending` makes anew from the rows; empty for what it does not."""
@@ -46,6 +48,7 @@ def flaws(session: Session) -> list[Flaw]:
     found = [Flaw(f"table {name} has rows of no namespace") for (name,) in session.rows("verify.strangers")]
     for name, ns in session.rows("verify.namespaces"):
         try:
+            session.enter(name, READ)
             found += [Flaw(f"namespace {name!r}{flaw.text}", flaw.mend) for flaw in _namespace(session, name, ns)]
         except StorageError as error:
             if session.lost:
@@ -87,7 +90,7 @@ def _numbers(session: Session, ns: int) -> Iterator[Flaw]:
 def _vectors(session: Session, ns: int) -> Iterator[Flaw]:
     for rows in session.blocks("verify.vectors", {"ns": ns}, _ROWS_AT_ONCE):
         for digest, dim, vec in rows:
-            values = np.frombuffer(vec, dtype="<f2").astype(np.float64)
+            values = np.frombuffer(half_of(vec), dtype="<f2").astype(np.float64)
             if values.size != dim:
                 yield Flaw(f" holds a vector of a wrong length ({digest})")
             elif abs(float(np.sqrt(values @ values)) - 1.0) > _LENGTH:

@@ -16,8 +16,9 @@ from wellkept.storage.index import Row
 from wellkept.storage.journal import concerned_ids, is_done, packed, same_link, usage_of
 from wellkept.storage.port import Stale
 from wellkept.storage.postgres.reading import ReadTx
-from wellkept.storage.postgres.rows import columns, link_of, micros, said, usage_columns, words_of
+from wellkept.storage.postgres.rows import columns, words_of
 from wellkept.storage.postgres.session import Half
+from wellkept.storage.rows import link_of, micros, said, usage_columns
 from wellkept.types import (
     ALL_STATUSES,
     AliasChange,
@@ -83,6 +84,7 @@ class WriteTx(ReadTx):
         seq = self._checked(row)
         self._taken = seq + 1
         self._newest_head: str | None = None
+        self._mark: str | None = None
         self._unfed = False  # whether rows changed that no entry tells of
         return seq
 
@@ -308,14 +310,26 @@ class WriteTx(ReadTx):
             "key": entry.idempotency_key or None,
             "moved": list(moved),
         }
-        if not self._session.run("journal.insert", values):
+        marked = self._session.row("journal.insert", values)
+        if marked is None:
             raise Stale(f"idempotency key {entry.idempotency_key!r} is already used")
         ids = concerned_ids(entry, touched(effects))
         if ids:
             changed = list(touched(effect for effect in effects if isinstance(effect, MemoryChange)))
             self._session.run("journal.memory", {"ns": self._ns, "seq": seq, "ids": list(ids), "changed": changed})
         self.seq, self._newest_head = seq, values["record"][:HEAD]
+        self._mark = marked[0]
         return seq
+
+    @property
+    def wrote(self) -> bool:
+        """Whether an entry was appended."""
+        return self._mark is not None
+
+    def has(self, other: WriteTx) -> bool:
+        """Whether the newest entry that another transaction wrote in this namespace is there."""
+        asked = {"ns": self._ns, "seq": other.seq, "mark": other._mark}
+        return other._mark is not None and self._session.row("journal.marked", asked) is not None
 
     def touch(self, usage: Mapping[str, tuple[int, datetime | None, float | None]]) -> None:
         """See `Tx.touch`."""

@@ -13,13 +13,13 @@ from typing import Literal
 from wellkept.core.codec import time_from
 from wellkept.errors import Busy, EmbedderMismatch, StorageError
 from wellkept.storage.matrices import VectorIndex
+from wellkept.storage.rows import words_version
 from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.mending import mend, remake_words
 from wellkept.storage.sqlite.opening import Place, checked_path, place_of, prepare
 from wellkept.storage.sqlite.reading import ReadTx
 from wellkept.storage.sqlite.restoring import RestoringTx
-from wellkept.storage.sqlite.rows import words_version
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
 from wellkept.storage.sqlite.uses import Usage, Uses

@@ -11,7 +11,8 @@ import sqlite3
 
 from wellkept.core.codec import conflict_from, dumps
 from wellkept.errors import Corrupt
-from wellkept.storage.sqlite.rows import columns, link_of, memory_of, micros, words_of
+from wellkept.storage.rows import columns, link_of, memory_of, micros
+from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.verifying import flaws, is_usage, rows_of, unusable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, SchemaTooNew, StorePathError
-from wellkept.storage.sqlite.rows import words_version
+from wellkept.storage.rows import words_version
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, migrations, schema, statements
 

@@ -19,7 +19,7 @@ from wellkept.errors import Corrupt, ReadOnly
 from wellkept.storage.index import Block, Row, Space, Stamp
 from wellkept.storage.journal import changed_ids, first_before, is_common, unpacked
 from wellkept.storage.matrices import VectorIndex
-from wellkept.storage.sqlite.rows import link_of, memory_of, micros
+from wellkept.storage.rows import link_of, memory_of, micros
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import queries
 from wellkept.types import (

@@ -10,7 +10,7 @@ from wellkept.errors import InvalidField
 from wellkept.storage.index import Row
 from wellkept.storage.journal import usage_of
 from wellkept.storage.port import Stale
-from wellkept.storage.sqlite.rows import columns, memory_of, micros
+from wellkept.storage.rows import columns, memory_of, micros
 from wellkept.storage.sqlite.writing import WriteTx
 from wellkept.types import (
     AliasChange,

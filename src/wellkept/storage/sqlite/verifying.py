@@ -13,7 +13,8 @@ import numpy as np
 from wellkept.core.codec import conflict_from, record_text, text_digest, time_from
 from wellkept.errors import Corrupt, StorageError
 from wellkept.storage.journal import first_before
-from wellkept.storage.sqlite.rows import columns, link_of, memory_of, micros, words_of
+from wellkept.storage.rows import columns, link_of, memory_of, micros
+from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
 from wellkept.types import Memory
 

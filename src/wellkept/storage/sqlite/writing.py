@@ -17,8 +17,9 @@ from wellkept.storage.index import Row
 from wellkept.storage.journal import concerned_ids, is_done, packed, same_link, usage_of
 from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.port import Stale
+from wellkept.storage.rows import columns, link_of, memory_of, micros, said, usage_columns
 from wellkept.storage.sqlite.reading import ReadTx
-from wellkept.storage.sqlite.rows import columns, link_of, memory_of, micros, said, usage_columns, words_of
+from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
 from wellkept.types import (
     ALL_STATUSES,

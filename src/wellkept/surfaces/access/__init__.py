@@ -1,15 +1,17 @@
-"""Access: who may do what in which namespace (I8). Pure rules in `grants`, the token file in `tokens`."""
+"""Access: who may do what in which namespace (I8). Pure rules in `grants`; tokens in a file, or in a database."""
 
 from __future__ import annotations
 
 from wellkept.surfaces.access.grants import EVERYTHING, SCOPES, Grant, allowed, check_pattern, check_scopes, home
-from wellkept.surfaces.access.tokens import Token, Tokens, tokens_file
+from wellkept.surfaces.access.token import Token, TokenKeeper
+from wellkept.surfaces.access.tokens import Tokens, tokens_file
 
 __all__ = [
     "EVERYTHING",
     "SCOPES",
     "Grant",
     "Token",
+    "TokenKeeper",
     "Tokens",
     "allowed",
     "check_pattern",

@@ -11,7 +11,7 @@ be a promise nobody can keep: the answer to a write names the memory it repeats 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from wellkept.engine.inputs import check_namespace
@@ -32,11 +32,13 @@ class Grant:
         actor: Who acts, for the journal.
         namespaces: Patterns such as `acme/*`; one of them has to cover the namespace of a request.
         scopes: What may be done there.
+        secret: What the caller has shown, where the place that keeps the rows asks for it too; else empty.
     """
 
     actor: str
     namespaces: tuple[str, ...]
     scopes: frozenset[Scope]
+    secret: str = field(default="", repr=False, compare=False)
 
 
 EVERYTHING = Grant(actor="", namespaces=(_ANY,), scopes=frozenset(SCOPES))

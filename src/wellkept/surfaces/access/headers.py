@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 from urllib.parse import unquote_to_bytes
 
 from wellkept.engine.inputs import label
-from wellkept.errors import InvalidField
+from wellkept.errors import EmptyContent, InvalidField, InvalidText
 
 NAMESPACE = "Wellkept-Namespace"
 SESSION = "Wellkept-Session"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_ASCII_CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
 @runtime_checkable
@@ -40,15 +42,20 @@ def read_header(headers: Mapping[str, str], name: str, *, escaped: bool = True) 
         >>> read_header({"Wellkept-Namespace": "acme/%E5%BC%A0"}, "Wellkept-Namespace")
         'acme/张'
     """
-    given = headers.getlist(name) if isinstance(headers, Repeating) else [headers[name]] if name in headers else []
-    if not given:
+    given = _given(headers, name)
+    if given is None:
         return None
-    if len(given) > 1:
-        raise InvalidField("is there twice", where=name, todo="Send it once")
-    text = _text(given[0], escaped=escaped).strip()
+    text = _text(given, escaped=escaped).strip()
     if _CONTROL.search(text):
         raise InvalidField("holds a control character", where=name, todo="Leave it out")
     return text
+
+
+def _given(headers: Mapping[str, str], name: str) -> str | None:
+    given = headers.getlist(name) if isinstance(headers, Repeating) else [headers[name]] if name in headers else []
+    if len(given) > 1:
+        raise InvalidField("is there twice", where=name, todo="Send it once")
+    return given[0] if given else None
 
 
 def _text(given: str, *, escaped: bool) -> str:
@@ -66,7 +73,23 @@ def _text(given: str, *, escaped: bool) -> str:
 def session_of(headers: Mapping[str, str]) -> str:
     """The conversation that a request names; empty when it names none.
 
+    A name tells one conversation from others and is shown to nobody, so bytes that are no text are a name
+    as well: they go by their digest.
+
     Raises:
-        InvalidInput: It is there twice, too long, or holds what a text must not.
+        InvalidInput: It is there twice, too long, or an escape hides a control character.
+
+    Example:
+        >>> session_of({"Wellkept-Session": "plan%20b"}), len(session_of({"Wellkept-Session": "%FF%FE%80"}))
+        ('plan b', 64)
     """
-    return label(SESSION, read_header(headers, SESSION) or "")
+    given = _given(headers, SESSION)
+    if given is None:
+        return ""
+    text = _text(given, escaped=True).strip()
+    if _ASCII_CONTROL.search(text):
+        raise InvalidField("holds a control character", where=SESSION, todo="Leave it out")
+    try:
+        return label(SESSION, text)
+    except (InvalidText, EmptyContent):
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -16,61 +16,31 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from wellkept.engine.context import Clock, utc_now
 from wellkept.engine.filelock import lock
-from wellkept.engine.inputs import label, moment
+from wellkept.engine.inputs import moment
 from wellkept.engine.secret import new_secret
-from wellkept.errors import AmbiguousId, ConfigError, InvalidField, NotFound, StorePathError
-from wellkept.surfaces.access.grants import Grant, Scope, check_pattern, check_scopes
+from wellkept.errors import ConfigError, InvalidField, StorePathError
+from wellkept.surfaces.access.grants import Grant, check_pattern, check_scopes
+from wellkept.surfaces.access.token import ID_LENGTH, MAX_SECRET, Token, asked, no_room, require_one
 
 MAX_TOKENS = 1_000
 """Each request compares with all of them; whoever needs more needs an identity provider in front."""
-MAX_SECRET = 200
 _FORMAT = 1
-_ID_LENGTH = 12
 _MODE = 0o600
 _HASH = re.compile("[0-9a-f]{64}")
 
 _Stamp: TypeAlias = tuple[int, int, int]
-_Rows: TypeAlias = list["Token"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    """A token as it is listed; its secret is nowhere.
-
-    Attributes:
-        id: Begins the hash of the secret.
-        name: Who acts with it, for the journal. A token and its successor may share one.
-        namespaces: Patterns such as `acme/*`.
-        scopes: What it may do there.
-        hash: SHA-256 of the secret, in hexadecimal.
-        created_at / expires_at / revoked_at: Its life; None where there is no such moment.
-    """
-
-    id: str
-    name: str
-    namespaces: tuple[str, ...]
-    scopes: tuple[Scope, ...]
-    hash: str
-    created_at: datetime
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-
-    def state(self, now: datetime) -> Literal["active", "expired", "revoked"]:
-        """Whether it opens anything at a moment, and if not, why."""
-        if self.revoked_at is not None:
-            return "revoked"
-        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+_Rows: TypeAlias = list[Token]
 
 
 class Tokens:
-    """The tokens of one store; safe to use from several threads and processes.
+    """The tokens of a store in a file, beside it; see `TokenKeeper`.
 
     Args:
         path: Their file; made by the first `create`.
@@ -123,24 +93,15 @@ class Tokens:
             StorePathError: The file cannot be written.
         """
         now = self._clock()
-        named = label("name", name)
-        if not named:
-            raise InvalidField("is empty", where="name", todo="Say who will act with it, as in ci")
-        patterns = tuple(dict.fromkeys(check_pattern(pattern) for pattern in namespaces))
-        if not patterns:
-            raise InvalidField("is empty", where="namespace", todo="Say what it opens, as in acme/*")
-        ends = moment("expires", expires_at)
-        if ends is not None and ends <= now:
-            raise InvalidField("lies in the past", where="expires", todo="Name a later moment")
-        granted = check_scopes(scopes)
+        new = asked(name, namespaces, scopes, expires_at, now=now)
         with self._changing() as kept:
             if len(kept) >= MAX_TOKENS:
                 _make_room(kept, now, self._path)
             secret = self._new_secret()
             digest = _digest(secret)
             token = Token(
-                id=digest[:_ID_LENGTH], name=named, namespaces=patterns, scopes=granted,
-                hash=digest, created_at=now, expires_at=ends,
+                id=digest[:ID_LENGTH], name=new.name, namespaces=new.namespaces, scopes=new.scopes,
+                hash=digest, created_at=now, expires_at=new.expires_at,
             )  # fmt: skip
             if any(other.id == token.id for other in kept):
                 raise InvalidField("was drawn twice", where="secret", todo="Repeat the command")
@@ -164,11 +125,7 @@ class Tokens:
         """
         with self._changing() as kept:
             found = [place for place, token in enumerate(kept) if token_id and token.id.startswith(token_id)]
-            if not found:
-                raise NotFound("no such token", where=token_id[:60], todo="See `wellkept token list`")
-            if len(found) > 1:
-                ids = ", ".join(kept[place].id for place in found[:5])
-                raise AmbiguousId("fits several tokens", where=token_id[:60], todo=f"Use one of: {ids}")
+            require_one(token_id, [kept[place].id for place in found])
             [place] = found
             if kept[place].revoked_at is None:
                 kept[place] = replace(kept[place], revoked_at=self._clock())
@@ -246,8 +203,7 @@ def _make_room(kept: _Rows, now: datetime, path: Path) -> None:
         if token.state(now) != "active":
             kept.remove(token)
             return
-    todo = "Revoke those that nobody uses, or put an identity provider in front"
-    raise InvalidField(f"there are {len(kept)} tokens already", where=str(path), todo=todo)
+    raise no_room(len(kept), str(path))
 
 
 def _digest(secret: str) -> str:
@@ -276,7 +232,7 @@ def _tokens_in(path: Path) -> tuple[Token, ...]:
 
 def _token(row: dict[str, Any]) -> Token:
     digest = row["hash"]
-    if not isinstance(digest, str) or not _HASH.fullmatch(digest) or row["id"] != digest[:_ID_LENGTH]:
+    if not isinstance(digest, str) or not _HASH.fullmatch(digest) or row["id"] != digest[:ID_LENGTH]:
         raise ValueError("no hash")
     created = moment("created_at", row["created_at"])
     lists = isinstance(row["namespaces"], list) and isinstance(row["scopes"], list)

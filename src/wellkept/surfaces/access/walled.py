@@ -1,13 +1,36 @@
-"""The store of a caller who may not see all of it."""
+"""The store of a caller who may not see all of it, as far as it is the caller's and not the namespace's."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wellkept.engine.store import MemoryStore
 
 if TYPE_CHECKING:
+    from wellkept.engine.context import Context
+    from wellkept.surfaces.access.grants import Grant
     from wellkept.types import Problem
+
+
+def bound(ctx: Context, grant: Grant) -> Context:
+    """The surroundings of a request whose transactions are those of its own token.
+
+    Where the database knows tokens, it is asked at each transaction: what this process believes of a grant, or
+    forgets to look at, opens nothing there. Elsewhere they come back as they are.
+
+    Args:
+        ctx: Those of the server.
+        grant: What the request may do.
+    """
+    from wellkept.storage.ledger import Deferring
+    from wellkept.storage.port import Guarded
+
+    if not grant.secret or not isinstance(ctx.storage, Guarded):
+        return ctx
+    storage = ctx.storage.under(grant.secret)
+    ledger = storage.ledger() if isinstance(storage, Deferring) else ctx.ledger
+    return replace(ctx, storage=storage, ledger=ledger)
 
 
 class Walled(MemoryStore):

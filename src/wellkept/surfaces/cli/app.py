@@ -12,7 +12,9 @@ from wellkept.surfaces.cli import (
     act_commands,
     audit_commands,
     calibrate_command,
+    call_commands,
     consolidate_commands,
+    db_commands,
     doctor,
     eval_commands,
     exits,
@@ -29,6 +31,7 @@ from wellkept.surfaces.cli import (
     serve_command,
     token_commands,
     upkeep_commands,
+    work_commands,
     write_commands,
 )
 from wellkept.surfaces.cli.groups import options_of, taken
@@ -78,7 +81,9 @@ _MODULES = (
     consolidate_commands,
     lifecycle_commands,
     upkeep_commands,
+    work_commands,
     moving_commands,
+    db_commands,
     audit_commands,
     replay_commands,
     calibrate_command,
@@ -88,6 +93,7 @@ _MODULES = (
     serve_command,
     mcp_command,
     install_command,
+    call_commands,
     doctor,
 )
 for _module in _MODULES:

@@ -18,7 +18,8 @@ MEANINGS: Mapping[int, str] = {
     OK: "done",
     ERROR: "it could not be done; the message says what, where and what to do",
     USAGE: "the command line was not understood",
-    FINDINGS: "done, with findings: a problem (verify, doctor, repair, maintain --once), a line not taken (import, "
+    FINDINGS: "done, with findings: a problem (verify, doctor, repair, maintain --once), a job that failed or was held "
+    "(work --once) or was given up (jobs list), a line not taken (import, "
     "remember-many), a repeat or conflict (check --exit-code, conflicts --exit-code), something to clean (audit), "
     "a decision that would differ (replay), a stale or failed action or a forced dry run (consolidate, apply, "
     "reflect, decay), an outage (sweep), what could not be stored (queue flush), "

@@ -183,7 +183,7 @@ def given(*groups: StatementOptions | WriteOptions) -> dict[str, Any]:
         for item in fields(group):
             value = getattr(group, item.name)
             if value is not None and value != []:
-                values[item.name] = _json(item.name, value) if item.name in _OBJECTS else value
+                values[item.name] = json_value(item.name, value) if item.name in _OBJECTS else value
     return values
 
 
@@ -194,11 +194,11 @@ def field_value(name: str, text: str) -> Any:
         InvalidField: It cannot be read as what the field holds.
     """
     if name in _LISTS:
-        return _json(name, text) if text.lstrip().startswith("[") else [item.strip() for item in text.split(",")]
+        return json_value(name, text) if text.lstrip().startswith("[") else [item.strip() for item in text.split(",")]
     if name in _OBJECTS:
-        return _json(name, text) if text else {}
+        return json_value(name, text) if text else {}
     if name in _FLAGS or name in _NUMBERS or name == "polarity":
-        return _json(name, text)
+        return json_value(name, text)
     return text
 
 
@@ -248,7 +248,12 @@ def _decoded(data: bytes) -> str:
     return decode(data).removesuffix("\n").removesuffix("\r")
 
 
-def _json(name: str, text: str) -> Any:
+def json_value(name: str, text: str) -> Any:
+    """A value written as JSON text.
+
+    Raises:
+        InvalidField: It is none.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wellkept.errors import ConfigError
+from wellkept.surfaces.cli.serve_command import FlushAfterOption
 from wellkept.surfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def mcp(
         Literal["default", "full"],
         typer.Option("--toolset", help="The tools of every day, or the operator's too."),
     ] = "default",
+    flush_after: FlushAfterOption = None,
 ) -> None:
     """Serve this memory to an MCP client over standard input and output, until the client goes.
 
@@ -32,12 +34,13 @@ def mcp(
     """
     from wellkept.surfaces.serving.wordless import wordless
 
-    _ = run.settings  # a wrong setting ends the command before a client waits for it
+    # A wrong setting ends the command before a client waits for it.
+    after = run.settings.flush_after if flush_after is None else flush_after
     # What is loaded and built now lives as long as the process: looking through it for garbage again and
     # again costs a sixth of the time until the first answer.
     gc.disable()
     try:
-        server = _server(_Once(run), toolset)
+        server = _server(_Once(run, flush_after=after), toolset)
     finally:
         gc.freeze()
         gc.enable()
@@ -64,18 +67,21 @@ def _server(opened: Callable[[], MemoryStore], toolset: Literal["default", "full
 class _Once:
     """Opens the store when the first call needs it: a client that only lists the tools has its answer sooner."""
 
-    def __init__(self, run: Session) -> None:
+    def __init__(self, run: Session, *, flush_after: float) -> None:
         self._run = run
+        self._flush_after = flush_after
         self._lock = threading.Lock()
         self._store: MemoryStore | None = None
 
     def __call__(self) -> MemoryStore:
         with self._lock:
             if self._store is None:
+                from wellkept.surfaces.serving.flushing import flushing
                 from wellkept.surfaces.waiting import recovered
 
                 self._store = recovered(self._run.store())
                 self._run.on_end(self._flush)
+                self._run.during(flushing(self._store, after=self._flush_after))
             return self._store
 
     def _flush(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import wellkept
 from wellkept.config import Settings, default_db
 from wellkept.core.calibration import UNCALIBRATED, Calibration
-from wellkept.errors import ModelUnavailable, StorePathError, WellkeptError
+from wellkept.errors import ModelUnavailable, StorePathError, UnknownBackend, WellkeptError
 from wellkept.models.registry import load_embedder, load_judge
 from wellkept.surfaces.waiting import in_file
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
     from wellkept.models.port import Embedded, Embedder
     from wellkept.storage.port import Storage
+    from wellkept.storage.postgres import PostgresStorage
     from wellkept.types import Header
 
 Note = Callable[[str], None]
@@ -76,21 +77,63 @@ def open_for_reembedding(settings: Settings) -> MemoryStore:
     """Open a store with whatever embedder is set, giving up the vectors of the one it had.
 
     Raises:
-        StorePathError: The store is kept in no file, or there is none.
+        StorePathError: There is no such store, or it ends with this process.
         WellkeptError: Why it cannot be opened.
     """
-    file = settings.file
-    if file is None or not file.exists():
-        raise StorePathError("there is no such store", where=settings.db, todo="Name its file with --db")
-    embedder = load_embedder(settings.embedder, api_key=settings.embedder_key or None)
-    storage = open_file(settings, file)
+    storage = _existing(settings)
     try:
+        embedder = load_embedder(settings.embedder, api_key=settings.embedder_key or None)
         if storage.header().embedder != embedder.id:
             storage.configure(embedder=embedder.id, dim=embedder.dim, policy=settings.policy.hash)
         return _bound(storage, settings, embedder)
     except WellkeptError:
         storage.close()
         raise
+
+
+def open_with_its_own(settings: Settings) -> MemoryStore:
+    """Open a store with whatever embedder it has, for work that asks it for nothing: no model is loaded.
+
+    Raises:
+        StorePathError: There is no such store, or it ends with this process.
+        WellkeptError: Why it cannot be opened.
+    """
+    storage = _existing(settings)
+    try:
+        return _bound(storage, settings, Absent(storage.header()))
+    except WellkeptError:
+        storage.close()
+        raise
+
+
+def _existing(settings: Settings) -> Storage:
+    """The storage of a store that is there: a file, or a database on a server."""
+    file = settings.file
+    if file is not None and file.exists():
+        return open_file(settings, file)
+    if file is not None or not _is_server(settings.db):
+        raise StorePathError("there is no such store", where=settings.db, todo="Name it with --db")
+    return open_database(settings.db, token=settings.token)
+
+
+def _is_server(db: str) -> bool:
+    return db.startswith(("postgresql://", "postgres://"))
+
+
+def open_database(db: str, *, token: str = "") -> PostgresStorage:
+    """The store in a database on a server as storage.
+
+    Raises:
+        UnknownBackend: The driver is not installed.
+        StorageError: The database cannot be used.
+    """
+    try:
+        from wellkept.storage.postgres import PostgresStorage
+    except ModuleNotFoundError as error:
+        raise UnknownBackend(
+            f"the driver {error.name!r} is not installed", where="postgresql://", todo="Install wellkept[postgres]"
+        ) from error
+    return PostgresStorage(db, token=token)
 
 
 def open_file(settings: Settings, file: Path) -> Storage:
@@ -117,8 +160,10 @@ def embedder_for(settings: Settings, header: Header) -> Embedder:
 
 
 def _bound(url: str | Storage, settings: Settings, embedder: Embedder) -> MemoryStore:
+    is_server = isinstance(url, str) and url.startswith(("postgresql://", "postgres://"))
     return wellkept.open(
         url,
+        token=settings.token if is_server else "",
         policy=settings.policy,
         embedder=embedder,
         relation_model=settings.relation_model,

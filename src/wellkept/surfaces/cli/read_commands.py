@@ -71,7 +71,7 @@ def list_memories(
             show_default="active",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Most memories.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Most memories.")] = None,
     where: NarrowOptions,
 ) -> None:
     """Memories that fit, oldest first."""

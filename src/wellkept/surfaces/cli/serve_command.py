@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from wellkept.config import MOST_SECONDS
 from wellkept.errors import ConfigError
 from wellkept.surfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from wellkept.surfaces.access.tokens import Tokens
+    from wellkept.surfaces.access.token import TokenKeeper
 
 _EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client")
+FlushAfterOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--flush-after",
+        min=0.0,
+        max=MOST_SECONDS,
+        metavar="SECONDS",
+        help="After the last text a conversation put off, until all of them are stored; 0 for never by itself.",
+        show_default="300",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long a server waits for what."""
+
+    drain: Annotated[
+        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds from SIGTERM on that it still serves.")
+    ] = 1.0
+    grace: Annotated[
+        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests get after that.")
+    ] = 10
+    flush_after: FlushAfterOption = None
 
 
 def serve(
@@ -31,16 +57,12 @@ def serve(
     rate: Annotated[
         float, typer.Option("--rate", min=0.0, help="Requests a second that one token may send for long; 0 for any.")
     ] = 100.0,
-    drain: Annotated[
-        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds from SIGTERM on that it still serves.")
-    ] = 1.0,
-    grace: Annotated[
-        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests get after that.")
-    ] = 10,
+    times: Times,
 ) -> None:
     """Serve the store over HTTP: REST at /v1, MCP at /mcp. Ctrl-C or SIGTERM ends it well."""
     _require_extra()
     from wellkept.surfaces.serving.assembly import assembled
+    from wellkept.surfaces.serving.flushing import flushing
     from wellkept.surfaces.serving.listening import address_of, host_names, listen, refuse_to_be_open
     from wellkept.surfaces.serving.process import Ending, Process
     from wellkept.surfaces.serving.wordless import wordless
@@ -62,8 +84,10 @@ def serve(
                 run.note("There are no tokens: whoever can reach this address may do everything")
 
         whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
-        ending = Ending(drain=drain, grace=grace)
-        Process(whole.app, ending=ending, drain=whole.drain, listening=listening).run(sockets=[bound])
+        ending = Ending(drain=times.drain, grace=times.grace)
+        after = run.settings.flush_after if times.flush_after is None else times.flush_after
+        with flushing(store, after=after):
+            Process(whole.app, ending=ending, drain=whole.drain, listening=listening).run(sockets=[bound])
         if left := flush(store):
             run.note(left)
     run.note("Stopped")
@@ -84,12 +108,11 @@ def _require_extra() -> None:
         )
 
 
-def _tokens(run: Session) -> Tokens | None:
-    """The tokens beside the store; a store without a file has none."""
-    from wellkept.surfaces.access.tokens import Tokens, tokens_file
+def _tokens(run: Session) -> TokenKeeper | None:
+    """The tokens of the store, beside its file or in its database; one that ends with the process has none."""
+    from wellkept.surfaces.cli.token_commands import kept
 
-    file = run.settings.file
-    return None if file is None else Tokens(tokens_file(file))
+    return kept(run)
 
 
 def _own_name(host: str, *, alone: bool) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -93,6 +93,11 @@ class Session:
 
     # -- surroundings -----------------------------------------------------------------------
 
+    @property
+    def shared(self) -> Shared:
+        """The options of every command, for a process that shall do the same."""
+        return self._shared
+
     @cached_property
     def settings(self) -> Settings:
         """The settings in force."""
@@ -117,6 +122,10 @@ class Session:
     def on_end(self, call: Callable[[], object]) -> None:
         """Have something done when the command ends, however it does."""
         self._stack.callback(call)
+
+    def during(self, surroundings: AbstractContextManager[None]) -> None:
+        """Keep surroundings until the command ends; the last ones end first."""
+        self._stack.enter_context(surroundings)
 
     @cached_property
     def out(self) -> Console:

@@ -16,9 +16,10 @@ from wellkept.surfaces.cli.session import Session, command
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from wellkept.surfaces.access.tokens import Token, Tokens
+    from wellkept.surfaces.access.token import Token, TokenKeeper
 
 _NEVER = "never"
+_LONGEST_NAME = 100
 _SPAN = re.compile(r"(\d{1,6})([mhdwy])", re.ASCII)
 _UNITS = {
     "m": timedelta(minutes=1),
@@ -36,7 +37,9 @@ def create(
         list[str],
         typer.Option("--namespace", metavar="PATTERN", help="What it opens, as in 'acme/*'; repeatable."),
     ],
-    name: Annotated[str, typer.Option("--name", help="Who acts with it, for the journal.")],
+    name: Annotated[
+        str, typer.Option("--name", help="Who acts with it, for the journal.", show_default="what it opens")
+    ] = "",
     scope: Annotated[
         str, typer.Option("--scope", metavar="LIST", help="Of read, write, admin; each holds those before it.")
     ] = "write",
@@ -48,8 +51,9 @@ def create(
     from wellkept.engine.context import utc_now
 
     tokens = opened(run)
+    named = name or ", ".join(namespace)[:_LONGEST_NAME]
     token_id, secret = tokens.create(
-        name=name, namespaces=namespace, scopes=scope.split(","), expires_at=ending(expires, utc_now())
+        name=named, namespaces=namespace, scopes=scope.split(","), expires_at=ending(expires, utc_now())
     )
     [made] = [token for token in tokens.list() if token.id == token_id]
     run.show({**_shown(made, utc_now()), "secret": secret}, lambda: [secret])
@@ -89,20 +93,38 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, rich_help_panel="Operate")
 
 
-def opened(run: Session) -> Tokens:
-    """The tokens beside the store that the settings name.
+def opened(run: Session) -> TokenKeeper:
+    """The tokens of the store that the settings name: in its database, or in a file beside its own.
 
     Raises:
-        StorePathError: It is kept in no file.
+        StorePathError: It is kept in neither.
+        StorageError: The database cannot be reached.
     """
+    found = kept(run)
+    if found is None:
+        raise StorePathError(
+            "tokens stand beside the file of a store, or in its database",
+            where=run.settings.db,
+            todo="Name a file or postgresql://… with --db",
+        )
+    return found
+
+
+def kept(run: Session) -> TokenKeeper | None:
+    """The same; None for a store that can have none."""
     from wellkept.surfaces.access.tokens import Tokens, tokens_file
 
     file = run.settings.file
-    if file is None:
-        raise StorePathError(
-            "tokens stand beside the file of a store", where=run.settings.db, todo="Name a file with --db"
-        )
-    return Tokens(tokens_file(file))
+    if file is not None:
+        return Tokens(tokens_file(file))
+    if not run.settings.db.startswith(("postgresql://", "postgres://")):
+        return None
+    from wellkept.surfaces.access.database import DatabaseTokens
+    from wellkept.surfaces.cli.opening import open_database
+
+    storage = open_database(run.settings.db)
+    run.on_end(storage.close)
+    return DatabaseTokens(storage.tokens())
 
 
 def ending(text: str, now: datetime) -> datetime | None:

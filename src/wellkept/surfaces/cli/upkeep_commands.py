@@ -144,7 +144,7 @@ def maintain(
     names = (store.namespace,) if said is not None else ()
     jobs = standard_jobs(plans(), namespaces=names)
     code = exits.OK
-    with _until_told() as stop:
+    with until_told() as stop:
         for done in rounds(ctx, jobs=jobs, stop=stop, every=span, lease=lease, namespaces=names, once=once):
             run.show(done, lambda told=done: _round(told))  # type: ignore[misc]
             sys.stdout.flush()  # a reader of a pipe waits for each round, not for the buffer
@@ -162,19 +162,22 @@ def register(app: typer.Typer) -> None:
     command(app, "maintain", panel=_PANEL)(maintain)
 
 
-class _Told:
+class Told:
     """Set by a signal. A plain flag that is looked at: an Event set by a handler may wait for itself."""
 
     def __init__(self) -> None:
         self._set = False
 
     def set(self) -> None:
+        """Ask for the end."""
         self._set = True
 
     def is_set(self) -> bool:
+        """See `Stop.is_set`."""
         return self._set
 
     def wait(self, timeout: float) -> bool:
+        """See `Stop.wait`."""
         until = time.monotonic() + timeout
         while not self._set and (left := until - time.monotonic()) > 0:
             time.sleep(min(_POLL, left))
@@ -182,9 +185,9 @@ class _Told:
 
 
 @contextmanager
-def _until_told() -> Iterator[_Told]:
+def until_told() -> Iterator[Told]:
     """SIGTERM and SIGINT end the work after the job in hand; a second SIGINT ends it at once."""
-    told = _Told()
+    told = Told()
     kept: dict[int, Any] = {}
 
     def handle(number: int, _: FrameType | None) -> None:
@@ -234,13 +237,14 @@ def _round(done: Round) -> Iterator[Any]:
         yield "Nothing is due"
         return
     rows = [
-        (one.namespace, one.job, one.state, one.error or _figures(one.report), f"{one.seconds:.1f} s")
+        (one.namespace, one.job, one.state, one.error or figures(one.report), f"{one.seconds:.1f} s")
         for one in done.jobs
     ]
     yield f"{render.when(done.at)}{'  stopped early' if done.stopped else ''}"
     yield render.rows_of(("namespace", "job", "state", "what", "time"), rows)
 
 
-def _figures(report: Mapping[str, Any]) -> str:
+def figures(report: Mapping[str, Any]) -> str:
+    """The counts of a report that are not zero, in words."""
     told = [f"{key} {value}" for key, value in report.items() if isinstance(value, int) and value]
     return ", ".join(told) or "nothing to do"

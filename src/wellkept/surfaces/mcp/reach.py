@@ -84,7 +84,12 @@ def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope
             where=NAMESPACE,
             todo="Name a namespace of the token, or use a token with this scope",
         )
-    return store if name == store.namespace else store.in_namespace(name)
+    from wellkept.engine.store import MemoryStore
+    from wellkept.surfaces.access.walled import bound
+
+    ctx = bound(store._ctx, grant)
+    seen = store if ctx is store._ctx else MemoryStore(ctx)
+    return seen if name == store.namespace else seen.in_namespace(name)
 
 
 def _session(headers: Mapping[str, str] | None) -> str:

@@ -1,6 +1,6 @@
 """The operations of Wellkept, in one table: what each takes and gives, what it does, and who may.
 
-`OPERATIONS` is what REST and MCP are made from, and what the command line is compared with.
+`OPERATIONS` is what REST, MCP and `wellkept call` are made from, and what the other commands are compared with.
 """
 
 from __future__ import annotations

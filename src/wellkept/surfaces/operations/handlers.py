@@ -1,4 +1,7 @@
-"""From an input to the library's verb and back; nothing is decided here."""
+"""From an input to the library's verb and back; nothing is decided here.
+
+What only plans need is loaded when there is one: an MCP client waits for its list of tools, not for that.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from wellkept.core.planfile import plan_from, plan_text
 from wellkept.core.rules import DEFAULT_RULES, Consolidation, rules_from_toml
 from wellkept.engine.inputs import moment
-from wellkept.engine.reports import counts_of, scope_of
 from wellkept.errors import InvalidPlan, InvalidRules
 from wellkept.surfaces.operations import inputs, outputs
 from wellkept.surfaces.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
@@ -195,12 +196,16 @@ def undo(store: MemoryStore, given: inputs.Undo) -> BaseModel:
 
 def plan(store: MemoryStore, given: inputs.PlanFields) -> BaseModel:
     """`plan`, in the form that `execute` takes and `wellkept apply` reads."""
+    from wellkept.core.planfile import plan_text
+
     made = store.plan(_config(given.config), _scope(given.scope))
     return outputs.PlanFile.model_validate_json(plan_text(made))
 
 
 def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
     """`execute`. The plan may come from anywhere: reading it trusts nothing."""
+    from wellkept.core.planfile import plan_from
+
     try:
         text = json.dumps(given.plan)
     except (ValueError, RecursionError) as error:
@@ -215,6 +220,8 @@ def undo_run(store: MemoryStore, given: inputs.UndoRun) -> BaseModel:
 
 
 def _summary(report: RunReport) -> dict[str, Any]:
+    from wellkept.engine.reports import counts_of, scope_of
+
     made = report.plan
     return {
         "plan_id": made.plan_id,

@@ -9,8 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from wellkept.engine.inputs import MAX_LIST
-from wellkept.engine.read import MAX_LIMIT
+from wellkept.engine.inputs import MAX_LIMIT, MAX_LIST
 from wellkept.surfaces.operations.parts import (
     ConfigFields,
     ExpandFields,

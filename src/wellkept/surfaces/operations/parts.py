@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellkept.engine.inputs import MAX_LABEL, MAX_LIST, MAX_SUMMARY
-from wellkept.engine.read import MAX_QUERY_CHARS
+from wellkept.engine.inputs import MAX_LABEL, MAX_LIST, MAX_QUERY_CHARS, MAX_SUMMARY
 from wellkept.types import Polarity, Status, Trigger
 
 

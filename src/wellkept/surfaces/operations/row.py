@@ -1,4 +1,4 @@
-"""What an operation is: one row that the command line, REST and MCP are made from or compared with."""
+"""What an operation is: one row that REST, MCP and `wellkept call` are made from, and all else is compared with."""
 
 from __future__ import annotations
 

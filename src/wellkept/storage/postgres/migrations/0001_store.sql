@@ -107,7 +107,8 @@ CREATE INDEX conflict_a ON wellkept.conflict (ns, a);
 CREATE INDEX conflict_b ON wellkept.conflict (ns, b);
 
 -- Append-only (but for erasure). `moved` names the memories whose row in the vector index an entry
--- changed: the feed by which other processes keep in step.
+-- changed: the feed by which other processes keep in step. By `mark` whoever wrote an entry knows it again,
+-- when the answer to the commit was lost.
 CREATE TABLE wellkept.journal (
   ns bigint NOT NULL,
   seq bigint NOT NULL,
@@ -117,6 +118,7 @@ CREATE TABLE wellkept.journal (
   key text COLLATE "C",
   moved text[] COLLATE "C" NOT NULL,
   record text COLLATE "C" NOT NULL,
+  mark uuid NOT NULL DEFAULT gen_random_uuid(),
   PRIMARY KEY (ns, seq)
 ) PARTITION BY HASH (ns);
 CREATE INDEX journal_undoes ON wellkept.journal (ns, undoes) WHERE undoes > 0;

@@ -17,6 +17,10 @@ ROLLBACK
 SELECT set_config('lock_timeout', %(wait)s, true), pg_advisory_xact_lock_shared(%(store)s)
 -- name: lock.alone
 SELECT set_config('lock_timeout', %(wait)s, true), pg_advisory_xact_lock(%(store)s)
+-- Beside it, since an advisory lock is known to one server only: every writer changes `namespace` first, so this
+-- waits for those who came by another coordinator too. Who reads, or counts a use, does not wait.
+-- name: lock.writers
+LOCK TABLE wellkept.namespace IN SHARE ROW EXCLUSIVE MODE
 -- name: namespace.take
 UPDATE wellkept.namespace SET seq = seq + 1 WHERE ns = %(ns)s RETURNING seq - 1, name
 -- name: namespace.make
@@ -31,7 +35,8 @@ SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKE
 
 -- name: tx.header
 SELECT h.store_id, h.model, e.dim, (SELECT max(x.model) FROM wellkept.embedder AS x),
-  (SELECT left(j.record, 1000) FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq = %(seq)s)
+  (SELECT left(j.record, 1000) FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq = %(seq)s),
+  (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s)
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
 -- name: tx.namespace
 SELECT seq, name FROM wellkept.namespace WHERE ns = %(ns)s
@@ -63,6 +68,8 @@ SELECT name FROM wellkept.namespace WHERE seq > 0 ORDER BY name
 -- name: opening.state
 SELECT current_setting('server_encoding'), to_regclass('wellkept.migration') IS NOT NULL,
   EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'wellkept')
+-- name: opening.vectors
+SELECT to_regtype('halfvec') IS NOT NULL
 -- name: opening.version
 SELECT coalesce(max(version), 0) FROM wellkept.migration
 -- name: opening.extension
@@ -174,15 +181,15 @@ ON CONFLICT (ns, hash, model) DO UPDATE SET vec = excluded.vec
 -- name: vector.drop_former
 DELETE FROM wellkept.vector WHERE ns = %(ns)s AND hash = ANY(%(hashes)s::text[]) AND model <> %(model)s
 -- name: vector.get
-SELECT hash, vec FROM wellkept.vector WHERE ns = %(ns)s AND model = %(model)s AND hash = ANY(%(hashes)s::text[])
+SELECT hash, halfvec_send(vec) FROM wellkept.vector WHERE ns = %(ns)s AND model = %(model)s AND hash = ANY(%(hashes)s::text[])
 -- name: vector.delete
 DELETE FROM wellkept.vector WHERE ns = %(ns)s AND hash = ANY(%(hashes)s::text[])
 -- name: vector.all
-SELECT m.id, m.kind, m.status, v.vec FROM wellkept.memory AS m
+SELECT m.id, m.kind, m.status, halfvec_send(v.vec) FROM wellkept.memory AS m
 JOIN wellkept.vector AS v ON v.ns = %(ns)s AND v.hash = m.embedding AND v.model = %(model)s
 WHERE m.ns = %(ns)s AND m.embedding <> ''
 -- name: vector.rows
-SELECT m.id, m.kind, m.status, v.vec FROM wellkept.memory AS m
+SELECT m.id, m.kind, m.status, halfvec_send(v.vec) FROM wellkept.memory AS m
 LEFT JOIN wellkept.vector AS v ON v.ns = %(ns)s AND v.hash = m.embedding AND v.model = %(model)s
 WHERE m.ns = %(ns)s AND m.id = ANY(%(ids)s::text[])
 -- name: vector.users
@@ -235,7 +242,9 @@ DELETE FROM wellkept.conflict WHERE ns = %(ns)s AND (a = ANY(%(ids)s::text[]) OR
 -- name: journal.insert
 INSERT INTO wellkept.journal (ns, seq, undoes, outcome, run, key, moved, record)
 VALUES (%(ns)s, %(seq)s, %(undoes)s, %(outcome)s, %(run)s, %(key)s, %(moved)s::text[], %(record)s)
-ON CONFLICT (ns, key) WHERE key IS NOT NULL DO NOTHING
+ON CONFLICT (ns, key) WHERE key IS NOT NULL DO NOTHING RETURNING mark::text
+-- name: journal.marked
+SELECT seq FROM wellkept.journal WHERE ns = %(ns)s AND seq = %(seq)s AND mark = %(mark)s::uuid
 -- name: journal.memory
 INSERT INTO wellkept.journal_memory (ns, id, seq, changed)
 SELECT %(ns)s, c.id, %(seq)s, c.id = ANY(%(changed)s::text[]) FROM unnest(%(ids)s::text[]) AS c (id)
@@ -316,7 +325,7 @@ SELECT DISTINCT a.id FROM wellkept.alias AS a WHERE a.ns = %(ns)s
 SELECT c.id, c.seq FROM wellkept.journal_memory AS c WHERE c.ns = %(ns)s
   AND NOT EXISTS (SELECT 1 FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq = c.seq) ORDER BY 1, 2 LIMIT %(most)s
 -- name: verify.vectors
-SELECT v.hash, e.dim, v.vec FROM wellkept.vector AS v JOIN wellkept.embedder AS e ON e.model = v.model
+SELECT v.hash, e.dim, halfvec_send(v.vec) FROM wellkept.vector AS v JOIN wellkept.embedder AS e ON e.model = v.model
 WHERE v.ns = %(ns)s ORDER BY v.hash
 -- name: verify.links
 SELECT src, dst, rel, created_at FROM wellkept.link WHERE ns = %(ns)s ORDER BY src, dst, rel

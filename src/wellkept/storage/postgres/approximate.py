@@ -1,0 +1,182 @@
+"""Searching a namespace by an index of the database instead of a matrix in memory.
+
+A matrix finds everything and takes 1.5 KB a row in every process that searches. From some hundred thousand
+rows of one namespace on that may be too much; then its owner may choose an index of that namespace alone
+(HNSW: Malkov and Yashunin, 2016, as pgvector has it). It may miss a row, and a repeat that is not found is
+a repeat that is stored; so nobody gets one unasked, and whoever builds one is told how much it finds.
+
+What the index proposes is compared exactly, as everywhere: more is fetched than asked for, and the stored
+vectors decide the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellkept.core.vectors import COMPARISON_DIMS, quantise
+from wellkept.errors import StorageError
+from wellkept.storage.index import Block, Space, Stamp
+from wellkept.storage.port import Sampled
+from wellkept.storage.postgres.session import Half, Session, half_of, halves_of
+from wellkept.storage.postgres.sql import queries
+from wellkept.types import ALL_STATUSES, Neighbours, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FETCHED = 4
+"""How many times as many rows are fetched as asked for."""
+LEAST_FETCHED = 64
+MOST_FETCHED = 16_384
+"""Where a filter leaves too few of the fetched, four times as many are fetched, up to here."""
+LEAST_WIDTH, MOST_WIDTH = 200, 1000
+"""How many nodes a search holds in view; the second is pgvector's own limit."""
+_SAMPLES = 100
+_SAMPLE_LIMIT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """Searches one namespace by its index; every number written into a statement is one of ours.
+
+    Args:
+        session: A connection inside a transaction, but for `build` and `drop`.
+        ns: Number of the namespace.
+        model: Number of the embedder.
+        dim: Components of its vectors.
+    """
+
+    session: Session
+    ns: int
+    model: int
+    dim: int
+
+    @property
+    def name(self) -> str:
+        """Name of the index."""
+        return f"approximate_{self.ns:x}_{self.model}"
+
+    def _with_numbers(self, name: str, **named: str) -> str:
+        return queries()[name].format(index=self.name, compared=self.compared, ns=self.ns, model=self.model, **named)
+
+    @property
+    def compared(self) -> str:
+        """What the index holds: the part of a vector that is compared."""
+        if self.dim > COMPARISON_DIMS:
+            return f"(subvector(vec, 1, {COMPARISON_DIMS})::halfvec({COMPARISON_DIMS}))"
+        return f"(vec::halfvec({self.dim}))"
+
+    def nearest(
+        self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str], statuses: Sequence[Status]
+    ) -> list[Neighbours]:
+        """See `Tx.nearest`; sees what its own transaction has written, and may miss a row."""
+        asked = np.atleast_2d(np.asarray(queries, dtype=np.float32))
+        if limit < 1 or asked.shape[1] != self.dim:
+            return [Neighbours((), np.zeros((0, asked.shape[1]), dtype=np.float32)) for _ in asked]
+        return [self._one(query, limit, kinds, statuses) for query in asked]
+
+    def _one(
+        self, query: NDArray[np.float32], limit: int, kinds: Sequence[str], statuses: Sequence[Status]
+    ) -> Neighbours:
+        fetched = max(FETCHED * limit, LEAST_FETCHED)
+        while True:
+            hashes = self._proposed(query, fetched)
+            parameters = {
+                "ns": self.ns,
+                "model": self.model,
+                "hashes": hashes,
+                "statuses": list(statuses or ALL_STATUSES),
+            }
+            rows = self.session.rows("approximate.rows", parameters)
+            fitting = [row for row in rows if not kinds or row[1] in kinds]
+            if len(fitting) >= limit or len(hashes) < fetched or fetched >= MOST_FETCHED:
+                return self._ranked(query, fitting, limit)
+            fetched = min(FETCHED * fetched, MOST_FETCHED)
+
+    def _proposed(self, query: NDArray[np.float32], limit: int) -> list[str]:
+        width = min(MOST_WIDTH, max(LEAST_WIDTH, 2 * limit))
+        self.session.row("approximate.settings", {"width": str(width)})
+        return self._by_distance(query, limit)
+
+    def _by_distance(self, query: NDArray[np.float32], limit: int) -> list[str]:
+        # The numbers stand in the statement itself: the index holds for these alone, and the planner must see that.
+        sql = self._with_numbers("approximate.search")
+        asked = Half(quantise(query[:COMPARISON_DIMS]))
+        return [row[0] for row in self.session.select(sql, {"asked": asked, "limit": limit})]
+
+    def _ranked(self, query: NDArray[np.float32], rows: Sequence[Any], limit: int) -> Neighbours:
+        space = Space()
+        ids, kinds, statuses, blobs = zip(*rows, strict=True) if rows else ((), (), (), ())
+        space.load(Stamp("", self.model, self.dim), 0, [Block(ids, kinds, statuses, halves_of(blobs))])
+        return space.nearest(query, limit=limit)[0]
+
+    # ---- made and dropped, outside a transaction ----
+
+    def build(self) -> None:
+        """Make the index beside running writers, and search by it from then on.
+
+        A build that was interrupted leaves an index that is not used; building again replaces it.
+        """
+        self.drop()
+        (table,) = self.session.row("approximate.partition", {"ns": self.ns})
+        self.session.script(self._with_numbers("approximate.build", table=table))
+        self.session.run("approximate.mark", {"ns": self.ns, "model": self.model})
+
+    def drop(self) -> None:
+        """Search in memory again, and let the index go."""
+        self.session.run("approximate.unmark", {"ns": self.ns})
+        for (name,) in self.session.rows("approximate.indexes", {"start": f"approximate_{self.ns:x}_"}):
+            self.session.script(queries()["approximate.drop"].format(index=name))
+
+    def sampled(self) -> Sampled:
+        """How much the index finds of what is there: stored vectors are looked up by it and without it."""
+        here = {"ns": self.ns, "model": self.model}
+        blobs = [blob for (blob,) in self.session.rows("approximate.sample", here | {"limit": _SAMPLES})]
+        asked = [np.frombuffer(half_of(blob), dtype="<f2").astype(np.float32) for blob in blobs]
+        proposed = [set(self._proposed(query, _SAMPLE_LIMIT)) for query in asked]
+        self.session.row("approximate.exactly")  # until the transaction ends
+        truly = [set(self._by_distance(query, _SAMPLE_LIMIT)) for query in asked]
+        there = sum(len(nearest) for nearest in truly)
+        found = sum(len(one & nearest) for one, nearest in zip(proposed, truly, strict=True))
+        return Sampled(
+            vectors=self.session.row("approximate.count", here)[0],
+            size=self.session.row("approximate.size", {"index": f"wellkept.{self.name}"})[0] or 0,
+            samples=len(asked),
+            recall=found / there if there else 1.0,
+        )
+
+
+def built(session: Session, ns: int) -> Sampled:
+    """Build the index of a namespace, and say what it finds.
+
+    Args:
+        session: A connection of its own, outside a transaction.
+        ns: Number of the namespace.
+
+    Raises:
+        StorageError: The store has no embedder yet, so there is nothing to search by.
+    """
+    model, dim = session.row("approximate.header")
+    if not dim:
+        raise StorageError("the store holds no vectors yet", where=session.where, todo="Store something first")
+    searcher = Searcher(session, ns, model, dim)
+    searcher.build()
+    session.run("begin.read")
+    try:
+        return searcher.sampled()
+    finally:
+        session.rollback()
+
+
+def dropped(session: Session, ns: int) -> None:
+    """Search a namespace exactly again.
+
+    Args:
+        session: A connection of its own, outside a transaction.
+        ns: Number of the namespace.
+    """
+    Searcher(session, ns, 0, 0).drop()

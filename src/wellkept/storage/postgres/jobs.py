@@ -1,0 +1,129 @@
+"""The queue of jobs in the database: taken with `SKIP LOCKED`, held under a lease, told by a number of turns.
+
+Each method is one short transaction that locks no namespace, so nobody who reads or writes memories
+waits for a worker. See `storage.port.JobQueue`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.session import Session
+from wellkept.types.jobs import Cadence, QueuedJob, QueueState
+from wellkept.types.words import Json
+
+LOOK_LOCK = 0x57454C4B10CC
+"""The advisory lock of whoever looks for what is due: two would only wait for each other."""
+_MOST_TEXT = 1_000
+
+
+class PostgresJobs:
+    """A queue in the tables of a store.
+
+    Args:
+        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
+    """
+
+    def __init__(self, begun: Callable[[str], AbstractContextManager[Session]]) -> None:
+        self._begun = begun
+
+    def look(self, cadences: Sequence[Cadence]) -> int:
+        """See `JobQueue.look`."""
+        found = 0
+        for cadence in cadences:
+            with self._begun("begin.write") as session:
+                if not session.row("job.look_alone", {"look": LOOK_LOCK})[0]:
+                    return found
+                asked = {"kind": cadence.kind, "changes": cadence.changes, "every": cadence.every, "idle": cadence.idle}
+                found += session.run("job.look", asked)
+                session.run("commit")
+        return found
+
+    def claim(self, kinds: Sequence[str], *, holder: str, seconds: float, namespace: str = "") -> QueuedJob | None:
+        """See `JobQueue.claim`."""
+        asked = {"kinds": list(kinds), "holder": _bounded(holder), "seconds": seconds, "name": namespace or None}
+        with self._begun("begin.write") as session:
+            row = session.row("job.claim", asked)
+            session.run("commit")
+        return None if row is None else _job(row)
+
+    def renew(self, job: QueuedJob, *, seconds: float, progress: str = "") -> bool:
+        """See `JobQueue.renew`."""
+        return self._changed("job.renew", job, {"seconds": seconds, "progress": _bounded(progress)})
+
+    def finish(self, job: QueuedJob, *, seq: int, report: Mapping[str, Json]) -> bool:
+        """See `JobQueue.finish`."""
+        return self._changed("job.finish", job, {"seq": seq, "report": json.dumps(dict(report))})
+
+    def leave(self, job: QueuedJob, *, after: float | None = 0.0, error: str = "", counted: bool = True) -> bool:
+        """See `JobQueue.leave`."""
+        how = {
+            "state": "failed" if after is None else "due",
+            "seconds": after or 0.0,
+            "error": _bounded(error),
+            "uncounted": 0 if counted else 1,
+        }
+        return self._changed("job.leave", job, how)
+
+    def put(self, kind: str, namespaces: Sequence[str]) -> None:
+        """See `JobQueue.put`."""
+        # In one order, so that two who put the same ones never wait for each other in a circle.
+        numbered = sorted((number_of(name), name) for name in set(namespaces))
+        with self._begun("begin.write") as session:
+            session.many("job.put", [{"ns": ns, "kind": kind, "name": name} for ns, name in numbered])
+            session.run("commit")
+
+    def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
+        """See `JobQueue.again`."""
+        with self._begun("begin.write") as session:
+            count = session.run("job.again", {"kinds": list(kinds) or None, "name": namespace or None})
+            session.run("commit")
+        return count
+
+    def jobs(
+        self,
+        *,
+        states: Sequence[QueueState] = (),
+        kinds: Sequence[str] = (),
+        namespace: str = "",
+        limit: int | None = None,
+    ) -> list[QueuedJob]:
+        """See `JobQueue.jobs`."""
+        asked = {"states": list(states) or None, "kinds": list(kinds) or None, "name": namespace or None}
+        with self._begun("begin.read") as session:
+            return [_job(row) for row in session.rows("job.list", asked | {"limit": limit})]
+
+    def _changed(self, statement: str, job: QueuedJob, values: Mapping[str, Any]) -> bool:
+        """Change a job that is still ours."""
+        ours = {"ns": number_of(job.namespace), "kind": job.kind, "turn": job.turn}
+        with self._begun("begin.write") as session:
+            changed = session.run(statement, {**values, **ours})
+            session.run("commit")
+        return changed == 1
+
+
+def _job(row: Sequence[Any]) -> QueuedJob:
+    name, kind, state, due, holder, turn, attempts, seq, finished, error, progress, report = row
+    return QueuedJob(
+        namespace=name,
+        kind=kind,
+        state=state,
+        due=due,
+        holder=holder,
+        turn=turn,
+        attempts=attempts,
+        seq=seq,
+        finished=finished,
+        error=error,
+        progress=progress,
+        report=json.loads(report),
+    )
+
+
+def _bounded(text: str) -> str:
+    """Words for people, which may quote what somebody remembers: short, and nothing the database cannot keep."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")[:_MOST_TEXT]

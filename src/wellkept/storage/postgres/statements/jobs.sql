@@ -1,0 +1,50 @@
+-- The queue of jobs. Taking one, listing them and finding what is due are administration: they look at all
+-- namespaces. Everything a worker does with the job it has names its namespace.
+-- The server's clock alone says when a lease ends, so that no two workers can disagree about the time.
+
+-- name: job.look_alone
+SELECT pg_try_advisory_xact_lock(%(look)s)
+-- name: job.look
+INSERT INTO wellkept.job AS j (ns, kind, name, state, due)
+SELECT n.ns, %(kind)s, n.name, 'due', clock_timestamp()
+FROM wellkept.namespace AS n LEFT JOIN wellkept.job AS d ON d.ns = n.ns AND d.kind = %(kind)s
+WHERE n.seq > 0 AND (d.ns IS NULL OR d.state = 'idle' AND (
+  n.seq < d.seq
+  OR %(changes)s > 0 AND n.seq - d.seq >= %(changes)s
+  OR (%(idle)s OR n.seq <> d.seq) AND d.finished <= clock_timestamp() - make_interval(secs => %(every)s)))
+ON CONFLICT (ns, kind) DO UPDATE SET state = 'due', due = excluded.due, attempts = 0, error = ''
+WHERE j.state = 'idle'
+-- name: job.claim
+UPDATE wellkept.job SET state = 'running', holder = %(holder)s, turn = turn + 1, attempts = attempts + 1, progress = '',
+  due = clock_timestamp() + make_interval(secs => %(seconds)s)
+WHERE (ns, kind) = (
+  SELECT w.ns, w.kind FROM wellkept.job AS w
+  WHERE w.state IN ('due', 'running') AND w.due <= clock_timestamp() AND w.kind = ANY(%(kinds)s::text[])
+    AND (%(name)s::text IS NULL OR w.name = %(name)s)
+  ORDER BY w.due, w.ns, w.kind LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING name, kind, state, due, holder, turn, attempts, seq, finished, error, progress, report
+-- name: job.renew
+UPDATE wellkept.job SET due = clock_timestamp() + make_interval(secs => %(seconds)s), progress = %(progress)s
+WHERE ns = %(ns)s AND kind = %(kind)s AND turn = %(turn)s AND state = 'running'
+-- name: job.finish
+UPDATE wellkept.job SET state = 'idle', due = clock_timestamp(), finished = clock_timestamp(), holder = '', attempts = 0,
+  error = '', progress = '', seq = %(seq)s, report = %(report)s
+WHERE ns = %(ns)s AND kind = %(kind)s AND turn = %(turn)s AND state = 'running'
+-- name: job.leave
+UPDATE wellkept.job SET state = %(state)s, due = clock_timestamp() + make_interval(secs => %(seconds)s), holder = '',
+  progress = '', error = %(error)s, attempts = greatest(attempts - %(uncounted)s, 0)
+WHERE ns = %(ns)s AND kind = %(kind)s AND turn = %(turn)s AND state = 'running'
+-- name: job.put
+INSERT INTO wellkept.job AS j (ns, kind, name, state, due) VALUES (%(ns)s, %(kind)s, %(name)s, 'due', clock_timestamp())
+ON CONFLICT (ns, kind) DO UPDATE SET state = 'due', due = excluded.due, attempts = 0, error = ''
+WHERE j.state IN ('idle', 'failed')
+-- name: job.again
+UPDATE wellkept.job SET state = 'due', due = clock_timestamp(), attempts = 0
+WHERE state = 'failed' AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
+  AND (%(name)s::text IS NULL OR name = %(name)s)
+-- name: job.list
+SELECT name, kind, state, due, holder, turn, attempts, seq, finished, error, progress, report FROM wellkept.job
+WHERE (%(states)s::text[] IS NULL OR state = ANY(%(states)s::text[]))
+  AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
+  AND (%(name)s::text IS NULL OR name = %(name)s)
+ORDER BY name, kind LIMIT %(limit)s

@@ -1,0 +1,27 @@
+-- Writes that wait. Whoever puts some holds a lock of their namespace alone for that moment, so that their places
+-- follow each other; no writer of memories waits for it. Whoever writes them to the store has the one turn.
+-- Listing all namespaces is administration: a process that starts looks for what another one left.
+
+-- name: waiting.order
+SELECT pg_advisory_xact_lock(hashtextextended('wellkept.waiting', %(ns)s))
+-- name: waiting.put
+INSERT INTO wellkept.waiting (ns, id, place, record)
+SELECT %(ns)s, %(id)s, coalesce(max(w.place), 0) + 1, %(record)s FROM wellkept.waiting AS w WHERE w.ns = %(ns)s
+ON CONFLICT (ns, id) DO NOTHING
+-- name: waiting.of
+SELECT w.record, w.attempts, w.error FROM wellkept.waiting AS w WHERE w.ns = %(ns)s ORDER BY w.place
+-- name: waiting.all
+SELECT w.record, w.attempts, w.error FROM wellkept.waiting AS w ORDER BY w.ns, w.place
+-- name: waiting.any
+SELECT EXISTS (SELECT 1 FROM wellkept.waiting AS w)
+-- name: waiting.done
+DELETE FROM wellkept.waiting WHERE ns = %(ns)s AND id = ANY(%(ids)s::text[])
+-- name: waiting.failed
+UPDATE wellkept.waiting SET attempts = attempts + 1, error = %(error)s WHERE ns = %(ns)s AND id = %(id)s
+-- name: waiting.turn
+SELECT set_config('lock_timeout', %(wait)s, true), set_config('idle_in_transaction_session_timeout', '0', true),
+  pg_advisory_xact_lock(%(turn)s)
+-- name: waiting.try_turn
+SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%(turn)s)
+-- name: waiting.still_ours
+SELECT 1

@@ -1,0 +1,169 @@
+"""Writes that wait, in the database: put by any server, written by one at a time, there after a crash of all.
+
+See `storage.ledger.Ledger`. The turn is an advisory lock of a connection of its own: it ends with the process
+that has it, and whoever writes makes sure at each step that it has not ended, as it does when the network breaks.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from wellkept.errors import Busy
+from wellkept.storage.ledger import plain_of, write_from
+from wellkept.storage.postgres.failures import Lost
+from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.session import Session
+from wellkept.types.queue import QueuedWrite
+
+log = logging.getLogger("wellkept")
+
+TURN_LOCK = 0x57454C4BA17
+"""The advisory lock of whoever writes what waits."""
+_MOST_ERROR = 1_000
+
+
+class PostgresLedger:
+    """Keeps writes in the table `waiting` of a store.
+
+    Args:
+        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
+        beside: Gives a connection that is nobody else's.
+        busy_seconds: How long somebody else's turn is waited for.
+    """
+
+    shared = True
+
+    def __init__(
+        self,
+        begun: Callable[[str], AbstractContextManager[Session]],
+        beside: Callable[[], AbstractContextManager[Session]],
+        *,
+        busy_seconds: float,
+    ) -> None:
+        self._begun = begun
+        self._beside = beside
+        self._busy_seconds = busy_seconds
+        self._turn = threading.Lock()
+        self._having: Session | None = None
+
+    def put(self, writes: Sequence[QueuedWrite]) -> None:
+        """See `Ledger.put`; where the connection breaks at the end, they are put again, and are there once."""
+        if not writes:
+            return
+        try:
+            self._put(writes)
+        except Lost:
+            self._put(writes)
+
+    def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
+        """See `Ledger.settle`.
+
+        Raises:
+            StorageError: The turn was lost: somebody else may be writing the rest by now.
+        """
+        if self._having is not None:
+            self._having.row("waiting.still_ours")
+        ns = number_of(namespace)
+        with self._begun("begin.write") as session:
+            session.enter(namespace)
+            session.run("waiting.done", {"ns": ns, "ids": list(done)})
+            session.many(
+                "waiting.failed",
+                [{"ns": ns, "id": one, "error": _bounded(error)} for one, error in sorted(failed.items())],
+            )
+            session.run("commit")
+
+    def tidy(self) -> None:
+        """See `Ledger.tidy`; what is done is gone already."""
+
+    def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
+        """See `Ledger.waiting`."""
+        with self._begun("begin.read") as session:
+            if namespace is None:
+                rows = session.rows("waiting.all")
+            else:
+                session.enter(namespace)
+                rows = session.rows("waiting.of", {"ns": number_of(namespace)})
+        found = [one for one in map(_write, rows) if one is not None]
+        # Two names may share a number, once in many million stores (see rows.number_of).
+        return tuple(one for one in found if namespace in (None, one.namespace))
+
+    def is_empty(self) -> bool:
+        """See `Ledger.is_empty`."""
+        with self._begun("begin.read") as session:
+            # A token sees what waits in a namespace only while it is in it.
+            return not session.key and not session.row("waiting.any")[0]
+
+    @contextmanager
+    def turn(self, *, wait: bool = True) -> Iterator[bool]:
+        """See `Ledger.turn`.
+
+        Raises:
+            Busy: Another process had it for longer than `busy_seconds`.
+        """
+        if not self._turn.acquire(timeout=self._busy_seconds if wait else 0.0):
+            if wait:
+                raise self._is_busy()
+            yield False
+            return
+        try:
+            with self._beside() as session:
+                try:
+                    ours = self._taken(session, wait=wait)
+                    self._having = session if ours else None
+                    yield ours
+                finally:
+                    self._having = None
+                    session.rollback()
+        finally:
+            self._turn.release()
+
+    def _taken(self, session: Session, *, wait: bool) -> bool:
+        session.run("begin.write")
+        if not wait:
+            return bool(session.row("waiting.try_turn", {"turn": TURN_LOCK})[1])
+        try:
+            session.row("waiting.turn", {"turn": TURN_LOCK, "wait": f"{max(1, int(self._busy_seconds * 1000))}ms"})
+        except Busy as error:
+            raise self._is_busy() from error
+        return True
+
+    def _put(self, writes: Sequence[QueuedWrite]) -> None:
+        with self._begun("begin.write") as session:
+            # In one order, so that two who put in the same namespaces never wait for each other in a circle.
+            for name in sorted({one.namespace for one in writes}, key=number_of):
+                ns = number_of(name)
+                session.enter(name)
+                session.row("waiting.order", {"ns": ns})
+                session.many(
+                    "waiting.put",
+                    [{"ns": ns, "id": one.id, "record": _text(one)} for one in writes if one.namespace == name],
+                )
+            session.run("commit")
+
+    def _is_busy(self) -> Busy:
+        return Busy("another process is writing what waits", where="queue", todo="Repeat the call as it is")
+
+
+def _text(one: QueuedWrite) -> str:
+    return json.dumps(plain_of(one), separators=(",", ":"))  # ASCII: whatever was said, the database can keep it
+
+
+def _write(row: Sequence[Any]) -> QueuedWrite | None:
+    """A row as what waits; one that is no row of ours must not keep the others from being written."""
+    record, attempts, error = row
+    try:
+        return replace(write_from(json.loads(record)), attempts=attempts, error=error)
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        log.warning("A row of the queue cannot be read and is passed over")
+        return None
+
+
+def _bounded(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")[:_MOST_ERROR]

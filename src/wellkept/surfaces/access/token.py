@@ -1,0 +1,139 @@
+"""A token, and what every place does that keeps tokens; which place that is follows from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from wellkept.engine.inputs import label, moment
+from wellkept.errors import AmbiguousId, InvalidField, NotFound
+from wellkept.surfaces.access.grants import Grant, Scope, check_pattern, check_scopes
+
+MAX_SECRET = 200
+ID_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as it is listed; its secret is nowhere.
+
+    Attributes:
+        id: Begins the hash.
+        name: Who acts with it, for the journal. A token and its successor may share one.
+        namespaces: Patterns such as `acme/*`.
+        scopes: What it may do there.
+        hash: SHA-256 of the secret, or in a database of a key that is made of it; in hexadecimal.
+        created_at / expires_at / revoked_at: Its life; None where there is no such moment.
+    """
+
+    id: str
+    name: str
+    namespaces: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    hash: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def state(self, now: datetime) -> Literal["active", "expired", "revoked"]:
+        """Whether it opens anything at a moment, and if not, why."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
+class TokenKeeper(Protocol):
+    """Keeps the tokens of one store; safe to use from several threads and processes.
+
+    A change is seen by every running server at its next request.
+    """
+
+    def create(
+        self, *, name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None = None
+    ) -> tuple[str, str]:
+        """Make a token; return its id and its secret, which is in the answer and nowhere else."""
+        ...
+
+    def list(self) -> tuple[Token, ...]:
+        """All tokens, oldest first, with those that ended."""
+        ...
+
+    def revoke(self, token_id: str) -> Token:
+        """End a token, by its id or the beginning of it."""
+        ...
+
+    def grant_of(self, secret: str) -> Grant | None:
+        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike."""
+        ...
+
+    @property
+    def required(self) -> bool:
+        """Whether a request needs a token: from the first one made on, also when all have ended since."""
+        ...
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a token that opens anything now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a new token shall be, checked.
+
+    Attributes:
+        name: Who will act with it.
+        namespaces: Patterns, each once.
+        scopes: Each once, from the least to the greatest.
+        expires_at: When it ends by itself; None for never.
+    """
+
+    name: str
+    namespaces: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    expires_at: datetime | None
+
+
+def asked(
+    name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None, *, now: datetime
+) -> Asked:
+    """Check what a new token shall be.
+
+    Raises:
+        InvalidField: A value cannot be used.
+    """
+    named = label("name", name)
+    if not named:
+        raise InvalidField("is empty", where="name", todo="Say who will act with it, as in ci")
+    patterns = tuple(dict.fromkeys(check_pattern(pattern) for pattern in namespaces))
+    if not patterns:
+        raise InvalidField("is empty", where="namespace", todo="Say what it opens, as in acme/*")
+    ends = moment("expires", expires_at)
+    if ends is not None and ends <= now:
+        raise InvalidField("lies in the past", where="expires", todo="Name a later moment")
+    return Asked(name=named, namespaces=patterns, scopes=check_scopes(scopes), expires_at=ends)
+
+
+def no_room(count: int, where: str) -> InvalidField:
+    """There are as many tokens as there may be."""
+    todo = "Revoke those that nobody uses, or put an identity provider in front"
+    return InvalidField(f"there are {count} tokens already", where=where, todo=todo)
+
+
+def require_one(token_id: str, found: Sequence[str]) -> None:
+    """Refuse the beginning of an id that is none, or that fits several.
+
+    Args:
+        token_id: As it was given.
+        found: The ids it fits.
+
+    Raises:
+        NotFound: There is none.
+        AmbiguousId: There are several.
+    """
+    if not found:
+        raise NotFound("no such token", where=token_id[:60], todo="See `wellkept token list`")
+    if len(found) > 1:
+        raise AmbiguousId("fits several tokens", where=token_id[:60], todo=f"Use one of: {', '.join(found[:5])}")

@@ -1,0 +1,117 @@
+"""Stands between a store and its server on loopback and cuts connections, at will or exactly at a commit."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+At = Literal["", "before", "unanswered", "unread"]
+"""Where a connection is cut: not at all; before the server gets the commit; when it has committed and its answer is
+on the way; at once after the commit was sent, whatever the server makes of it."""
+
+_COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
+
+
+class Proxy:
+    """Forwards to the server of a URL.
+
+    Attributes:
+        url: Its own URL, otherwise the same.
+        at_commit: Asked at every commit; may be set at any time.
+        cuts: How often a connection was cut at a commit.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._target = (parts.hostname or "127.0.0.1", parts.port or 5432)
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        port = self._listening.getsockname()[1]
+        self.url = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
+        self.at_commit: Callable[[], At] = lambda: ""
+        self.refusing = False
+        self.cuts = 0
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def cut(self) -> None:
+        """Cut every connection."""
+        with self._lock:
+            now, self._open = self._open, set()
+        for one in now:
+            _end(one)
+
+    def stop(self) -> None:
+        """End everything."""
+        _end(self._listening)
+        self.cut()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                if self.refusing:
+                    _end(client)
+                    continue
+                self._serve(client)
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            server = socket.create_connection(self._target, timeout=10)
+        except OSError:
+            _end(client)
+            return
+        for one in (client, server):
+            one.settimeout(None)
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self._lock:
+            self._open |= {client, server}
+        silent = threading.Event()
+        for act in (self._there, self._back):
+            thread = threading.Thread(target=act, args=(client, server, silent), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _there(self, client: socket.socket, server: socket.socket, silent: threading.Event) -> None:
+        with suppress(OSError):
+            while data := client.recv(1 << 16):
+                at = self.at_commit() if data == _COMMIT else ""
+                if at:
+                    self.cuts += 1
+                if at == "before":
+                    break
+                if at == "unanswered":
+                    silent.set()
+                server.sendall(data)
+                if at == "unread":
+                    break
+        if not silent.is_set():
+            self._both(client, server)
+
+    def _back(self, client: socket.socket, server: socket.socket, silent: threading.Event) -> None:
+        with suppress(OSError):
+            while data := server.recv(1 << 16):
+                if silent.is_set():  # the commit is done, and nobody hears of it
+                    break
+                client.sendall(data)
+        silent.clear()
+        self._both(client, server)
+
+    def _both(self, *ends: socket.socket) -> None:
+        for one in ends:
+            with self._lock:
+                self._open.discard(one)
+            _end(one)
+
+
+def _end(one: socket.socket) -> None:
+    with suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()

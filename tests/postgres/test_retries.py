@@ -1,0 +1,404 @@
+"""What fails for a passing reason is run again, and a commit that nobody answered is neither lost nor done twice.
+
+The connection is cut by a proxy exactly where the test says; no test waits: clock and pauses are injected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+import wellkept
+from postgres.proxy import At, Proxy
+from postgres.server import server
+from wellkept.engine.repeating import Patience
+from wellkept.engine.store import MemoryStore
+from wellkept.errors import Busy, ReadOnly, StorageError, StorePathError
+from wellkept.storage.postgres import PostgresStorage
+from wellkept.storage.postgres.failures import Lost
+from wellkept.testing.checks.world import NS, entry, memory
+from wellkept.testing.embedder import FakeEmbedder
+from wellkept.types import ALL_STATUSES, Filter, MemoryChange
+
+FACTS = tuple(f"The {name} gauge is read at noon." for name in ("left", "middle", "right"))
+
+
+class Time:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        self.pauses: list[float] = []
+        self.awoken: Callable[[], None] = lambda: None
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+        self.pauses.append(seconds)
+        self.awoken()
+
+    def patience(self, seconds: float = 30.0) -> Patience:
+        return Patience(seconds, now=lambda: self.at, sleep=self.sleep, chance=lambda: 1.0)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    running = server()
+    made = running.database()
+    yield made
+    running.release(made)
+
+
+@pytest.fixture
+def proxy(url: str) -> Iterator[Proxy]:
+    made = Proxy(url)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def store(proxy: Proxy, time: Time) -> Iterator[MemoryStore]:
+    storage = PostgresStorage(proxy.url, busy_seconds=5)
+    with wellkept.open(storage, embedder=FakeEmbedder(dim=64)) as made:
+        storage.insist = time.patience().insist
+        yield made
+    storage.close()
+
+
+def once(proxy: Proxy, at: At) -> None:
+    """Cut the connection at the next commit only."""
+    rest = iter([at])
+    proxy.at_commit = lambda: next(rest, "")
+
+
+def rows_of(url: str) -> list[str]:
+    """What the server itself holds."""
+    with wellkept.open(url, embedder=FakeEmbedder(dim=64)) as seen:
+        assert seen.verify() == ()
+        entries = seen.journal()
+        assert [one.seq for one in entries] == list(range(1, len(entries) + 1))
+        return sorted(row.content for row in seen.list(Filter(statuses=ALL_STATUSES)))
+
+
+CUTS: tuple[At, ...] = ("before", "unanswered", "unread")
+
+
+# -- a commit without an answer ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", CUTS)
+def test_a_write_whose_commit_was_not_answered_is_there_once_and_told_as_it_was_done(
+    store: MemoryStore, proxy: Proxy, url: str, at: At
+) -> None:
+    """I1, I5: no key was given; the caller hears of a row that is there, and of it being created."""
+    once(proxy, at)
+    told = store.remember(FACTS[0], kind="lesson")
+    assert proxy.cuts == 1
+    assert told.outcome == "created" and told.memory is not None and told.entry == 1
+    assert store.get(told.memory.id, touch=False).content == FACTS[0]
+    assert rows_of(url) == [FACTS[0]]
+
+
+Act = Callable[[MemoryStore, str, str], object]
+VERBS: dict[str, Act] = {
+    "remember": lambda store, a, b: store.remember(FACTS[2], kind="thesis").outcome,
+    "remember_many": lambda store, a, b: dict(store.remember_many([*FACTS], on_conflict="ignore").counts),
+    "supersede": lambda store, a, b: store.supersede(a, b),
+    "forget": lambda store, a, b: store.forget(a),
+    "erase": lambda store, a, b: store.erase(a),
+    "link": lambda store, a, b: store.link(a, b).rel,
+    "unlink": lambda store, a, b: store.unlink(a, b),
+    "undo": lambda store, a, b: store.undo(2),
+    "revise": lambda store, a, b: store.revise(a, tags=["seen"]).version,
+    "queue": lambda store, a, b: _queued(store),
+    "record_turn": lambda store, a, b: store.record_decision("We moved to the new region.").outcome,
+}
+
+
+def _queued(store: MemoryStore) -> object:
+    with store.deferred():
+        store.remember(FACTS[2], kind="thesis")
+    return [row.content for row in store.list(Filter(kinds=("thesis",)))]
+
+
+@pytest.mark.parametrize("at", CUTS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_writing_verb_answers_as_if_no_connection_had_been_cut(
+    store: MemoryStore, proxy: Proxy, url: str, verb: str, at: At
+) -> None:
+    """The same act on a store whose connection holds, beside it, gives the same answer and the same journal."""
+    told: list[object] = []
+    journals = []
+    with wellkept.open("memory:", embedder=FakeEmbedder(dim=64)) as other:
+        for one in (other, store):
+            a, b = (_id(one, text) for text in FACTS[:2])
+            if verb == "unlink":
+                one.link(a, b)
+            if one is store:
+                once(proxy, at)
+            told.append(VERBS[verb](one, a, b))
+            journals.append([(line.seq, line.verb, line.outcome) for line in one.journal()])
+    assert proxy.cuts == 1
+    assert told[0] == told[1]
+    assert journals[0] == journals[1]
+
+
+def _id(store: MemoryStore, text: str) -> str:
+    made = store.remember(text, kind="note").memory
+    assert made is not None
+    return made.id
+
+
+def test_a_commit_that_is_still_under_way_is_waited_for(store: MemoryStore, proxy: Proxy, url: str, time: Time) -> None:
+    """The server still works on it when it is asked for: whoever asks waits for the namespace's lock."""
+    at_first(
+        url,
+        "PERFORM pg_sleep(0.5)",
+        "CREATE CONSTRAINT TRIGGER first AFTER INSERT OR UPDATE ON wellkept.namespace DEFERRABLE INITIALLY DEFERRED "
+        "FOR EACH ROW EXECUTE FUNCTION first()",
+    )
+    once(proxy, "unread")
+    assert store.remember(FACTS[0]).entry == 1
+    assert time.pauses == []
+    assert rows_of(url) == [FACTS[0]]
+
+
+def test_when_nobody_can_tell_the_caller_hears_that_it_may_be_written(
+    store: MemoryStore, proxy: Proxy, url: str, time: Time
+) -> None:
+    store.remember(FACTS[0])
+
+    def last() -> At:
+        proxy.refusing = True
+        return "unanswered"
+
+    proxy.at_commit = last
+    with pytest.raises(Lost, match="with its idempotency key it is not written twice") as caught:
+        store.remember(FACTS[1])
+    assert not caught.value.transient
+    assert 25 < time.at <= 30, "asked until the bound, not longer"
+    assert rows_of(url) == sorted(FACTS[:2]), "it was"
+
+
+def test_a_commit_that_arrived_is_known_even_when_others_have_written_since(
+    store: MemoryStore, proxy: Proxy, url: str, time: Time
+) -> None:
+    store.remember(FACTS[0])
+    refused = iter([True])
+
+    def last() -> At:
+        proxy.refusing = next(refused, False)
+        return "unanswered" if proxy.refusing else ""
+
+    def others() -> None:
+        with wellkept.open(url, embedder=FakeEmbedder(dim=64), actor="other") as other:
+            other.remember(FACTS[2])
+        proxy.refusing = False
+
+    proxy.at_commit, time.awoken = last, others
+    told = store.remember(FACTS[1])
+    assert (told.outcome, told.entry, len(time.pauses)) == ("created", 2, 1)
+    assert rows_of(url) == sorted(FACTS)
+
+
+# -- what certainly was not kept --------------------------------------------------------------
+
+
+def test_a_read_and_a_write_outlive_a_server_that_is_away_for_a_moment(
+    store: MemoryStore, proxy: Proxy, time: Time
+) -> None:
+    store.remember(FACTS[0])
+    for act in (lambda: store.recall("gauge"), lambda: store.remember(FACTS[1])):
+        proxy.refusing = True
+        proxy.cut()
+        away = iter([True, True, True])
+
+        def back(away: Iterator[bool] = away) -> None:
+            proxy.refusing = next(away, False)
+
+        time.awoken = back
+        before = len(time.pauses)
+        assert act()
+        pauses = time.pauses[before:]
+        assert len(pauses) == 4 and pauses == sorted(pauses) and pauses[0] < pauses[-1]
+
+
+def test_a_server_that_stays_away_is_named_after_the_bound(store: MemoryStore, proxy: Proxy, time: Time) -> None:
+    store.remember(FACTS[0])
+    proxy.refusing = True
+    proxy.cut()
+    with pytest.raises(StorePathError, match="cannot be reached") as caught:
+        store.remember(FACTS[1])
+    assert 25 < time.at <= 30 and max(time.pauses) <= 2.0
+    assert not caught.value.transient
+    proxy.refusing = False
+    assert store.remember(FACTS[1]).outcome == "created"
+
+
+def test_a_connection_cut_within_a_transaction_makes_the_decision_anew(
+    store: MemoryStore, proxy: Proxy, url: str, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not half of one: while the writer was away somebody else stored the same text, so it is a duplicate now."""
+    storage = store._ctx.storage
+    assert isinstance(storage, PostgresStorage)
+    from wellkept.storage.postgres.writing import WriteTx
+
+    apply, rest = WriteTx.apply, iter([True])
+
+    def cut_once(tx: WriteTx, *args: object, **named: object) -> int:
+        seq = apply(tx, *args, **named)  # type: ignore[arg-type]
+        if next(rest, False):
+            proxy.cut()
+        return seq
+
+    def other() -> None:
+        with wellkept.open(url, embedder=FakeEmbedder(dim=64)) as beside:
+            beside.remember(FACTS[0], kind="lesson")
+
+    monkeypatch.setattr(WriteTx, "apply", cut_once)
+    time.awoken = other
+    assert store.remember(FACTS[0], kind="lesson").outcome == "duplicate"
+    assert rows_of(url) == [FACTS[0]]
+
+
+@pytest.mark.parametrize("state, tries", [("40001", 2), ("40P01", 2), ("57014", 1), ("55P03", 1)])
+def test_a_transaction_the_server_gave_up_is_run_again_and_one_that_waited_is_not(
+    store: MemoryStore, url: str, time: Time, state: str, tries: int
+) -> None:
+    """Serialization failures and deadlocks pass; who waited for a lock has waited, and a bound is a bound."""
+    raising = f"RAISE EXCEPTION 'on purpose' USING ERRCODE = '{state}'"
+    at_first(
+        url, raising, "CREATE TRIGGER first BEFORE INSERT ON wellkept.journal FOR EACH ROW EXECUTE FUNCTION first()"
+    )
+    if tries > 1:
+        assert store.remember(FACTS[0]).outcome == "created"
+        assert len(time.pauses) == tries - 1
+    else:
+        with pytest.raises(Busy):
+            store.remember(FACTS[0])
+        assert time.pauses == []
+        assert rows_of(url) == []
+
+
+def at_first(url: str, act: str, trigger: str) -> None:
+    """The trigger does this the first time; a sequence counts outside of transactions."""
+    body = f"BEGIN IF nextval('first_time') = 1 THEN {act}; END IF; RETURN NEW; END"
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in (
+            "CREATE SEQUENCE first_time",
+            f"CREATE FUNCTION first() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$",
+            trigger,
+        ):
+            connection.execute(statement.encode())
+
+
+@pytest.fixture(autouse=True)
+def _without_triggers(url: str) -> Iterator[None]:
+    yield
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP FUNCTION IF EXISTS first() CASCADE; DROP SEQUENCE IF EXISTS first_time")
+
+
+def test_a_batch_that_loses_its_connection_in_the_middle_goes_on_where_it_was(
+    store: MemoryStore, proxy: Proxy, url: str
+) -> None:
+    """What was kept is told as it was done; the rest is decided anew."""
+    texts = [f"Pump {one}{other} is checked by hand." for one in "abcdefghijklmnop" for other in "abcdefghijklmnop"]
+    cuts = iter(["before", "", "unanswered", "unread", "before"])
+    proxy.at_commit = lambda: next(cuts, "")  # type: ignore[arg-type, return-value]
+    done = store.remember_many([{"content": text, "kind": "thesis"} for text in texts])
+    assert dict(done.counts) == {"created": len(texts)} and not done.errors
+    assert rows_of(url) == sorted(texts)
+
+
+def test_an_iterator_is_not_run_through_twice(store: MemoryStore, proxy: Proxy, url: str) -> None:
+    once(proxy, "before")
+    done = store.remember_many(text for text in FACTS)
+    assert len(done.results) == 3 and rows_of(url) == sorted(FACTS)
+
+
+# -- a primary that is one no longer ----------------------------------------------------------
+
+
+def read_only(url: str, state: str) -> None:
+    running, name = server(), urlsplit(url).path[1:]
+    with psycopg.connect(running.url, autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = {state}'.encode())
+
+
+def test_a_server_that_takes_no_more_writes_is_left_and_the_next_one_found(
+    store: MemoryStore, proxy: Proxy, url: str, time: Time
+) -> None:
+    """Every connection to it is dropped; the first that takes writes again is used."""
+    store.remember(FACTS[0])
+    read_only(url, "on")
+    try:
+        proxy.cut()
+        time.awoken = lambda: read_only(url, "off")
+        assert store.remember(FACTS[1]).outcome == "created"
+        assert len(time.pauses) == 1
+    finally:
+        read_only(url, "off")
+
+
+def test_a_store_that_could_never_write_here_says_so_at_once(url: str, time: Time) -> None:
+    read_only(url, "on")
+    try:
+        storage = PostgresStorage(url, busy_seconds=5)
+        storage.insist = time.patience().insist
+        with pytest.raises(ReadOnly, match="only reads|Name the primary"), storage.begin(NS, write=True) as tx:
+            tx.apply(entry(MemoryChange(None, memory("m1"))))
+        assert time.pauses == []
+        storage.close()
+    finally:
+        read_only(url, "off")
+
+
+# -- patience by itself -----------------------------------------------------------------------
+
+
+def passing() -> StorageError:
+    error = StorageError("on purpose")
+    error.transient = True
+    return error
+
+
+def test_what_has_kept_something_is_not_run_again(time: Time) -> None:
+    """A second run could not take back what the first one committed."""
+    kept: list[int] = []
+
+    def act() -> None:
+        kept.append(1)
+        raise passing()
+
+    with pytest.raises(StorageError) as caught:
+        time.patience().insist(act, kept=lambda: len(kept))
+    assert len(kept) == 1 and not caught.value.transient
+
+
+def test_who_gave_up_inside_is_not_run_again_outside(time: Time) -> None:
+    tries: list[int] = []
+
+    def act() -> None:
+        tries.append(1)
+        raise passing()
+
+    with pytest.raises(StorageError):
+        time.patience(3).insist(lambda: time.patience(3).insist(act))
+    assert time.at <= 3 and 5 < len(tries) < 20
+
+
+def test_what_does_not_pass_is_told_at_once(time: Time) -> None:
+    def act() -> None:
+        raise StorageError("for good")
+
+    with pytest.raises(StorageError):
+        time.patience().insist(act)
+    assert time.pauses == []
