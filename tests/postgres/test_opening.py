@@ -358,3 +358,20 @@ def test_damage_is_found(url: str, statement: str, told: str) -> None:
     sql(url, statement)
     assert told in "\n".join(world.store.verify())
     world.store.close()
+
+
+def test_a_statement_that_takes_too_long_is_ended_and_its_call_leaves_nothing_behind(url: str) -> None:
+    """A search must not hold a namespace for ever; the transaction after it has its own time."""
+    store = PostgresStorage(url, statement_seconds=0.2)
+    world = World(store)
+    for write in (False, True):
+        with pytest.raises(Busy, match="longer than it may"), store.begin(NS, write=write) as tx:
+            tx._session.select("SELECT pg_sleep(20)")  # type: ignore[attr-defined]
+    assert world.apply(MemoryChange(None, memory("m1"))) == 1
+    patient = PostgresStorage(url, statement_seconds=0)
+    with patient.begin(NS, write=False) as tx:
+        assert tx._session.select("SELECT current_setting('statement_timeout')") == [("0",)]
+    with store._begun("begin.read") as session:
+        assert session.select("SELECT current_setting('statement_timeout')") == [("0",)], "administration is bounded"
+    patient.close()
+    store.close()

@@ -56,6 +56,8 @@ class PostgresStorage:
         url: `postgresql://user@host:port/name`, with whatever else the driver understands. The
             tables are made in the schema `wellkept` when they are not there.
         busy_seconds: How long a writer waits for another one in its namespace before `Busy`.
+        statement_seconds: How long one statement of a call may take before the server ends it and the call raises
+            `Busy`; 0 for no bound. Administration (migrations, `verify`, building an index) has none.
         connections: Most connections of this process; half of them may write at the same time.
         index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
         token: The secret of a token, for a login that sees nothing without one; see `isolation`.
@@ -72,6 +74,7 @@ class PostgresStorage:
         url: str,
         *,
         busy_seconds: float = 30.0,
+        statement_seconds: float = 120.0,
         connections: int = 16,
         index_bytes: int = 1 << 30,
         token: str = "",
@@ -80,6 +83,7 @@ class PostgresStorage:
         self._is_view = False
         self._conninfo, self._where = checked_url(url)
         self.busy_seconds = busy_seconds
+        self._longest = f"{max(0, int(statement_seconds * 1000))}ms"
         self.insist: Insist = _once
         self._has_written = False
         self._index = VectorIndex(max_bytes=index_bytes)
@@ -308,6 +312,7 @@ class PostgresStorage:
         if not write:
             with self._begun("begin.read") as session:
                 session.enter(namespace, READ)
+                session.longest = self._longest
                 reading = ReadTx(session, namespace, self._index, partial(self._latest, namespace))
                 self._check_model(reading)
                 yield reading
@@ -315,6 +320,7 @@ class PostgresStorage:
         with self._write() as session:
             session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
+            session.longest = self._longest
             tx = RestoringTx(session, namespace, self._index, partial(self._latest, namespace))
             self._check_model(tx)
             yield tx

@@ -91,8 +91,12 @@ def _of_state(error: psycopg.Error, where: str) -> StorageError:
             return Busy("another writer holds the namespace", where=where, todo="Repeat the call as it is")
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return passing(_given_up(where))
-        case pg.QueryCanceled():  # by a bound the server sets, or by hand: whoever did it meant it
-            return _given_up(where)
+        case pg.QueryCanceled():  # by a bound on its time, or by hand: whoever did it meant it
+            return Busy(
+                "a statement took longer than it may, or somebody ended it",
+                where=where,
+                todo="Repeat the call later, or raise statement_seconds",
+            )
         case pg.ReadOnlySqlTransaction():
             return ReadOnly("this server only reads", where=where, todo="Name the primary in the URL")
         case pg.InsufficientPrivilege():

@@ -82,8 +82,8 @@ class ReadTx:
         self._snapshot = snapshot
         self._ns = number_of(namespace)
         self.seq: int = self._begun()
-        asked = {"ns": self._ns, "seq": self.seq}
-        store_id, model, dim, newest_model, head, indexed = session.row("tx.header", asked)
+        asked = {"ns": self._ns, "seq": self.seq, "longest": session.longest}
+        store_id, model, dim, newest_model, head, indexed, _ = session.row("tx.header", asked)
         self._model: int = model
         self._dim: int = dim
         self._head: str = head or ""

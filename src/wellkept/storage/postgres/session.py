@@ -76,12 +76,16 @@ class Session:
         connection: In autocommit mode: nothing is begun behind our back.
         where: What errors say of the place; never the password.
         key: Of the token for which every transaction is begun; empty for whoever the login is.
+
+    Attributes:
+        longest: How long a statement in a namespace may take, as the server reads it; "0" for as long as it likes.
     """
 
     def __init__(self, connection: Connection, where: str, key: str = "") -> None:
         self.where = where
         self.connection = connection
         self.key = key
+        self.longest = "0"
         self._queries = queries()
 
     @property

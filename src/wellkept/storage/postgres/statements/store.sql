@@ -36,7 +36,8 @@ SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKE
 -- name: tx.header
 SELECT h.store_id, h.model, e.dim, (SELECT max(x.model) FROM wellkept.embedder AS x),
   (SELECT left(j.record, 1000) FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq = %(seq)s),
-  (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s)
+  (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s),
+  set_config('statement_timeout', %(longest)s, true)
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
 -- name: tx.namespace
 SELECT seq, name FROM wellkept.namespace WHERE ns = %(ns)s
