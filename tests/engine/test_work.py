@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from stores import Desk
 from wellkept.engine.context import Context
 from wellkept.engine.errands import Errand, Outcome, Settings, Step, chosen, errands
-from wellkept.engine.jobs import queue_of
+from wellkept.engine.jobs import LONGEST_LEASE, KeptJobs, Page, queue_of
 from wellkept.engine.work import MOST_ATTEMPTS, Pace, WorkReport, work
 from wellkept.errors import InvalidField, ModelUnavailable, StorageError
 from wellkept.storage.port import JobQueue, Queueing
@@ -288,6 +289,41 @@ def test_a_worker_renews_its_lease_while_it_works_and_says_how_far_it_is(table: 
     [told] = list(work(table.store._ctx, Watched(), doing(run), stop=threading.Event(), once=True,
                        pace=Pace(lease=0.3)))  # type: ignore[arg-type]  # fmt: skip
     assert told.state == "done"
+
+
+def test_no_lease_is_so_long_that_the_next_worker_takes_it_for_a_mistake_of_the_clock(
+    table: Desk, queue: JobQueue
+) -> None:
+    table.store.remember(PAIR[0])
+    queue.put("x", ["default"])
+    longest = LONGEST_LEASE.total_seconds()
+    assert queue.claim(["x"], holder="one", seconds=Pace(lease=longest).lease) is not None
+    assert queue.claim(["x"], holder="another", seconds=60) is None
+    for wrong in (longest + 1, 0.0):
+        with pytest.raises(InvalidField, match="1h"):
+            Pace(lease=wrong)
+
+
+def test_a_job_that_is_taken_while_another_one_asks_for_a_retry_stays_taken(table: Desk) -> None:
+    """Whoever asks again must not put back what the job was when it was looked at."""
+    table.store.remember(PAIR[0])
+    held: Page = {}
+    between: list[Callable[[], object]] = []
+
+    @contextmanager
+    def page() -> Iterator[Page]:
+        yield held
+        while between:
+            between.pop()()
+
+    jobs = KeptJobs(page, heads=dict, clock=table.clock)
+    jobs.put("x", ["default"])
+    first = jobs.claim(["x"], holder="one", seconds=60)
+    assert first is not None and jobs.leave(first, after=None, error="five times")
+    between.append(lambda: (jobs.put("x", ["default"]), jobs.claim(["x"], holder="two", seconds=60)))
+    jobs.again()
+    [job] = jobs.jobs()
+    assert (job.state, job.holder, job.turn) == ("running", "two", 2)
 
 
 def test_a_worker_waits_for_a_store_that_cannot_be_reached_unless_it_runs_once(table: Desk, queue: JobQueue) -> None:

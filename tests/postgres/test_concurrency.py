@@ -138,7 +138,7 @@ def test_eight_writers_leave_one_row_for_each_fact(url: str, fakes: dict[str, Fa
             store.close()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_eight_processes_that_search_before_they_insert_store_facts_twice(url: str) -> None:
     """The naive way, against which the next test stands; the same processes, facts and words."""
     with psycopg.connect(url, autocommit=True) as connection:
@@ -152,7 +152,7 @@ def test_eight_processes_that_search_before_they_insert_store_facts_twice(url: s
     assert count > facts.FACTS, "the naive way happened to be right; the next test shows nothing"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_eight_processes_leave_one_row_for_each_of_five_hundred_facts(url: str) -> None:
     """I3: each fact said eight times in two wordings, in eight namespaces, by processes that share nothing."""
     done = facts.spread("guarded", url)

@@ -24,10 +24,12 @@ import wellkept
 from postgres.hostile import ALICE, BOB, SECRETS, Ground, close, empty, ground
 from postgres.server import server
 from surfaces.command_line import Cli
+from wellkept.engine.repeating import Patience
 from wellkept.errors import AmbiguousId, ConfigError, InvalidField, NotFound, NotPermitted, ReadOnly
 from wellkept.storage.port import Storage
 from wellkept.storage.postgres import PostgresStorage, opening
 from wellkept.storage.postgres.connections import Connections
+from wellkept.storage.postgres.isolation import secure_again
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.session import Connection
 from wellkept.storage.postgres.sql import migrations
@@ -334,6 +336,23 @@ def test_a_table_that_a_later_release_adds_is_closed_with_it(monkeypatch: pytest
             assert connection.execute("SELECT said FROM wellkept.later").fetchall() == [("hers",)]
 
 
+def test_a_role_whose_name_has_to_be_quoted_is_found_again_after_a_migration() -> None:
+    with ground(server()) as made:
+        made.app = f'{made.app} "Of Ours"'
+        made.sql(f"CREATE ROLE {_quoted(made.app)}")
+        try:
+            owner = PostgresStorage(made.owner)
+            owner.secure(made.app)
+            with owner._begun("begin.write") as session:
+                secure_again(session)
+                found = session.rows("isolation.applications")
+            owner.close()
+            assert found == [(made.app,)]
+            assert made.sql("SELECT count(*) FROM pg_roles WHERE rolname LIKE '%Of Ours%'") == [(1,)]
+        finally:
+            made.sql(f"DROP OWNED BY {_quoted(made.app)}", f"DROP ROLE {_quoted(made.app)}")
+
+
 # -- a server ---------------------------------------------------------------------------------
 
 
@@ -367,6 +386,32 @@ def test_each_request_is_served_under_its_own_token(
     assert 'wellkept_memories{status="active"} 2.0' in figures.text
     ended(two, ALICE)
     assert (sent(client, ALICE, ALICE), sent(client, BOB, BOB)) == (401, 200)
+
+
+def test_after_one_request_has_written_the_next_one_leaves_a_server_that_takes_no_more_writes(
+    two: Ground, serving: tuple[TestClient, wellkept.MemoryStore]
+) -> None:
+    """Each request has a view of its own, and all of them the same connections."""
+    _, store = serving
+    storage = store._ctx.storage
+    assert isinstance(storage, PostgresStorage)
+
+    def written() -> str:
+        seen = wellkept.MemoryStore(bound(store._ctx, Grant("alice", ("*",), frozenset(), secret=SECRETS[ALICE])))
+        return seen.in_namespace(ALICE).remember("Tea.", kind="thesis").outcome
+
+    assert written() == "created"
+    pauses: list[float] = []
+
+    def slept(seconds: float) -> None:
+        pauses.append(seconds)
+        two.sql(f'ALTER DATABASE "{two.name}" RESET default_transaction_read_only')
+
+    storage.insist = Patience(30, sleep=slept).insist
+    two.sql(f'ALTER DATABASE "{two.name}" SET default_transaction_read_only = on')
+    storage._pool.renew()
+    assert written() == "created"
+    assert len(pauses) == 1
 
 
 def test_the_database_stops_what_the_server_would_let_pass(
@@ -503,3 +548,7 @@ def test_everything_works_through_pgbouncer_in_transaction_mode(two: Ground, tmp
 
 def _user(url: str) -> str:
     return urlsplit(url).username or ""
+
+
+def _quoted(role: str) -> str:
+    return '"' + role.replace('"', '""') + '"'

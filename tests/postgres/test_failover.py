@@ -20,7 +20,6 @@ from postgres.server import Server, server
 from postgres.standby import both, pair, promote
 from postgres.writers import Writers, losses
 
-SECONDS, ANSWERS = 60, 3000
 CUTS: tuple[At, ...] = ("before", "unanswered", "unread")
 
 
@@ -63,9 +62,12 @@ def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_
     assert flowing - promoted < 10
 
 
-@pytest.mark.slow
-def test_connections_cut_at_random_lose_nothing_and_double_nothing() -> None:
-    """By the server, by the network, and between a commit and its answer, for a minute."""
+@pytest.mark.parametrize(
+    ("seconds", "answers"),
+    [pytest.param(8, 300, marks=pytest.mark.slow), pytest.param(60, 3_000, marks=pytest.mark.soak)],
+)
+def test_connections_cut_at_random_lose_nothing_and_double_nothing(seconds: int, answers: int) -> None:
+    """By the server, by the network, and between a commit and its answer."""
     running = server()
     url = running.database()
     proxy = Proxy(url)
@@ -76,9 +78,9 @@ def test_connections_cut_at_random_lose_nothing_and_double_nothing() -> None:
     name = urlsplit(url).path[1:]
     try:
         writers.wait_for(50)
-        until = time.monotonic() + SECONDS
+        until = time.monotonic() + seconds
         with psycopg.connect(running.url, autocommit=True) as connection:
-            while time.monotonic() < until or writers.count() < ANSWERS:
+            while time.monotonic() < until or writers.count() < answers:
                 threading.Event().wait(chance.uniform(0.05, 0.5))
                 match chance.randrange(4):
                     case 0:
@@ -108,5 +110,5 @@ def test_connections_cut_at_random_lose_nothing_and_double_nothing() -> None:
         f"{proxy.cuts} connections cut at a commit, all cut {cut} times, {terminated} ended by the server\n"
     )
     assert (lost, doubled, dict(told.errors)) == (0, 0, {})
-    assert proxy.cuts > 20 and cut > 10 and terminated > 50
-    assert len(told.times) >= ANSWERS
+    assert proxy.cuts > seconds // 4 and cut > seconds // 6 and terminated > seconds // 2
+    assert len(told.times) >= answers

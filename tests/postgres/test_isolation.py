@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
 from postgres.hostile import ALICE, BOB, SAID, SECRETS, Client, Ground, close, ground
 from postgres.server import server
+from wellkept.engine.flushing import flush_left
+from wellkept.storage.ledger import plain_of
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.isolation import COMMON
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.tokens import key_of
+from wellkept.types.queue import QueuedWrite
 
 HIS, MINE = number_of(BOB), number_of(ALICE)
 
@@ -340,6 +345,58 @@ def test_a_reading_token_changes_nothing_and_a_writing_one_no_journal(two: Groun
     assert two.kept(ALICE) == before
     assert reader.ask("SELECT count(*) FROM wellkept.memory WHERE ns <> 5") == [(30,)]
     assert sorted(reader.ask("SELECT name FROM wellkept.names()")) == [(ALICE,), (BOB,)]
+
+
+def test_whoever_works_for_all_namespaces_does_nothing_in_one_that_a_client_only_names() -> None:
+    """A worker and whoever flushes see the rows of all; a name in a row of hers opens nothing of his (I8)."""
+    with ground(server()) as made:
+        for namespace in (ALICE, BOB):
+            with made.own(namespace) as store:
+                store.remember(f"{namespace} says")
+        close(made)
+        made.give(ALICE, ("alice/*",), ("write",))
+        client = Client(made)
+        job = "INSERT INTO wellkept.job (ns, kind, name, state, due) VALUES ({}, 'consolidate', '{}', 'due', now())"
+        assert "row-level security" in str(client.ask(job.format(MINE, BOB)))
+        assert client.ask(job.format(MINE, ALICE), f"UPDATE wellkept.job SET due = now() WHERE ns = {MINE}") == []
+        assert "row-level security" in str(client.ask(f"UPDATE wellkept.job SET name = '{BOB}'"))
+        made.sql(f"DELETE FROM wellkept.job; DELETE FROM wellkept.waiting WHERE ns <> {MINE}")
+
+        said = datetime(2026, 1, 1, tzinfo=UTC)
+        [[store_id]] = client.ask("SELECT store_id FROM wellkept.header")
+        for at, name in ((1, BOB), (2, ALICE)):
+            one = QueuedWrite(
+                id=f"w{at}", store=store_id, namespace=name, at=said, statement={"content": f"put in {at}"}
+            )
+            client.ask(
+                f"INSERT INTO wellkept.waiting VALUES ({MINE}, 'w{at}', {at}, 0, '', '{json.dumps(plain_of(one))}')"
+            )
+        with made.own("default") as store:
+            flush_left(store._ctx, idle=timedelta(0))
+        kept = {}
+        for namespace in (ALICE, BOB):
+            with made.own(namespace) as store:
+                kept[namespace] = sorted(memory.content for memory in store.list())
+        assert kept == {ALICE: [f"{ALICE} says", "put in 2"], BOB: [f"{BOB} says"]}
+
+
+def test_operators_that_a_stranger_left_before_ours_have_no_say(two: Ground) -> None:
+    """Behind a pooler the search path of one client can be that of the next; he enters with ours all the same."""
+    two.sql("CREATE SCHEMA his", "GRANT ALL ON SCHEMA his TO PUBLIC")
+    try:
+        with psycopg.connect(two.tenant, autocommit=True) as connection:
+            connection.execute(
+                "CREATE FUNCTION his.told(a text, b text) RETURNS text LANGUAGE sql IMMUTABLE AS "
+                "$$ SELECT 'his, pg_catalog'::text $$"
+            )
+            connection.execute("CREATE OPERATOR his.|| (LEFTARG = text, RIGHTARG = text, FUNCTION = his.told)")
+            connection.execute("SET search_path = his, pg_catalog")
+            connection.execute("BEGIN")
+            connection.execute("SELECT wellkept.enter(%s, %s)", (ALICE, key_of(SECRETS[ALICE])))
+            [told] = connection.execute("SHOW search_path").fetchall()
+        assert told[0].startswith("pg_catalog") and "his" not in told[0]
+    finally:
+        two.sql("DROP SCHEMA his CASCADE")
 
 
 def _quoted(guess: str, numbers: dict[str, str]) -> str:

@@ -63,7 +63,7 @@ def test_five_hundred_operations_are_answered_alike(other: str) -> None:
     assert counted["remember"] > 100 and counted["recall"] and counted["plan"] and counted["execute"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("other", OTHERS)
 def test_ten_thousand_operations_are_answered_alike(other: str) -> None:
     """`WELLKEPT_TEST_SEED` begins another life."""
