@@ -61,6 +61,13 @@ def test_a_password_in_an_address_is_not_shown(cli: Cli) -> None:
     assert "127.0.0.1" in shown and "hunter" not in shown
 
 
+def test_a_password_in_the_address_of_a_store_is_not_shown(cli: Cli) -> None:
+    address = "postgresql://ana:s3cret@127.0.0.1:9/memory?password=s3cret"
+    told = cli("doctor", "--db", address)
+    assert "postgresql://127.0.0.1:9/memory" in told.stdout
+    assert "s3cret" not in told.stdout + told.stderr
+
+
 def test_vectors_of_another_embedder_are_a_failure(cli: Cli) -> None:
     cli("remember", "Tea at four.")
     found = look(cli, "--embedder", "minilm", code=3)

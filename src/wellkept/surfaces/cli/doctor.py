@@ -20,6 +20,7 @@ import wellkept
 from wellkept.config import Settings
 from wellkept.errors import WellkeptError
 from wellkept.surfaces.cli import exits, render
+from wellkept.surfaces.cli.moving_commands import shown as shown_address
 from wellkept.surfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _sqlite() -> Iterator[Finding]:
 
 def _settings(settings: Settings) -> Iterator[Finding]:
     shown = {
-        "db": settings.db,
+        "db": shown_address(settings.db),
         "namespace": settings.namespace,
         "embedder": _without_secrets(settings.embedder),
         "policy": f"{settings.policy.hash}, {len(settings.policy.kinds)} kinds",
@@ -174,7 +175,7 @@ def _store(run: Session, settings: Settings) -> Iterator[Finding]:
 
     file = settings.file
     if file is None:
-        yield Finding("store", "ok", f"{settings.db} is kept in no file")
+        yield Finding("store", "ok", f"{shown_address(settings.db)} is kept in no file")
         return
     if not file.exists():
         yield Finding("store", "ok", f"{file} does not exist yet", "`wellkept remember TEXT` makes it")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wellkept.errors import InvalidField, StorePathError
+from wellkept.surfaces.cli.moving_commands import shown
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
 
@@ -104,7 +105,7 @@ def opened(run: Session) -> TokenKeeper:
     if found is None:
         raise StorePathError(
             "tokens stand beside the file of a store, or in its database",
-            where=run.settings.db,
+            where=shown(run.settings.db),
             todo="Name a file or postgresql://… with --db",
         )
     return found
