@@ -579,6 +579,18 @@ def test_an_error_at_any_call_leaves_the_old_state_or_the_new_one(backend, act, 
         made.store.close()
 
 
+def test_a_full_disk_takes_no_answer_away_for_the_sake_of_its_count():
+    """I7: only the count is lost."""
+    faulty = FaultyStorage(DictStorage(), error=Full("no space is left"), only=("touch",))
+    with wellkept.open(faulty, embedder="hashing", relation_model="none") as store:
+        store.remember(OLD)
+        faulty.fail_at(1)
+        assert [hit.memory.content for hit in store.recall("ruff")] == [OLD]
+        assert faulty.calls == ["touch"]
+        faulty.fail_at(0)
+        assert [memory.access_count for memory in store.list()] == [0]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_error_in_a_batch_leaves_whole_items_and_the_batch_can_be_repeated(backend, tmp_path):
     """I3, I5."""

@@ -414,6 +414,20 @@ def test_after_one_request_has_written_the_next_one_leaves_a_server_that_takes_n
     assert len(pauses) == 1
 
 
+def test_a_server_keeps_no_key_of_a_namespace_whose_counts_are_written(
+    two: Ground, serving: tuple[TestClient, wellkept.MemoryStore]
+) -> None:
+    """It meets very many of them."""
+    _, store = serving
+    storage = store._ctx.storage
+    assert isinstance(storage, PostgresStorage)
+    grant = Grant("alice", ("*",), frozenset(), secret=SECRETS[ALICE])
+    seen = wellkept.MemoryStore(bound(store._ctx, grant)).in_namespace(ALICE)
+    seen.remember("Tea.")
+    assert seen.recall("tea")
+    assert [memory.access_count for memory in seen.list()] == [1] and storage._uses._keys == {}
+
+
 def test_the_database_stops_what_the_server_would_let_pass(
     two: Ground, serving: tuple[TestClient, wellkept.MemoryStore]
 ) -> None:

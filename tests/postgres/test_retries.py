@@ -19,6 +19,7 @@ from wellkept.engine.store import MemoryStore
 from wellkept.errors import Busy, ReadOnly, StorageError, StorePathError
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.failures import Lost
+from wellkept.surfaces.access.walled import Walled
 from wellkept.testing.checks.world import NS, entry, memory
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter, MemoryChange
@@ -206,6 +207,51 @@ def test_a_commit_that_arrived_is_known_even_when_others_have_written_since(
     told = store.remember(FACTS[1])
     assert (told.outcome, told.entry, len(time.pauses)) == ("created", 2, 1)
     assert rows_of(url) == sorted(FACTS)
+
+
+@pytest.mark.parametrize("at", CUTS)
+def test_a_write_that_is_put_off_waits_once_whatever_becomes_of_the_answer(
+    store: MemoryStore, proxy: Proxy, url: str, time: Time, at: At
+) -> None:
+    """Put again it is the same one, also when the server cannot be reached at once (I5)."""
+
+    def cut() -> At:
+        proxy.at_commit, proxy.refusing = lambda: "", True
+        return at
+
+    def back() -> None:
+        proxy.refusing = False
+
+    proxy.at_commit, time.awoken = cut, back
+    assert store.queue.remember(FACTS[0], kind="thesis").outcome == "queued"
+    proxy.at_commit = cut
+    with store.deferred():
+        assert store.remember(FACTS[1], kind="thesis").outcome == "queued"
+    assert len(time.pauses) == 2 and rows_of(url) == sorted([FACTS[1]])
+    assert len(store.queue.flush().results) == 1
+    assert rows_of(url) == sorted(FACTS[:2])
+
+
+def test_every_verb_of_a_queue_and_of_a_request_outlives_a_server_that_is_away_for_a_moment(
+    store: MemoryStore, proxy: Proxy, time: Time
+) -> None:
+    def back() -> None:
+        proxy.refusing = False
+
+    time.awoken = back
+    queue, walled = store.queue, Walled(store._ctx)
+    verbs: tuple[Callable[[], object], ...] = (
+        lambda: queue.remember(FACTS[0], kind="thesis"),
+        queue.pending,
+        queue.failed,
+        queue.flush,
+        walled.verify,
+    )
+    for number, verb in enumerate(verbs, 1):
+        proxy.refusing = True
+        proxy.cut()
+        verb()
+        assert len(time.pauses) == number
 
 
 # -- what certainly was not kept --------------------------------------------------------------

@@ -23,6 +23,7 @@ from wellkept.engine import flushing, write
 from wellkept.engine.context import Context
 from wellkept.engine.flushing import MAX_ATTEMPTS
 from wellkept.engine.inputs import asked_of, statement
+from wellkept.engine.repeating import repeated, steady
 from wellkept.errors import NotFound, WellkeptError
 from wellkept.types import MemoryFields, NewMemory, OnConflict, Reason, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
@@ -52,6 +53,7 @@ _OPEN: ContextVar[Mapping[int, _Block]] = ContextVar("wellkept_deferred", defaul
 """By ledger, the block that collects in this thread or task."""
 
 
+@steady
 class Queue:
     """Writes that wait: of one session where the store is bound to one, else all of the namespace.
 
@@ -105,7 +107,8 @@ class Queue:
             )
             for new in items
         ]
-        ctx.ledger.put(waiting)
+        # By itself, so that it is the same ones that are put again: with new ids they would wait twice.
+        repeated(ctx, lambda: ctx.ledger.put(waiting))
         return [_queued(ctx, new, one) for new, one in zip(items, waiting, strict=True)]
 
     def pending(self) -> tuple[QueuedWrite, ...]:

@@ -29,7 +29,8 @@ Page: TypeAlias = MutableMapping[tuple[str, str], QueuedJob]
 Heads: TypeAlias = Callable[[], Mapping[str, int]]
 """Gives the number of the newest journal entry of each namespace."""
 _TIMES = ("due", "finished")
-_LONGEST_LEASE = timedelta(hours=1)
+LONGEST_LEASE = timedelta(hours=1)
+"""A lease that ends later than this from now was given by a clock that went wrong."""
 
 
 def queue_of(ctx: Context, file: Path | None = None) -> JobQueue:
@@ -141,9 +142,9 @@ class KeptJobs:
 
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
         """See `JobQueue.again`."""
-        failed = self.jobs(states=("failed",), kinds=kinds, namespace=namespace)
         now = self._clock()
-        with self._page() as page:
+        with self._page() as page:  # found and changed under one lock: between two a worker may have taken one
+            failed = _wanted(page, ("failed",), kinds, namespace)
             for job in failed:
                 page[job.namespace, job.kind] = replace(job, state="due", due=now, attempts=0)
         return len(failed)
@@ -158,15 +159,7 @@ class KeptJobs:
     ) -> list[QueuedJob]:
         """See `JobQueue.jobs`."""
         with self._page() as page:
-            found = sorted(page.items())
-        wanted = [
-            job
-            for _, job in found
-            if (not states or job.state in states)
-            and (not kinds or job.kind in kinds)
-            and namespace in ("", job.namespace)
-        ]
-        return wanted[:limit]
+            return _wanted(page, states, kinds, namespace)[:limit]
 
     def _changed(self, job: QueuedJob, **values: Any) -> bool:
         """Change a job that is still ours."""
@@ -176,6 +169,15 @@ class KeptJobs:
                 return False
             page[job.namespace, job.kind] = replace(now, **values)
             return True
+
+
+def _wanted(page: Page, states: Sequence[QueueState], kinds: Sequence[str], namespace: str) -> list[QueuedJob]:
+    """Those of these states, kinds and this namespace, each of all where none is named; in the order of their names."""
+    return [
+        job
+        for _, job in sorted(page.items())
+        if (not states or job.state in states) and (not kinds or job.kind in kinds) and namespace in ("", job.namespace)
+    ]
 
 
 def _has_become_due(known: QueuedJob | None, cadence: Cadence, seq: int, now: datetime) -> bool:
@@ -192,7 +194,7 @@ def _has_become_due(known: QueuedJob | None, cadence: Cadence, seq: int, now: da
 
 def _is_free(job: QueuedJob, now: datetime) -> bool:
     if job.state == "running":  # a clock that was set back must not lock everybody out for good
-        return job.due <= now or job.due - now > _LONGEST_LEASE
+        return job.due <= now or job.due - now > LONGEST_LEASE
     return job.state == "due" and job.due <= now
 
 

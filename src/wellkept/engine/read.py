@@ -10,7 +10,7 @@ from wellkept.core.conflicts import is_open
 from wellkept.core.lifecycle import grown_stability
 from wellkept.engine import filters
 from wellkept.engine.context import Context
-from wellkept.errors import AmbiguousId, Busy, InvalidField, NotFound, ReadOnly
+from wellkept.errors import AmbiguousId, Busy, Full, InvalidField, NotFound, ReadOnly
 from wellkept.storage.port import Counting, Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -186,5 +186,5 @@ def note_use(ctx: Context, memories: Sequence[Memory]) -> None:
             return
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
             tx.touch(usage)
-    except (Busy, ReadOnly) as error:
+    except (Busy, Full, ReadOnly) as error:
         log.debug("use of %d memories not counted: %s", len(memories), error)

@@ -19,8 +19,9 @@ from typing import Literal, TypeAlias
 
 from wellkept.engine.context import Context, NewId
 from wellkept.engine.errands import Errand, Outcome
+from wellkept.engine.jobs import LONGEST_LEASE
 from wellkept.engine.maintain import Stop
-from wellkept.errors import StorageError, WellkeptError
+from wellkept.errors import InvalidField, StorageError, WellkeptError
 from wellkept.storage.port import JobQueue
 from wellkept.types import Json
 from wellkept.types.jobs import QueuedJob
@@ -44,6 +45,9 @@ class Pace:
         pause: How long it waits when there is nothing to do.
         retry: How long after the first failed attempt the next one follows; four times as long each time.
         longest: The longest such wait.
+
+    Raises:
+        InvalidField: The lease is longer than a queue may believe it to be.
     """
 
     lease: float = 120.0
@@ -51,6 +55,10 @@ class Pace:
     pause: float = 5.0
     retry: float = 30.0
     longest: float = 3_600.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lease <= LONGEST_LEASE.total_seconds():
+            raise InvalidField("is not between 1s and 1h", where="lease", todo="A worker renews it while it works")
 
     def after(self, attempts: int) -> float | None:
         """Seconds until the next attempt after so many failed ones; None when there is none.

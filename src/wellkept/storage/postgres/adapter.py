@@ -85,12 +85,12 @@ class PostgresStorage:
         self.busy_seconds = busy_seconds
         self._longest = f"{max(0, int(statement_seconds * 1000))}ms"
         self.insist: Insist = _once
-        self._has_written = False
+        self._has_written = threading.Event()  # as the next one, also told by a view to all others
         self._index = VectorIndex(max_bytes=index_bytes)
         self._uses = Uses()
         self._closed = False
         self._model: int | None = None
-        self._told = False
+        self._told = threading.Event()
         self._connections = max(2, connections)
         # Writers that wait for each other must leave connections for those who only read.
         self._writers = threading.BoundedSemaphore(self._connections // 2)
@@ -136,7 +136,7 @@ class PostgresStorage:
         try:
             yield session
         except ReadOnly as error:
-            if self._has_written and reads_only(session.connection):
+            if self._has_written.is_set() and reads_only(session.connection):
                 self._pool.renew()  # they lead to what was the primary; somewhere there is another one
                 passing(error)
             raise
@@ -285,7 +285,7 @@ class PostgresStorage:
         with self._begun("begin.read") as session:
             row = session.row("embedder.known", {"embedder": embedder})
         self._model = None if row is None else row[0]
-        self._told = False
+        self._told.clear()
 
     def _check_model(self, tx: ReadTx) -> None:
         """Another process may have moved the store to another embedder while it was open here.
@@ -296,8 +296,8 @@ class PostgresStorage:
         if self._model is None or tx.model == self._model:
             return
         tx.foreign = True
-        if not self._told:
-            self._told = True
+        if not self._told.is_set():
+            self._told.set()
             log.warning("The store was moved to another embedder; open it again with that one. Recall goes by words")
 
     @contextmanager
@@ -328,7 +328,7 @@ class PostgresStorage:
             with self._uses.written(session, namespace):
                 session.enter(namespace, WRITE)  # a statement after a revocation finds no rows, and says nothing
                 self._commit(session, tx)
-        self._has_written = True
+        self._has_written.set()
         self._writing.commits = self.commits() + tx.wrote
         tx.committed()
 

@@ -27,6 +27,8 @@ COMMON = frozenset({"header", "embedder", "migration"})
 """Tables without a namespace that everybody reads and only the owner changes. All others are the owner's alone."""
 APPEND_ONLY = frozenset({"journal", "journal_memory"})
 """What is once in there is changed by an erasure, or by nobody (I1)."""
+NAMED = frozenset({"namespace", "job"})
+"""Tables that say the name of the namespace beside its number."""
 _ROLE_BYTES = 63
 
 
@@ -93,8 +95,9 @@ def _conditions(table: str) -> dict[str, sql.Composable]:
     """Who sees, adds and changes rows of a table."""
     seen, written = _opened(READ), _opened(WRITE)
     changed = _opened(ADMIN) if table in APPEND_ONLY else written
-    if table == "namespace":
-        # A row is made for the name that was checked: another one beside this number would be a lie in the list.
+    if table in NAMED:
+        # A row is made for the name that was checked: another one beside this number would be a lie in the list,
+        # and whoever works for all namespaces would do in that one what was asked for in this (I8).
         written = changed = sql.Composed([written, _part("isolation.own_name")])
     return {"seen": seen, "written": written, "changed": changed}
 

@@ -61,6 +61,9 @@ class Uses:
             with self._lock:
                 self._waiting[namespace] = taken | self._waiting.get(namespace, {})
             raise
+        with self._lock:
+            if namespace not in self._waiting:
+                self._keys.pop(namespace, None)  # a server meets very many namespaces
 
 
 def _row(namespace: str, memory_id: str, usage: Usage) -> dict[str, object]:

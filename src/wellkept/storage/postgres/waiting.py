@@ -16,7 +16,7 @@ from typing import Any
 
 from wellkept.errors import Busy
 from wellkept.storage.ledger import plain_of, write_from
-from wellkept.storage.postgres.failures import Lost
+from wellkept.storage.postgres.failures import Lost, passing
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.session import Session
 from wellkept.types.queue import QueuedWrite
@@ -53,13 +53,13 @@ class PostgresLedger:
         self._having: Session | None = None
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
-        """See `Ledger.put`; where the connection breaks at the end, they are put again, and are there once."""
+        """See `Ledger.put`; a loss is always `transient`, since the same ones put again are there once."""
         if not writes:
             return
         try:
             self._put(writes)
-        except Lost:
-            self._put(writes)
+        except Lost as lost:
+            raise passing(lost) from lost.__cause__
 
     def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
         """See `Ledger.settle`.
@@ -156,13 +156,20 @@ def _text(one: QueuedWrite) -> str:
 
 
 def _write(row: Sequence[Any]) -> QueuedWrite | None:
-    """A row as what waits; one that is no row of ours must not keep the others from being written."""
-    record, attempts, error = row
+    """A row as what waits; one that is no row of ours must not keep the others from being written.
+
+    Whoever may write in one namespace only may put what he likes into a record. The rules of access see the number
+    beside it, so that says where it belongs (I8).
+    """
+    ns, record, attempts, error = row
     try:
-        return replace(write_from(json.loads(record)), attempts=attempts, error=error)
+        one = replace(write_from(json.loads(record)), attempts=attempts, error=error)
+        if number_of(one.namespace) == ns:
+            return one
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        log.warning("A row of the queue cannot be read and is passed over")
-        return None
+        pass
+    log.warning("A row of the queue cannot be read and is passed over")
+    return None
 
 
 def _bounded(text: str) -> str:

@@ -42,6 +42,7 @@ class Walled(MemoryStore):
 
     def verify(self) -> tuple[Problem, ...]:
         """As the library's, of this namespace alone."""
+        from wellkept.engine.repeating import repeated
         from wellkept.engine.upkeep import verify
 
-        return verify(self._ctx, whole=False)
+        return repeated(self._ctx, lambda: verify(self._ctx, whole=False))

@@ -140,10 +140,10 @@ $$;
 CREATE FUNCTION wellkept.enter(namespace text, key text) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  PERFORM pg_catalog.set_config('search_path', 'pg_catalog' || coalesce((
-    SELECT ', ' || pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e
+  PERFORM pg_catalog.set_config('search_path', 'pg_catalog' OPERATOR(pg_catalog.||) coalesce((
+    SELECT ', ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e
     JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-    WHERE e.extname OPERATOR(pg_catalog.=) 'vector'), '') || ', pg_temp', true);
+    WHERE e.extname OPERATOR(pg_catalog.=) 'vector'), '') OPERATOR(pg_catalog.||) ', pg_temp', true);
   PERFORM pg_catalog.set_config('wellkept.namespace', namespace, true), pg_catalog.set_config('wellkept.token', key, true);
   RETURN CASE WHEN wellkept.opened(3) IS NOT NULL THEN 3 WHEN wellkept.opened(2) IS NOT NULL THEN 2
     WHEN wellkept.opened(1) IS NOT NULL THEN 1 ELSE 0 END;

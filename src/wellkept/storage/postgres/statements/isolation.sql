@@ -50,7 +50,7 @@ SELECT has_table_privilege('pg_catalog.pg_statistic', 'SELECT'),
 -- name: isolation.closed
 SELECT relforcerowsecurity FROM pg_class WHERE oid = to_regclass('wellkept.namespace')
 -- name: isolation.applications
-SELECT DISTINCT g.grantee::regrole::text FROM pg_class AS c, aclexplode(c.relacl) AS g
+SELECT DISTINCT pg_get_userbyid(g.grantee)::text FROM pg_class AS c, aclexplode(c.relacl) AS g
 WHERE c.oid = 'wellkept.namespace'::regclass AND g.grantee NOT IN (0, c.relowner) AND g.privilege_type = 'INSERT'
 -- name: isolation.role
 SELECT rolsuper OR rolbypassrls,
