@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import wellkept
 from postgres.server import Server, server
-from wellkept.errors import StorageError, StorePathError
+from wellkept.errors import ConfigError, StorageError, StorePathError
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.spreading import BY_NAMESPACE, EVERYWHERE, HERE, CannotSpread, distribute
 from wellkept.surfaces.cli.app import app
@@ -85,6 +85,15 @@ def filled(url: str) -> wellkept.MemoryStore:
 def told(store: wellkept.MemoryStore) -> list[Any]:
     spaces = [store.in_namespace(name) for name in ("acme/ana", "acme/ben")]
     return [(here.list(), here.journal(), here.recall("ferns", touch=False)) for here in spaces]
+
+
+def test_a_store_that_is_spread_is_not_closed(url: str) -> None:
+    """The other servers are not told for which token a transaction is: nobody would see a row."""
+    distribute(url)
+    storage = PostgresStorage(url)
+    with pytest.raises(ConfigError, match="spread over several servers"):
+        storage.secure("wellkept_app")
+    storage.close()
 
 
 # -- what is done ----------------------------------------------------------------------------

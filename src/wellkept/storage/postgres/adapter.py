@@ -13,7 +13,7 @@ from typing import TypeVar
 import psycopg
 
 from wellkept.core.codec import time_from
-from wellkept.errors import Busy, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
+from wellkept.errors import Busy, ConfigError, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
 from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.port import Insist, Sampled
 from wellkept.storage.postgres import approximate
@@ -196,11 +196,18 @@ class PostgresStorage:
 
         Raises:
             InvalidField: No role can be called so.
-            ConfigError: The role stands above the rules.
+            ConfigError: The role stands above the rules, or the tables are spread over several servers.
             ReadOnly: The login is not the owner's.
         """
         with self._write() as session:
             self._lock(session, "lock.alone")
+            if session.row("spread.is_known")[0] and session.row("spread.is_spread")[0]:
+                raise ConfigError(
+                    "the tables are spread over several servers, and rules of access go by settings that the others "
+                    "are not told: nobody would see a row",
+                    where=self._where,
+                    todo="Let only trusted processes connect, or keep the store on one server",
+                )
             left = secure(session, role)
             session.run("commit")
         return left

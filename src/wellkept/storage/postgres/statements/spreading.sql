@@ -5,6 +5,10 @@
 SELECT to_regproc('citus_version') IS NOT NULL, EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'citus')
 -- name: spread.version
 SELECT citus_version()
+-- name: spread.is_known
+SELECT to_regclass('pg_dist_partition') IS NOT NULL
+-- name: spread.is_spread
+SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass('wellkept.memory'))
 -- name: spread.servers
 SELECT nodename || ':' || nodeport, groupid = 0, shouldhaveshards FROM pg_dist_node
 WHERE noderole = 'primary' AND isactive ORDER BY nodename, nodeport
