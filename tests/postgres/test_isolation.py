@@ -399,6 +399,21 @@ def test_operators_that_a_stranger_left_before_ours_have_no_say(two: Ground) -> 
         two.sql("DROP SCHEMA his CASCADE")
 
 
+def test_a_name_that_has_the_number_of_another_opens_nothing(two: Ground) -> None:
+    """The rules go by 63 bits of a hash: with many names to hit, somebody could look for one of his own."""
+    client, ours = Client(two), f"WHERE ns = wellkept.number_of('{ALICE}')"
+    asked = f"SELECT count(*) FROM wellkept.memory {ours}"
+    [(before,)] = client.ask(asked)
+    two.sql(f"UPDATE wellkept.namespace SET name = 'the first who had it' {ours}")
+    try:
+        assert before and client.ask(asked) == [(0,)]
+        changed = client.ask(f"UPDATE wellkept.memory SET kind = 'his' {ours} RETURNING id")
+        assert changed == [] or isinstance(changed, str)
+    finally:
+        two.sql(f"UPDATE wellkept.namespace SET name = '{ALICE}' {ours}")
+    assert client.ask(asked) == [(before,)]
+
+
 def _quoted(guess: str, numbers: dict[str, str]) -> str:
     return numbers.get(guess, guess.replace("'", "''"))
 

@@ -78,7 +78,9 @@ BEGIN
   WHERE t.hash = encode(sha256(convert_to(key, 'UTF8')), 'hex') AND t.revoked_at IS NULL
     AND (t.expires_at IS NULL OR t.expires_at > now())
     AND needed <= CASE WHEN 'admin' = ANY (t.scopes) THEN 3 WHEN 'write' = ANY (t.scopes) THEN 2 ELSE 1 END
-    AND wellkept.covers(t.patterns, namespace);
+    AND wellkept.covers(t.patterns, namespace)
+    -- A name can be looked for whose number is another one's; whoever has found one has found nothing.
+    AND NOT EXISTS (SELECT FROM wellkept.namespace AS n WHERE n.ns = wellkept.number_of(namespace) AND n.name <> namespace);
   RETURN found;
 END
 $$;
