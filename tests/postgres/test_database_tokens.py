@@ -414,6 +414,14 @@ def test_after_one_request_has_written_the_next_one_leaves_a_server_that_takes_n
     assert len(pauses) == 1
 
 
+def test_an_application_is_told_that_jobs_are_not_its_own(two: Ground) -> None:
+    """Rules of access would else make the list empty, and a worker ask for ever."""
+    storage = PostgresStorage(two.tenant, token=SECRETS[ALICE])
+    with pytest.raises(NotPermitted, match="the owner's"):
+        storage.queue()
+    storage.close()
+
+
 def test_a_server_keeps_no_key_of_a_namespace_whose_counts_are_written(
     two: Ground, serving: tuple[TestClient, wellkept.MemoryStore]
 ) -> None:

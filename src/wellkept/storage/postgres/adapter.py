@@ -402,7 +402,13 @@ class PostgresStorage:
                     session.run("commit")
 
     def queue(self) -> PostgresJobs:
-        """See `Queueing.queue`."""
+        """See `Queueing.queue`.
+
+        Raises:
+            NotPermitted: The login is an application's: jobs are done for all namespaces.
+        """
+        if self._behind:
+            raise NotPermitted("jobs are the owner's", where=self._where, todo="Log in as the owner of the tables")
         return PostgresJobs(self._begun)
 
     def ahead(self, *, embedder: str, dim: int) -> PostgresAhead:
