@@ -41,7 +41,7 @@ def hold(fields: Mapping[str, Any], schema: Schema) -> None:
         >>> hold({"title": "too long"}, {"properties": {"title": {"type": "string", "maxLength": 5}}})
         Traceback (most recent call last):
         ...
-        wellkept.errors.ContentTooLarge: title: has more than 5 characters — See the operation in /openapi.json
+        wellkept.errors.ContentTooLarge: has more than 5 characters (title). See the operation in /openapi.json.
     """
     for kind, what, where in _of_object(fields, schema, "", schema.get("$defs", {})):
         raise kind(what, where=where[:_SHOWN], todo=_TODO)
