@@ -21,6 +21,7 @@ SEARCHING ?=
 GUARDING ?= --quick
 WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
+INNER := tests/core tests/contract tests/models tests/engine tests/faults src
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
 ifeq ($(origin PYTHON), undefined)
@@ -156,19 +157,22 @@ fi;
 endef
 
 # --------------------------------------------------------------------------------------------
-# The quick tests on the other Pythons that this machine can run; the main one is left out.
+# Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## the quick tests on every other Python >= 3.11 found here
+test-others: $(DEV)/.installed  ## the quick tests on the newest other Python here, the inner layers on the rest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	here=""; newest=""; \
 	for version in $(OTHER_PYTHONS); do \
 		[ "$$version" != "$$main" ] || continue; \
-		if found=$$(sh .ci/find-python "$$version"); then \
-			echo "Python $$version"; \
-			$(MAKE) --no-print-directory test-quick PYTHON="$$found" DEV="$(DEV)-$$version" TESTS="--ignore=tests/postgres $(TESTS)"; \
-		else \
-			echo "Python $$version is not here"; \
-		fi; \
+		if sh .ci/find-python "$$version" >/dev/null; then here="$$here $$version"; newest="$$version"; \
+		else echo "Python $$version is not here"; fi; \
+	done; \
+	for version in $$here; do \
+		if [ "$$version" = "$$newest" ]; then some="--ignore=tests/postgres"; else some="$(INNER)"; fi; \
+		echo "Python $$version: $$some"; \
+		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
+			TESTS="$$some $(TESTS)"; \
 	done
 
 # --------------------------------------------------------------------------------------------
