@@ -225,19 +225,32 @@ def start(*settings: str) -> Server:
     """Start a server with further settings, such as `max_connections=20`; the caller stops it."""
     where = programs()
     folder = Path(tempfile.mkdtemp(prefix="wellkept-postgres-", dir=_shelf()))
-    user: dict[str, Any] = {}
-    if os.geteuid() == 0:  # the server refuses to run as root
-        nobody = pwd.getpwnam("nobody")
-        user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    user = owner_of(folder)
     data = folder / "data"
     try:
         _initialise(where, data, user)
-        port = _free_port()
-        options = [f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"]
-        command = [str(where / "postgres"), "-D", str(data)]
-        for setting in (*options, *UNSAFE, *settings):
-            command += ["-c", setting]
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return launched(folder, user, "max_connections=200", *UNSAFE, *settings)
+
+
+def owner_of(folder: Path) -> dict[str, Any]:
+    """As whom a server's programs run in a folder, for `subprocess`: the server refuses to run as root."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def launched(folder: Path, user: dict[str, Any], *settings: str) -> Server:
+    """A server on the data in a folder, once it answers; the folder goes with it, also when it does not start."""
+    port = _free_port()
+    command = [str(programs() / "postgres"), "-D", str(folder / "data")]
+    for setting in (f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories=", *settings):
+        command += ["-c", setting]
+    try:
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder, **user)
     except BaseException:

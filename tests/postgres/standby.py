@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 
-from postgres.server import START_SECONDS, Server, _free_port, _shelf, _wait, programs, start
+from postgres.server import START_SECONDS, Server, _shelf, launched, owner_of, programs, start
 
 NAME = "wellkept_standby"
 FOLLOWED = ("wal_level=replica", "max_wal_senders=4", "hot_standby=on")
@@ -43,11 +40,7 @@ def promote(standby: Server) -> None:
 
 def _follow(primary: Server) -> Server:
     folder = Path(tempfile.mkdtemp(prefix="wellkept-standby-", dir=_shelf()))
-    user: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    user = owner_of(folder)
     try:
         at = urlsplit(primary.url)
         source = f"host=127.0.0.1 port={at.port} user=postgres application_name={NAME}"
@@ -56,19 +49,11 @@ def _follow(primary: Server) -> Server:
             [*copying, "--no-sync", "-d", source], check=True, capture_output=True, timeout=START_SECONDS,
             cwd=folder, **user,
         )  # fmt: skip
-        port = _free_port()
-        command = [str(programs() / "postgres"), "-D", str(folder / "data")]
-        for setting in (f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off",
-                        "max_connections=200", *FOLLOWED):  # fmt: skip
-            command += ["-c", setting]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder, **user)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    made = Server(f"postgresql://postgres@127.0.0.1:{port}/postgres", process, folder)
+    made = launched(folder, user, "fsync=off", "max_connections=200", *FOLLOWED)
     try:
-        _wait(made)
         with psycopg.connect(primary.url, autocommit=True) as connection:
             connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{NAME}'".encode())
             connection.execute("SELECT pg_reload_conf()")

@@ -6,8 +6,6 @@ was must not answer for the database as it is (issue 7, item 8).
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ import psycopg
 import pytest
 
 import wellkept
-from postgres.server import Server, _free_port, _wait, programs, server, start
+from postgres.server import Server, launched, owner_of, programs, server, start
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.testing.checks.world import NS, World, memory, vector
 from wellkept.testing.embedder import FakeEmbedder
@@ -203,27 +201,12 @@ def backed_up(first: Server) -> Server:
     folder = first.folder.parent / (first.folder.name + "-copy")
     folder.mkdir()
     data = folder / "data"
-    user: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    user = owner_of(folder)
     try:
         how = ("--wal-method=stream", "--checkpoint=fast", "--no-sync")
         run("pg_basebackup", f"--pgdata={data}", f"--dbname={first.url}", *how, cwd=folder, **user)
         run("pg_verifybackup", str(data), cwd=folder, **user)
-        port = _free_port()
-        options = (f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories=")
-        command = [str(programs() / "postgres"), "-D", str(data), *(part for one in options for part in ("-c", one))]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder, **user)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    made = Server(f"postgresql://postgres@127.0.0.1:{port}/postgres", process, folder)
-    try:
-        _wait(made)
-    except BaseException:
-        made.stop()
-        raise
-    return made
+    return launched(folder, user)
