@@ -21,6 +21,9 @@ SEARCHING ?=
 GUARDING ?= --quick
 WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
+STORES := tests/engine tests/faults tests/stateful tests/concurrency tests/client tests/surfaces \
+	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation
+OUTER := tests/scenarios tests/surfaces tests/client tests/adapters --ignore=tests/surfaces/serving
 INNER := tests/core tests/contract tests/models tests/engine tests/faults src
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
@@ -41,7 +44,7 @@ export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
-.PHONY: help demo test test-quick test-others test-mcp soak lint types format bench lock train clean
+.PHONY: help demo test test-quick test-postgres test-others test-mcp soak lint types format bench lock train clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +54,11 @@ demo: $(RUN)/.installed  ## install what is needed to run, then show what Wellke
 
 test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(TESTS)
+	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
+
+test-postgres: $(DEV)/.installed  ## the quick tests of the engine and the surfaces again, with every store in PostgreSQL
+	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile \
+		-m "not slow and not external and not soak and not file" $(STORES) $(TESTS)
 
 test-quick: $(DEV)/.installed  ## the tests without the slow ones
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not external and not soak" $(TESTS)
@@ -159,7 +167,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## the quick tests on the newest other Python here, the inner layers on the rest
+test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, and the surfaces on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \
@@ -169,7 +177,7 @@ test-others: $(DEV)/.installed  ## the quick tests on the newest other Python he
 		else echo "Python $$version is not here"; fi; \
 	done; \
 	for version in $$here; do \
-		if [ "$$version" = "$$newest" ]; then some="--ignore=tests/postgres"; else some="$(INNER)"; fi; \
+		some="$(INNER)"; if [ "$$version" = "$$newest" ]; then some="$$some $(OUTER)"; fi; \
 		echo "Python $$version: $$some"; \
 		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
 			TESTS="$$some $(TESTS)"; \

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from postgres.given import EVERYWHERE
+
 # The same examples on every run and machine (I4); a found counterexample is printed so that it can
 # be pasted into the test. `HYPOTHESIS_PROFILE` is not read: a search for new ones is `--hypothesis-profile=search`.
 settings.register_profile(
@@ -44,6 +46,23 @@ def stopped_postgres() -> Iterator[None]:
     yield
     if "postgres.server" in sys.modules:
         sys.modules["postgres.server"].stop()
+
+
+@pytest.fixture(autouse=True)
+def returned_databases(own_settings: None) -> Iterator[None]:
+    """A database that stands for a test's file goes with the test; of a session's or a module's, with the session."""
+    shelf = sys.modules["postgres.server"].shelf if "postgres.server" in sys.modules else None
+    held = len(shelf.held) if shelf else 0
+    yield
+    if "postgres.server" in sys.modules:
+        sys.modules["postgres.server"].shelf.let_go(held)
+
+
+@pytest.fixture(autouse=True)
+def on_file(request: pytest.FixtureRequest) -> None:
+    """What is said of a file is no test of a database."""
+    if EVERYWHERE and request.node.get_closest_marker("file"):
+        pytest.skip("tests a file")
 
 
 @pytest.fixture(autouse=True)

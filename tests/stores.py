@@ -15,9 +15,16 @@ from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter, NewMemory
 
-BACKENDS = ("memory", "sqlite", *(("postgres",) if EVERYWHERE else ()))
+EVERY_BACKEND = ("memory", "sqlite", "postgres")
+BACKENDS = ("postgres",) if EVERYWHERE else ("memory", "sqlite")
 """What tests of the engine run on; see `postgres.given`."""
+LIGHT, LASTING = BACKENDS[0], BACKENDS[-1]
+"""What a test uses that cares for neither, and one whose store outlives its process."""
 EVERYTHING = Filter(statuses=ALL_STATUSES)
+
+
+Place = Path | str
+"""A file, or a database by its URL."""
 
 
 @dataclass
@@ -42,6 +49,20 @@ class Desk:
     def rows(self, *statuses: str) -> list[str]:
         """Contents by order of age; of any status when none is named."""
         return [row.content for row in self.store.list(Filter(statuses=statuses or ALL_STATUSES))]
+
+
+def place(path: Path) -> Place:
+    """Where a test keeps a store: in this file, or in a database that stands for it until the test has ended."""
+    if not EVERYWHERE:
+        return path
+    from postgres.server import shelf
+
+    return shelf.hold(path)
+
+
+def scratch(folder: Path) -> str:
+    """Where a test keeps a store that it opens once: in memory, or in a database."""
+    return str(place(folder / "scratch")) if EVERYWHERE else "memory:"
 
 
 def embedded(statement: str | NewMemory) -> str:

@@ -297,16 +297,17 @@ def _kept(url: str | Path | Storage, token: str) -> tuple[Storage, Ledger]:
 
 
 def _storage(url: str, token: str = "") -> Storage:
+    from wellkept.config import is_server
     from wellkept.errors import InvalidField, UnknownBackend
 
     scheme, mark, _ = url.partition("://")
-    if token and not _is_server(url):
+    if token and not is_server(url):
         raise InvalidField("only a database on a server asks for one", where="token", todo="Leave it out")
     if url == "memory:":
         from wellkept.storage.memory import DictStorage
 
         return DictStorage()
-    if _is_server(url):
+    if is_server(url):
         try:
             from wellkept.storage.postgres import PostgresStorage
         except ModuleNotFoundError as error:
@@ -323,10 +324,6 @@ def _storage(url: str, token: str = "") -> Storage:
     from wellkept.storage.sqlite import SqliteStorage
 
     return SqliteStorage(_file_of(url))
-
-
-def _is_server(url: str) -> bool:
-    return url.startswith(("postgresql://", "postgres://"))
 
 
 def _file_of(url: str) -> str:

@@ -265,6 +265,16 @@ def store_file(db: str) -> Path | None:
     return Path(rest.removeprefix("/") if mark else db)
 
 
+def is_server(db: str) -> bool:
+    """Whether an address names a database on a server.
+
+    Example:
+        >>> is_server("postgresql://127.0.0.1/memory"), is_server("agent.db")
+        (True, False)
+    """
+    return db.startswith(("postgresql://", "postgres://"))
+
+
 # --------------------------------------------------------------------------------------------
 # Places
 

@@ -23,6 +23,7 @@
     │   └── InvalidPlan (ValueError)       a plan file that is none, of another schema, store or namespace
     ├── StorageError
     │   ├── StorePathError                 a directory, a missing directory, no permission
+    │   │   └── NoStore                    nothing there yet, and a reader makes nothing
     │   ├── NotAStore                      a file that is something else
     │   ├── Corrupt                        a truncated or damaged file
     │   ├── Busy                           another writer held the lock for too long
@@ -164,6 +165,10 @@ class StorageError(WellkeptError):
 
 class StorePathError(StorageError):
     """The path is a directory, lies in a missing directory, or may not be opened."""
+
+
+class NoStore(StorePathError):
+    """There is none yet, and whoever asked makes none: a reader leaves a place as it was."""
 
 
 class NotAStore(StorageError):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stores import Desk, desk
+from stores import LASTING, LIGHT, Desk, desk
 from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore
 from wellkept.client import AsyncClient, Client
@@ -133,7 +133,7 @@ STORY: tuple[tuple[str, Step], ...] = (
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[Desk, Client]]:
     """A store, and a client of another one with equal surroundings."""
-    here, there = desk("memory", tmp_path), desk("memory", tmp_path)
+    here, there = desk(LIGHT, tmp_path, name="here"), desk(LIGHT, tmp_path, name="there")
     for table in (here, there):
         limits = (NewMemory(content=f"The limit is 0.{number}.", kind="lesson") for number in (85, 95))
         table.near(*limits, 0.97)
@@ -237,7 +237,7 @@ def test_namespaces_and_sessions_are_bound_as_in_the_library(pair: tuple[Desk, C
 
 def test_tasks_share_an_async_client(tmp_path: Path) -> None:
     """Each insight once, however many tasks say it at the same time (I3)."""
-    table = desk("sqlite", tmp_path)
+    table = desk(LASTING, tmp_path)
 
     async def told(url: str) -> list[str]:
         async with AsyncClient(url) as store:

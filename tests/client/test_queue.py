@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from stores import Desk, desk
+from stores import LIGHT, Desk, desk
 from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore
 from wellkept.client import AsyncClient, Client
@@ -47,7 +47,7 @@ def test_the_queues_of_the_clients_have_the_verbs_of_the_librarys() -> None:
 @pytest.fixture
 def there(tmp_path: Path) -> Iterator[Desk]:
     """The store behind the server."""
-    table = desk("memory", tmp_path)
+    table = desk(LIGHT, tmp_path, name="there")
     yield table
     table.store.close()
 
@@ -87,7 +87,7 @@ STORY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 
 
 def test_a_story_of_a_queue_has_the_same_answers_over_http(there: Desk, client: Client, tmp_path: Path) -> None:
-    here = desk("memory", tmp_path)
+    here = desk(LIGHT, tmp_path, name="here")
     for name, step in STORY:
         expected, got = step(here.store), step(client)
         if name in ("waits", "fails later", "another conversation"):  # the ids of what waits are the server's own

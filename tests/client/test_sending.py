@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from stores import desk
+from stores import LASTING, desk
 from surfaces.rest.serving import rest_app, served
 from wellkept.client import AsyncClient, Client
 from wellkept.client.exchange import LONGEST_PAUSE
@@ -126,7 +126,7 @@ def test_a_lost_answer_leaves_one_memory(tmp_path: Path) -> None:
                 raise LOST
             return answer
 
-    table = desk("sqlite", tmp_path)
+    table = desk(LASTING, tmp_path)
     with served(rest_app(table.store)) as url, Client(url, transport=Lossy()) as client:
         client._sleep = lambda _: None
         result = client.remember("BTC funding turned negative", kind="signal")

@@ -16,6 +16,7 @@ import pytest
 
 import wellkept
 from concurrency.near import NearEmbedder, facts, write_all
+from stores import BACKENDS, place
 from wellkept.core.differences import differences
 from wellkept.core.vectors import cosine
 from wellkept.storage.memory import DictStorage
@@ -43,7 +44,7 @@ def test_the_texts_of_one_fact_say_the_same_and_lie_near() -> None:
 @pytest.mark.parametrize("count", [20, pytest.param(300, marks=pytest.mark.slow)])
 def test_two_processes_that_say_the_same_things_leave_one_row_for_each(tmp_path: Path, count: int) -> None:
     """F-29, I3: 300 facts, ten texts for each, in two shuffled orders."""
-    path = tmp_path / "shared.db"
+    path = place(tmp_path / "shared.db")
     answers = [tmp_path / f"answers-{seed}" for seed in (1, 2)]
     spawn = multiprocessing.get_context("spawn")
     writers = [
@@ -72,12 +73,12 @@ def test_two_processes_that_say_the_same_things_leave_one_row_for_each(tmp_path:
         assert store.verify() == ()
 
 
-@pytest.mark.parametrize("backend", ["memory", "sqlite"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_threads_that_say_the_same_things_leave_one_row_for_each(tmp_path: Path, backend: str) -> None:
     """F-29 inside one process: one store object, eight threads, reads in between."""
     groups = facts(12)
     texts = [text for round_ in range(5) for group in groups for text in (group[round_], group[-round_])]
-    where = DictStorage() if backend == "memory" else str(tmp_path / "threads.db")
+    where = DictStorage() if backend == "memory" else str(place(tmp_path / "threads.db"))
     with (
         wellkept.open(where, embedder=NearEmbedder(), relation_model=FakeRelationModel()) as store,
         ThreadPoolExecutor(8) as pool,
@@ -105,7 +106,7 @@ def test_threads_that_contradict_each_other_record_every_conflict(tmp_path: Path
             return super()._vector("all the same")
 
     with (
-        wellkept.open(str(tmp_path / "ports.db"), embedder=Same(), relation_model=FakeRelationModel()) as store,
+        wellkept.open(str(place(tmp_path / "ports.db")), embedder=Same(), relation_model=FakeRelationModel()) as store,
         ThreadPoolExecutor(8) as pool,
     ):
         results = list(pool.map(lambda text: store.remember(text, kind="lesson"), texts))
@@ -118,7 +119,7 @@ def test_threads_that_contradict_each_other_record_every_conflict(tmp_path: Path
 @pytest.mark.parametrize("after", [3, 25])
 def test_a_killed_writer_leaves_a_sound_store_with_all_it_acknowledged(tmp_path: Path, after: int) -> None:
     """I1, I3: kill -9 in the middle of writing, three times on one file."""
-    path = tmp_path / "killed.db"
+    path = place(tmp_path / "killed.db")
     acknowledged: list[str] = []
     for round_ in range(3):
         command = [sys.executable, "-m", "concurrency.near", str(path), str(round_ * 1000)]

@@ -12,11 +12,12 @@ import pytest
 
 import wellkept
 from wellkept.engine.jobs import queue_of
+from wellkept.errors import InvalidField
 from wellkept.storage.port import JobQueue
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types.jobs import Cadence, QueuedJob
+from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob
 
 TIDY = Cadence(kind="tidy", changes=3, every=3_600.0)
 FADE = Cadence(kind="fade", every=3_600.0, idle=True)
@@ -266,3 +267,37 @@ def test_lists_are_by_namespace_and_kind_and_of_what_is_asked_for(yard: Yard) ->
     assert len(yard.queue.jobs(states=("running",))) == 1
     assert [job.kind for job in yard.queue.jobs(kinds=("tidy",), namespace="a")] == ["tidy"]
     assert len(yard.queue.jobs(limit=3)) == 3
+
+
+def test_a_pass_that_is_noted_came_to_its_end_now_whoever_has_the_job(yard: Yard) -> None:
+    """One step: whoever is killed before it has noted nothing, and after it all."""
+    yard.queue.note("tidy", "a")
+    [first] = yard.queue.jobs()
+    assert (first.state, first.turn, first.finished) == ("idle", 0, first.due)
+    yard.queue.put("tidy", ["a"])
+    job = took(yard)
+    yard.wait(60)
+    yard.queue.note("tidy", "a")
+    [noted] = yard.queue.jobs()
+    assert (noted.state, noted.holder, noted.attempts, noted.turn) == ("idle", "", 0, job.turn)
+    assert noted.finished is not None and first.finished is not None
+    assert (noted.finished - first.finished).total_seconds() >= 0
+    assert not yard.queue.renew(job, seconds=9)
+    assert not yard.queue.finish(job, seq=0, report={})
+
+
+def test_what_the_store_itself_has_to_do_is_met_only_by_whoever_names_it(yard: Yard) -> None:
+    """Workers, lists and retries that mean all namespaces pass it over, also when it is of a kind of theirs."""
+    yard.queue.put("tidy", [WHOLE_STORE])
+    assert yard.queue.jobs() == yard.queue.jobs(kinds=("tidy",)) == []
+    assert yard.queue.claim(["tidy"], holder="w", seconds=9) is None
+    job = yard.queue.claim(["tidy"], holder="w", seconds=9, namespace=WHOLE_STORE)
+    assert job is not None and yard.queue.leave(job, after=None, error="no")
+    assert yard.queue.again() == yard.queue.again(kinds=("tidy",)) == 0
+    assert [one.state for one in yard.queue.jobs(namespace=WHOLE_STORE)] == ["failed"]
+    assert yard.queue.again(namespace=WHOLE_STORE) == 1
+
+
+def test_no_namespace_can_be_called_as_the_store_itself_is(yard: Yard) -> None:
+    with pytest.raises(InvalidField):
+        yard.store.in_namespace(WHOLE_STORE)

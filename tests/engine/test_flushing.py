@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,10 +18,14 @@ import psycopg
 import pytest
 
 import wellkept
+import wellkept.engine.waiting as lines_of_file
 from postgres.server import server
 from stores import Desk, desk
-from wellkept.engine.flushing import IDLE, MAX_ATTEMPTS, flush_left, left
+from wellkept.engine.flushing import IDLE, MAX_ATTEMPTS, flush_left, left, recover
+from wellkept.engine.unloaded import Unloaded
+from wellkept.engine.waiting import FileLedger
 from wellkept.errors import Busy
+from wellkept.storage.postgres.waiting import PostgresLedger
 from wellkept.types.queue import QueuedWrite
 
 SAID = datetime(2026, 3, 1, tzinfo=UTC)
@@ -90,7 +95,7 @@ def test_what_a_conversation_has_left_is_written_and_what_goes_on_is_not(make: C
     table.store.in_namespace("acme/bob").queue.remember("two", kind="thesis")
     table.clock.advance(minutes=5)
     table.store.in_session("goes on").queue.remember("three", kind="thesis")
-    told = flush_left(table.store._ctx)
+    [told] = flush_left(table.store._ctx)
     assert sorted(result.memory.content for result in told.results if result.memory) == ["one", "two"]
     assert contents(table.store) == ["one"]
     assert contents(table.store.in_namespace("acme/bob")) == ["two"]  # I8
@@ -105,7 +110,7 @@ def test_what_fails_by_itself_is_tried_five_times_ever_more_seldom_and_stays_lis
     queue.remember("one", kind="thesis", links=["nobody"])
     minutes = []
     for minute in range(400):
-        if flush_left(table.store._ctx).failed:
+        if any(part.failed for part in flush_left(table.store._ctx)):
             minutes.append(minute)
         table.clock.advance(minutes=1)
     assert minutes == [5, 10, 20, 40, 80]
@@ -123,11 +128,11 @@ def test_whoever_comes_while_another_one_writes_leaves_it_to_him(make: Callable[
     done: list[int] = []
     with table.store._ctx.ledger.turn() as ours:
         assert ours
-        thread = threading.Thread(target=lambda: done.append(len(flush_left(table.store._ctx).results)))
+        thread = threading.Thread(target=lambda: done.append(len(list(flush_left(table.store._ctx)))))
         thread.start()
         thread.join(SECONDS)
     assert done == [0] and len(table.store.queue) == 1
-    assert len(flush_left(table.store._ctx).results) == 1
+    assert [len(part.results) for part in flush_left(table.store._ctx)] == [1]
 
 
 def test_very_much_that_was_left_is_written_in_parts_and_all_of_it(make: Callable[..., Desk], monkeypatch) -> None:  # type: ignore[no-untyped-def]
@@ -137,8 +142,62 @@ def test_very_much_that_was_left_is_written_in_parts_and_all_of_it(make: Callabl
     for number in range(20):
         table.store.queue.remember(f"thesis {number:02}", kind="thesis")
     table.clock.advance(minutes=10)
-    assert [len(flush_left(table.store._ctx).results) for _ in range(4)] == [7, 7, 6, 0]
+    assert [len(part.results) for part in flush_left(table.store._ctx)] == [7, 7, 6]
     assert contents(table.store) == [f"thesis {number:02}" for number in range(20)]
+
+
+def test_between_two_parts_anybody_may_flush_or_drop_and_nothing_of_it_is_written_again(
+    make: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S0-45, I5: what was read at the beginning is no longer all that is to be written."""
+    monkeypatch.setattr("wellkept.engine.flushing._MOST_AT_ONCE", 2)
+    table = make()
+    for number in range(8):
+        table.store.in_session(f"chat {number}").queue.remember(f"thesis {number}", kind="thesis")
+    table.clock.advance(minutes=10)
+    parts = flush_left(table.store._ctx)
+    first = next(parts)
+    dropped = table.store.in_session("chat 4").queue.pending()[0]
+    table.store.queue.drop(dropped.id)
+    own = table.store.in_session("chat 5").queue.flush()
+    said = [[result.memory.content for result in part.results if result.memory] for part in (first, own, *parts)]
+    assert said == [["thesis 0", "thesis 1"], ["thesis 5"], ["thesis 2", "thesis 3"], [], ["thesis 6", "thesis 7"]]
+    assert len(table.store.list()) == 7 and table.store.queue.pending() == ()
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_much_that_was_left_is_read_as_often_as_little(
+    make: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Its time grows with what waits, not with the square of it."""
+    monkeypatch.setattr("wellkept.engine.flushing._MOST_AT_ONCE", 2)
+    read: list[object] = []
+    whole, rows = lines_of_file._whole, PostgresLedger.waiting
+    monkeypatch.setattr(lines_of_file, "_whole", lambda handle: read.append(handle) or whole(handle))
+    monkeypatch.setattr(PostgresLedger, "waiting", lambda *given: read.append(given) or rows(*given))
+    table = make()
+    for each in range(2 * number):
+        table.store.queue.remember(f"thesis {each}", kind="thesis")
+    table.clock.advance(minutes=10)
+    assert len(list(flush_left(table.store._ctx))) == number
+    # A file is read for the choice, once to be kept, and once to take out what is done.
+    times = {"ProcessLedger": 0, "FileLedger": 3, "PostgresLedger": 1}
+    assert len(read) == times[type(table.store._ctx.ledger).__name__]
+
+
+def test_what_another_process_did_to_the_file_between_two_parts_is_seen(tmp_path: Path) -> None:
+    """I5: it has a ledger of its own, and the same file."""
+    mine, other = FileLedger(tmp_path / "q"), FileLedger(tmp_path / "q")
+    items = [one(number) for number in range(4)]
+    mine.put(items)
+    assert mine.still(items) == items
+    mine.put([one(4)])
+    other.settle(["0"], {"1": "no"}, namespace="n")
+    assert [(item.id, item.attempts) for item in mine.still(items)] == [("1", 1), ("2", 0), ("3", 0)]
+    other.tidy()
+    other.settle(["1", "2", "3", "4"], {}, namespace="n")
+    other.tidy()
+    assert mine.still(items) == []
 
 
 # --------------------------------------------------------------------------------------------
@@ -260,6 +319,37 @@ def test_processes_that_flush_at_once_write_everything_once_and_in_order(url: st
             assert len(store.journal()) == count
 
 
+DAMAGED_RECORDS = ["", "{", "[]", "3", '{"id": "bad"}', "null", "[" * 5000]
+
+
+@pytest.mark.parametrize("record", DAMAGED_RECORDS, ids=range(len(DAMAGED_RECORDS)))
+def test_a_row_that_cannot_be_read_is_listed_as_failed_stops_no_other_and_can_be_dropped(
+    tmp_path: Path, record: str, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
+) -> None:
+    """I1, B-27: what was acknowledged is never passed over in silence, and nothing stays for ever."""
+    url = server().database()
+    request.addfinalizer(lambda: server().release(url))
+    table = desk(url, tmp_path)
+    queue = table.store.queue
+    for content in ("bad", "good"):
+        queue.remember(content, kind="thesis")
+    [bad, _] = queue.pending()
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE wellkept.waiting SET record = %s WHERE id = %s", (record, bad.id))
+    table.clock.advance(minutes=10)
+    for _ in range(3):
+        list(flush_left(table.store._ctx))
+    assert contents(table.store) == ["good"]
+    assert caplog.text.count("cannot be read") == 1  # whoever reads all namespaces tells it once
+    [listed] = queue.failed()
+    assert (listed.id, listed.namespace, listed.statement["content"]) == (bad.id, "default", record)
+    assert listed.error.startswith("InvalidInput: cannot be read: ")
+    assert [one.id for one in queue.flush(again=True).failed] == [bad.id]
+    queue.drop(bad.id)
+    assert queue.pending() == () and table.store.queue.depth == 0
+    table.store.close()
+
+
 def test_the_turn_of_a_process_ends_with_it(url: str) -> None:
     """Nobody has to take a lock of a dead process away."""
     with opened(url) as store, child(TAKES, url=url) as process:
@@ -267,7 +357,7 @@ def test_the_turn_of_a_process_ends_with_it(url: str) -> None:
         store.queue.remember("one", kind="thesis")
         with store._ctx.ledger.turn(wait=False) as ours:
             assert not ours
-        assert flush_left(store._ctx, idle=timedelta()).results == ()
+        assert list(flush_left(store._ctx, idle=timedelta())) == []
         os.kill(process.pid, signal.SIGKILL)
         process.wait(SECONDS)
         assert len(store.queue.flush().results) == 1
@@ -374,3 +464,16 @@ def test_every_text_comes_back_from_the_database_as_it_was_said(database: str, t
         [result] = store.queue.flush().results
         assert result.memory is not None
         assert (result.memory.content, result.memory.metadata["k"]) == (text, [1, {"ä": None}])
+
+
+def test_one_who_only_reads_leaves_what_was_left_to_others(make: Callable[..., Desk]) -> None:
+    """I7: without its embedder a store would keep it without a vector and unjudged."""
+    table = make()
+    table.store.remember("zero", kind="thesis")
+    table.store.in_session("ended").queue.remember("one", kind="thesis")
+    table.clock.advance(minutes=10)
+    ctx = table.store._ctx
+    recover(replace(ctx, embedder=Unloaded(ctx.storage.header())))
+    assert contents(table.store) == ["zero"] and table.store.queue.depth == 1
+    recover(ctx)
+    assert contents(table.store) == ["zero", "one"] and table.store.queue.depth == 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ from typing import Any
 import pytest
 
 from stores import Desk
-from wellkept.engine.lease import FileLease
+from wellkept.engine.context import Clock, Uuid7, utc_now
+from wellkept.engine.jobs import KeptJobs, Page
+from wellkept.engine.lease import FileLease, Lease
 from wellkept.engine.maintain import Job, JobResult, Round, duration, maintain, standard_jobs
+from wellkept.engine.queuelease import QueueLease
 from wellkept.engine.upkeep import expire_conflicts
 from wellkept.errors import Busy, InvalidField, ModelUnavailable, StorageError
 from wellkept.testing.clock import CountingIds, FrozenClock
@@ -176,9 +180,11 @@ def test_a_failed_job_is_told_and_stops_no_other(table: Desk) -> None:
     assert [job.job for job in done.failed] == ["broken"]
 
 
-def test_a_failed_job_does_not_advance_its_schedule_and_one_that_only_plans_does(table: Desk, tmp_path: Path) -> None:
+def test_a_failed_job_does_not_advance_its_schedule_and_one_that_only_plans_does(
+    table: Desk, leases: Callable[..., Lease]
+) -> None:
     """D2: the failed one is tried again soon, the others when they are due."""
-    lease = FileLease(tmp_path / "x.upkeep", clock=table.clock, new_id=CountingIds())
+    lease = leases(clock=table.clock, new_id=CountingIds())
     every = timedelta(hours=6)
     plan = Job("plan", lambda ctx: JobResult({"planned": 3}))
     stop = Waits(table.clock, rounds=3)
@@ -265,19 +271,38 @@ def test_verify_in_a_round_tells_the_first_problems(table: Desk) -> None:
 # The lease
 
 
+@pytest.fixture(params=["file", "queue"])
+def leases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Lease]:
+    """Makes holders of one lease, where it stands in a file and where it stands in a queue of jobs."""
+    kept: Page = {}
+    alone = threading.Lock()
+
+    @contextmanager
+    def page() -> Iterator[Page]:
+        with alone:
+            yield kept
+
+    def made(*, clock: Clock, **options: Any) -> Lease:
+        if request.param == "file":
+            return FileLease(tmp_path / "agent.db.upkeep", clock=clock, **options)
+        return QueueLease(KeptJobs(page, heads=dict, clock=clock), clock=clock, **options)
+
+    return made
+
+
 @pytest.fixture
-def lease(tmp_path: Path) -> Callable[..., FileLease]:
+def lease(leases: Callable[..., Lease]) -> Callable[..., Lease]:
     """Makes holders of one lease on one clock."""
     clock, ids = FrozenClock(), CountingIds()
 
-    def made(**options: Any) -> FileLease:
-        return FileLease(tmp_path / "agent.db.upkeep", clock=clock, new_id=ids, **options)
+    def made(**options: Any) -> Lease:
+        return leases(clock=clock, new_id=ids, **options)
 
     made.clock = clock  # type: ignore[attr-defined]
     return made
 
 
-def test_only_one_holds_the_lease_until_it_is_given_up(lease: Callable[..., FileLease]) -> None:
+def test_only_one_holds_the_lease_until_it_is_given_up(lease: Callable[..., Lease]) -> None:
     one, two = lease(), lease()
     assert one.take() == "" and one.take() == "", "its holder renews it"
     assert "held by process" in two.take()
@@ -287,7 +312,7 @@ def test_only_one_holds_the_lease_until_it_is_given_up(lease: Callable[..., File
     assert two.take() == ""
 
 
-def test_a_lease_ends_by_itself_when_its_holder_is_gone(lease: Callable[..., FileLease]) -> None:
+def test_a_lease_ends_by_itself_when_its_holder_is_gone(lease: Callable[..., Lease]) -> None:
     """A crash frees it after its time, and what ran is still known."""
     one, two = lease(seconds=60.0), lease(seconds=60.0)
     clock: FrozenClock = lease.clock  # type: ignore[attr-defined]
@@ -301,7 +326,7 @@ def test_a_lease_ends_by_itself_when_its_holder_is_gone(lease: Callable[..., Fil
     assert list(two.ran()) == ["sweep default"]
 
 
-def test_a_clock_that_went_back_locks_nobody_out_for_good(lease: Callable[..., FileLease]) -> None:
+def test_a_clock_that_went_back_locks_nobody_out_for_good(lease: Callable[..., Lease]) -> None:
     one, two = lease(), lease()
     clock: FrozenClock = lease.clock  # type: ignore[attr-defined]
     one.take()
@@ -310,21 +335,20 @@ def test_a_clock_that_went_back_locks_nobody_out_for_good(lease: Callable[..., F
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"until": 5}', '{"holder": "x", "until": "noon"}', "\x00" * 20])
-def test_a_lease_file_that_says_nothing_is_written_anew(
-    text: str, lease: Callable[..., FileLease], tmp_path: Path
-) -> None:
+def test_a_lease_file_that_says_nothing_is_written_anew(text: str, tmp_path: Path) -> None:
     (tmp_path / "agent.db.upkeep").write_text(text, encoding="utf-8")
-    one = lease()
+    ids, clock = CountingIds(), FrozenClock()
+    one, two = (FileLease(tmp_path / "agent.db.upkeep", clock=clock, new_id=ids) for _ in range(2))
     assert (one.ran(), one.take()) == ({}, "")
-    assert lease().take() != ""
+    assert two.take() != ""
 
 
-def test_many_who_ask_at_once_get_it_once(lease: Callable[..., FileLease]) -> None:
+def test_many_who_ask_at_once_get_it_once(lease: Callable[..., Lease]) -> None:
     holders = [lease() for _ in range(8)]
     begin = threading.Barrier(len(holders))
     got: list[str] = []
 
-    def ask(holder: FileLease) -> None:
+    def ask(holder: Lease) -> None:
         begin.wait()
         got.append(holder.take())
 
@@ -337,7 +361,7 @@ def test_many_who_ask_at_once_get_it_once(lease: Callable[..., FileLease]) -> No
 
 
 def test_a_second_loop_is_refused_and_a_single_round_says_why_it_did_nothing(
-    table: Desk, lease: Callable[..., FileLease]
+    table: Desk, lease: Callable[..., Lease]
 ) -> None:
     one, two = lease(), lease()
     one.take()
@@ -349,10 +373,10 @@ def test_a_second_loop_is_refused_and_a_single_round_says_why_it_did_nothing(
     assert "held by" in done.held
 
 
-def test_the_lease_is_renewed_while_a_job_takes_long_and_given_up_at_the_end(table: Desk, tmp_path: Path) -> None:
-    from wellkept.engine.context import Uuid7, utc_now
-
-    one, two = (FileLease(tmp_path / "x.upkeep", clock=utc_now, new_id=Uuid7(), seconds=0.3) for _ in range(2))
+def test_the_lease_is_renewed_while_a_job_takes_long_and_given_up_at_the_end(
+    table: Desk, leases: Callable[..., Lease]
+) -> None:
+    one, two = (leases(clock=utc_now, new_id=Uuid7(), seconds=0.3) for _ in range(2))
     seen: list[str] = []
 
     def long(ctx: Any) -> JobResult:
@@ -366,7 +390,7 @@ def test_the_lease_is_renewed_while_a_job_takes_long_and_given_up_at_the_end(tab
     assert two.take() == ""
 
 
-def test_cron_with_a_span_does_only_what_is_due(table: Desk, lease: Callable[..., FileLease]) -> None:
+def test_cron_with_a_span_does_only_what_is_due(table: Desk, lease: Callable[..., Lease]) -> None:
     told: list[str] = []
     options = {"once": True, "every": timedelta(hours=6)}
     rounds(table, [counting("a", told)], lease=lease(), **options)
@@ -375,3 +399,37 @@ def test_cron_with_a_span_does_only_what_is_due(table: Desk, lease: Callable[...
     table.clock.advance(hours=6)
     rounds(table, [counting("a", told)], lease=lease(), **options)
     assert told == ["a default"] * 2
+
+
+def test_a_holder_that_lost_the_lease_stops_between_two_jobs(table: Desk, lease: Callable[..., Lease]) -> None:
+    """Whoever slept beyond its lease sees that another one keeps the store up, and leaves it to that one."""
+    one, two = (lease(seconds=0.3) for _ in range(2))
+    told: list[str] = []
+    begun, lost = threading.Event(), threading.Event()
+    take = one.take
+
+    def taking() -> str:
+        if begun.is_set():  # the beat of a process that slept until somebody else had it
+            lease.clock.advance(seconds=0.5)  # type: ignore[attr-defined]
+            assert two.take() == ""
+            lost.set()
+        begun.set()
+        return take()
+
+    one.take = taking  # type: ignore[method-assign]
+
+    def sleeping(ctx: Any) -> JobResult:
+        assert lost.wait(30)
+        for beat in [thread for thread in threading.enumerate() if thread.name == "wellkept-lease"]:
+            beat.join(30)
+        return JobResult()
+
+    made = maintain(
+        table.store._ctx, jobs=[Job("sleeping", sleeping), counting("never", told)], stop=threading.Event(),
+        every=timedelta(hours=1), lease=one,
+    )  # fmt: skip
+    done = next(made)
+    assert (done.stopped, [job.job for job in done.jobs], told) == (True, ["sleeping"], [])
+    with pytest.raises(Busy, match="lost"):
+        next(made)
+    assert "held by" in lease(seconds=0.3).take(), "giving up gave up nothing of the other's"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import wellkept
-from stores import BACKENDS, Desk, desk
+from stores import BACKENDS, EVERY_BACKEND, Desk, desk
 from wellkept.core.bounds import Bounds
 from wellkept.errors import ModelError, ModelUnavailable
 from wellkept.policy import Risk
@@ -351,7 +351,7 @@ def test_a_check_and_the_write_after_it_agree(make: Make, kind: str, told: dict[
 def test_the_same_writes_give_the_same_journal_whatever_the_backend(tmp_path: Path) -> None:
     """I4, I9."""
     told: list[list[Any]] = []
-    for backend in BACKENDS:
+    for backend in EVERY_BACKEND:
         model = FakeRelationModel()
         model.declare(OLD, NEW, conflict=0.95)
         model.declare(NEW, BETWEEN, same=0.97)

@@ -130,6 +130,13 @@ def test_a_line_with_a_damaged_field_keeps_no_other_from_being_written(tmp_path,
     queue_file(table).write_text("".join(json.dumps(line) + "\n" for line in (bad, good)))
     again = desk("sqlite", tmp_path)
     assert contents(again) == ["good"]
+    # What names its place is listed there, with what was said, and can be dropped; also when it was rewritten.
+    listed = again.store.queue.failed()
+    assert len(listed) == (0 if {"id", "namespace"} & set(damage) else 1)
+    for one in listed:
+        assert one.error and one.statement["content"]
+        again.store.queue.drop(one.id)
+    assert again.store.queue.pending() == ()
     again.store.close()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stores import BACKENDS, desk
+from stores import EVERY_BACKEND, desk
 from wellkept.errors import InvalidField, ModelUnavailable
 from wellkept.testing.clock import FrozenClock
 from wellkept.testing.relations import FakeRelationModel
@@ -184,7 +184,7 @@ written = st.lists(
 def test_grouping_never_hides_a_conflict(tmp_path_factory, written, grouped, warn):
     """I2, I9: even where the model calls everything the same, and alike on both backends."""
     answers = []
-    for backend in BACKENDS:
+    for backend in EVERY_BACKEND:
         model = FakeRelationModel()
         for old in TEXTS:
             for new in TEXTS:

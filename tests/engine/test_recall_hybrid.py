@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stores import BACKENDS, desk
+from stores import EVERY_BACKEND, desk
 from wellkept.errors import InvalidField, ModelUnavailable
 from wellkept.testing.clock import FrozenClock
 from wellkept.types import ExpandSpec, Filter, Hit, Hits, HybridWeights, Link
@@ -259,7 +259,7 @@ rows = st.lists(
 def test_with_one_weight_the_order_is_that_of_its_signal_on_both_backends(tmp_path_factory, written, signal):
     """S2-16 for every part; I9."""
     answers = []
-    for backend in BACKENDS:
+    for backend in EVERY_BACKEND:
         folder: Path = tmp_path_factory.mktemp("one")
         table = desk(backend, folder, clock=FrozenClock())
         worth = {}

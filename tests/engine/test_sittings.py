@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from stores import BACKENDS, Desk, desk
+from stores import EVERY_BACKEND, Desk, desk
 from wellkept.core.fusion import CONTEXT, FADING, REACH
 from wellkept.errors import ModelUnavailable
 from wellkept.types import Filter, Hit
@@ -307,7 +307,7 @@ def test_without_vectors_the_words_lift_their_neighbours(make):
 def test_both_backends_lift_alike(tmp_path):
     """I9."""
     answers = []
-    for backend in BACKENDS:
+    for backend in EVERY_BACKEND:
         table = desk(backend, tmp_path)
         for number in range(3 * REACH):
             table.near(f"Turn {number} of the talk", ASKED, 0.05 * number)

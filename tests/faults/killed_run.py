@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import wellkept
@@ -50,25 +50,19 @@ def filled(path: Path, clusters: Iterable[int] = range(CLUSTERS)) -> None:
             last = ids[1]
 
 
-def written_to(path: Path) -> None:
+def written_to(path: Path, began: Connection) -> None:
     """What another process does meanwhile: new memories, and a change to one spelling of every third thing."""
     with wellkept.open(str(path), embedder=FakeEmbedder(dim=64), relation_model=FakeRelationModel()) as store:
         by_text = {row.content: row.id for row in store.list()}
-        sys.stdout.write("go\n")
-        sys.stdout.flush()
+        began.send("go")
         for number in range(0, CLUSTERS, 3):
             store.revise(by_text[texts(number)[1]], tags=[f"by hand {number}"])
             store.remember(f"Somebody came in while {number} was sorted.", on_conflict="ignore")
 
 
-def executed(path: Path) -> None:
+def executed(path: Path, began: Connection) -> None:
     """Plan and execute, telling when the execution begins."""
     with opened(path) as here:
         plan = here.plan()
-        sys.stdout.write("go\n")
-        sys.stdout.flush()
+        began.send("go")
         here.execute(plan)
-
-
-if __name__ == "__main__":
-    {"execute": executed, "write": written_to}[sys.argv[1]](Path(sys.argv[2]))

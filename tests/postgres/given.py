@@ -11,5 +11,6 @@ URL = os.environ.get("WELLKEPT_TEST_POSTGRES", "")
 """A server to use instead of the embedded one; its user must be able to create databases."""
 
 EVERYWHERE = bool(os.environ.get("WELLKEPT_TEST_POSTGRES_EVERYWHERE"))
-"""Whether every test that runs on several backends runs on PostgreSQL too. Otherwise the conformance
-kit, the scenarios, the stateful comparison and the tests beside this file do, which takes a fraction of it."""
+"""Whether the tests of the engine and of the surfaces keep their stores in PostgreSQL instead of in files and
+in memory (`make test` runs them both ways). The conformance kit, the scenarios, the stateful comparison and
+the tests beside this file use it always."""

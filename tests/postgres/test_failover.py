@@ -76,11 +76,15 @@ def test_connections_cut_at_random_lose_nothing_and_double_nothing(seconds: int,
     writers = Writers(proxy.url, processes=3, threads=3)
     cut = terminated = 0
     name = urlsplit(url).path[1:]
+
+    def enough() -> bool:
+        return proxy.cuts > seconds // 4 and cut > seconds // 6 and terminated > seconds // 2
+
     try:
         writers.wait_for(50)
         until = time.monotonic() + seconds
         with psycopg.connect(running.url, autocommit=True) as connection:
-            while time.monotonic() < until or writers.count() < answers:
+            while time.monotonic() < until or writers.count() < answers or not enough():
                 threading.Event().wait(chance.uniform(0.05, 0.5))
                 match chance.randrange(4):
                     case 0:
@@ -110,5 +114,5 @@ def test_connections_cut_at_random_lose_nothing_and_double_nothing(seconds: int,
         f"{proxy.cuts} connections cut at a commit, all cut {cut} times, {terminated} ended by the server\n"
     )
     assert (lost, doubled, dict(told.errors)) == (0, 0, {})
-    assert proxy.cuts > seconds // 4 and cut > seconds // 6 and terminated > seconds // 2
+    assert enough()
     assert len(told.times) >= answers

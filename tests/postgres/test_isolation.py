@@ -372,12 +372,19 @@ def test_whoever_works_for_all_namespaces_does_nothing_in_one_that_a_client_only
                 f"INSERT INTO wellkept.waiting VALUES ({MINE}, 'w{at}', {at}, 0, '', '{json.dumps(plain_of(one))}')"
             )
         with made.own("default") as store:
-            flush_left(store._ctx, idle=timedelta(0))
+            list(flush_left(store._ctx, idle=timedelta(0)))
         kept = {}
         for namespace in (ALICE, BOB):
             with made.own(namespace) as store:
                 kept[namespace] = sorted(memory.content for memory in store.list())
         assert kept == {ALICE: [f"{ALICE} says", "put in 2"], BOB: [f"{BOB} says"]}
+        with made.own(BOB) as store:
+            assert store.queue.pending() == ()
+        with made.own(ALICE) as store:
+            [listed] = store.queue.failed()
+            assert listed.error.startswith("InvalidInput: cannot be read")
+            store.queue.drop(listed.id)
+            assert store.queue.pending() == ()
 
 
 def test_operators_that_a_stranger_left_before_ours_have_no_say(two: Ground) -> None:

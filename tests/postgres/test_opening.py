@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 import wellkept
 from postgres.server import Server, server
@@ -20,6 +22,7 @@ from wellkept.errors import Busy, InvalidText, NotAStore, SchemaTooNew, StorageE
 from wellkept.storage.postgres import PostgresStorage, opening
 from wellkept.storage.postgres.failures import Lost
 from wellkept.storage.postgres.sql import migrations, queries
+from wellkept.surfaces.cli.app import app
 from wellkept.testing.checks.world import NS, World, at, changed, entry, memory, vector
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Filter, Link, LinkChange, MemoryChange
@@ -375,3 +378,20 @@ def test_a_statement_that_takes_too_long_is_ended_and_its_call_leaves_nothing_be
         assert session.select("SELECT current_setting('statement_timeout')") == [("0",)], "administration is bounded"
     patient.close()
     store.close()
+
+
+@pytest.mark.parametrize(
+    "command", [("list",), ("stats",), ("recall", "tea"), ("check", "Tea."), ("verify",), ("consolidate",)]
+)
+def test_who_only_reads_makes_no_store_and_says_that_there_is_none(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = server().bare()
+    told = CliRunner().invoke(app, ["--db", url, "--embedder", "hashing", *command])
+    assert told.exit_code == 0, told.stderr
+    assert "There is no store at postgresql://127.0.0.1" in told.stderr
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'wellkept'").fetchone() == (0,)
+    refused = CliRunner().invoke(app, ["--db", url, "--embedder", "hashing", "reembed", "--json"])
+    assert refused.exit_code == 1 and json.loads(refused.stdout)["error"]["type"] == "NoStore"

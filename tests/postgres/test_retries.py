@@ -14,9 +14,10 @@ import pytest
 import wellkept
 from postgres.proxy import At, Proxy
 from postgres.server import server
+from wellkept.engine.reembed import sweep
 from wellkept.engine.repeating import Patience
 from wellkept.engine.store import MemoryStore
-from wellkept.errors import Busy, ReadOnly, StorageError, StorePathError
+from wellkept.errors import Busy, ModelUnavailable, ReadOnly, StorageError, StorePathError
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.failures import Lost
 from wellkept.surfaces.access.walled import Walled
@@ -149,6 +150,24 @@ def test_every_writing_verb_answers_as_if_no_connection_had_been_cut(
     assert proxy.cuts == 1
     assert told[0] == told[1]
     assert journals[0] == journals[1]
+
+
+@pytest.mark.parametrize("at", CUTS)
+def test_what_a_sweep_counts_comes_from_the_transactions_that_were_kept(
+    store: MemoryStore, proxy: Proxy, at: At
+) -> None:
+    """F-28: a decision that is taken anew is one decision."""
+    fake = store._ctx.embedder
+    assert isinstance(fake, FakeEmbedder)
+    fake.fail_with = ModelUnavailable("down")
+    _id(store, FACTS[0])
+    fake.fail_with = None
+    commits = iter(["", at])  # the vectors' own, then that of the check
+    proxy.at_commit = lambda: next(commits, "")
+    told = sweep(store._ctx)
+    assert proxy.cuts == 1
+    checks = [line for line in store.journal() if line.verb == "recheck"]
+    assert (told.embedded, told.checked, len(checks)) == (1, 1, 1)
 
 
 def _id(store: MemoryStore, text: str) -> str:

@@ -50,9 +50,12 @@ ADMINISTRATION = {
     "spread.approximate": "asks before the tables are spread whether anything would be lost",
     "waiting.all": "a process that starts looks for what another one left, wherever",
     "waiting.any": "whether there is any of that",
+    "waiting.still": "which of what he found there are left, before he writes them",
     "job.look": "looks in all namespaces for what is due",
     "job.claim": "takes what has been due longest, wherever",
     "job.again": "what has failed is tried again, in one namespace or in all",
+    "look.waiting": "tells whoever looks after the store how many writes wait",
+    "look.failed": "tells him how many jobs were given up",
     "job.list": "shows what is to be done, in one namespace or in all",
 }
 """Statements that may look at all namespaces, or at a table as a whole, and why."""
@@ -164,6 +167,7 @@ def type_commands(folder: Path) -> None:
         ["runs"],
         ["decay"],
         ["verify"],
+        ["doctor"],
         ["repair", "--dry-run"],
         ["sweep"],
         ["maintain", "--once"],
@@ -205,7 +209,7 @@ def queue_and_work() -> None:
     waiting = [QueuedWrite(id=f"q{number}", store=storage.header().store_id, **said) for number in range(3)]
     ledger = storage.ledger()
     ledger.put(waiting)
-    ledger.waiting(), ledger.waiting("acme/ana"), ledger.is_empty()
+    ledger.waiting(), ledger.waiting("acme/ana"), ledger.still(waiting), ledger.is_empty()
     with ledger.turn(), ledger.turn(wait=False):
         ledger.settle(["q0"], {"q1": "no"}, namespace="acme/ana")
     with storage.begin("acme/ana", write=True) as tx:
@@ -221,6 +225,7 @@ def queue_and_work() -> None:
             queue.finish(job, seq=0, report={})
         else:
             queue.leave(job, after=None, error="no")
+    queue.note("sweep", "acme/ana")
     queue.again(), queue.jobs()
     storage.close()
     server().release(url)

@@ -9,15 +9,26 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from stores import Place, place
 from wellkept.surfaces.cli.app import app
 
 
 @dataclass(frozen=True)
 class Cli:
-    """Runs commands in this process, on one store."""
+    """Runs commands in this process, on one store.
+
+    Attributes:
+        folder: Where they run.
+        file: Where the store is kept, for tests of the file itself.
+    """
 
     folder: Path
-    db: Path
+    file: Path
+
+    @property
+    def db(self) -> Place:
+        """Where the store is kept: the file, or a database in its stead."""
+        return place(self.file)
 
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""

@@ -70,7 +70,7 @@ def test_the_text_comes_from_wherever_it_is(cli: Cli, arguments: list[str], stdi
 
 def test_check_writes_nothing_and_can_answer_by_exit_code(cli: Cli) -> None:
     cli("check", OLD, *SLOT, "--exit-code", code=0)
-    assert not cli.db.exists(), "a reader makes no file"
+    assert not cli.file.exists(), "a reader makes no file"
     cli("remember", OLD, *SLOT)
     cli("check", OLD, *SLOT, "--exit-code", code=3)
     cli("check", NEW, *SLOT, "--exit-code", code=3)
@@ -178,12 +178,13 @@ def test_the_journal_shows_the_newest_entries(cli: Cli) -> None:
     assert len(cli.rows("journal", "--all")) == 25
 
 
+@pytest.mark.file
 def test_reading_a_store_that_is_not_there_says_so_and_makes_none(cli: Cli) -> None:
     result = cli("list")
     assert result.stdout == "No memories\n"
     assert "There is no store at" in result.stderr
     assert cli("list", "--quiet").stderr == ""
-    assert not cli.db.exists()
+    assert not cli.file.exists()
 
 
 # ---- acting ----

@@ -82,10 +82,11 @@ def test_json_has_the_counters_of_s1(dirty: Cli) -> None:
     assert texts(dirty) == sorted([AGAIN, OLD, NEW])
 
 
+@pytest.mark.file
 def test_a_missing_store_is_neither_made_nor_reported_on(cli: Cli) -> None:
     shown = cli("consolidate", "--execute")
     assert "There is no store" in shown.stderr and "Nothing to do" in shown.stdout
-    assert not cli.db.exists() and not (cli.folder / "reports").exists()
+    assert not cli.file.exists() and not (cli.folder / "reports").exists()
 
 
 def test_a_clean_store_gets_a_report_and_no_plan_file(cli: Cli) -> None:
@@ -179,8 +180,8 @@ def test_the_threshold_is_that_of_near_repeats_and_no_rule_merges_below_it() -> 
         (("--limit", "0"), 2, "--limit"),
         (("--only", "erase"), 1, "no action 'erase'"),
         (("--report", "none/r.json"), 1, "no such folder"),
-        (("--plan", "test.db"), 1, "part of a store"),
-        (("--report", "test.db-wal"), 1, "part of a store"),
+        pytest.param(("--plan", "test.db"), 1, "part of a store", marks=pytest.mark.file),
+        pytest.param(("--report", "test.db-wal"), 1, "part of a store", marks=pytest.mark.file),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_anything_happens(

@@ -66,13 +66,17 @@ WRONG: list[tuple[list[str], bytes | None, int, str]] = [
     (["import", "text.txt", "--set", "importance=much"], None, 1, "importance"),
     (["remember-many", "nowhere.jsonl"], None, 1, "nowhere.jsonl"),
     (["export", "no/such/folder/x.jsonl"], None, 1, "folder"),
-    (["reembed"], None, 1, "no such store"),
+    pytest.param(["reembed"], None, 1, "no such store", marks=pytest.mark.file),
     # 4: refused by the policy
     (["remember", "ok"], None, 4, "Not stored"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "stdin", "code", "words"), WRONG, ids=[" ".join(item[0])[:40] for item in WRONG])
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "words"),
+    WRONG,
+    ids=[" ".join(getattr(item, "values", item)[0])[:40] for item in WRONG],
+)
 def test_it_ends_with_the_code_and_says_why(
     cli: Cli, arguments: list[str], stdin: bytes | None, code: int, words: str
 ) -> None:
@@ -105,12 +109,13 @@ def test_with_json_the_error_is_the_one_object(cli: Cli, arguments: list[str], c
     assert "error:" not in result.stderr
 
 
+@pytest.mark.file
 def test_a_file_that_is_no_store_is_left_alone(cli: Cli) -> None:
-    cli.db.write_bytes(b"precious text, and quite a lot of it " * 5)
-    before = cli.db.read_bytes()
+    cli.file.write_bytes(b"precious text, and quite a lot of it " * 5)
+    before = cli.file.read_bytes()
     assert "no Wellkept store" in cli("remember", "Tea.", code=1).stderr
     assert "no Wellkept store" in cli("list", code=1).stderr
-    assert cli.db.read_bytes() == before
+    assert cli.file.read_bytes() == before
 
 
 def test_a_wrong_setting_stops_every_command(cli: Cli) -> None:

@@ -27,12 +27,13 @@ def linked(cli: Cli, target: Path, how: str) -> str:
 @pytest.mark.parametrize("how", ["as it is", "relative", "symlink"])
 @pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
 @pytest.mark.parametrize("made", [True, False])
+@pytest.mark.file
 def test_no_file_of_the_store_is_overwritten(cli: Cli, how: str, end: str, made: bool) -> None:  # noqa: FBT001
     """Not by an export, forced or not, not by rejects, and not where the store is yet to be made."""
     if made:
         cli("remember", TEXT)
     Path("in.jsonl").write_text('{"text": "Tea is upstairs."}\n{not json\n', encoding="utf-8")
-    target = linked(cli, Path(f"{cli.db}{end}"), how)
+    target = linked(cli, Path(f"{cli.file}{end}"), how)
     before = sorted(item.name for item in cli.folder.iterdir())
     for arguments in (["export", target], ["export", target, "--force"], ["import", "in.jsonl", "--rejects", target]):
         error = cli.json(*arguments, code=1)["error"]

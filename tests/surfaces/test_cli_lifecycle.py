@@ -133,4 +133,4 @@ def test_the_kill_switch_forces_a_dry_run(cli: Cli, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("command", ["reflect", "decay"])
 def test_nothing_is_made_by_looking(cli: Cli, command: str) -> None:
-    assert "Nothing to do" in cli(command).stdout and not cli.db.exists()
+    assert "Nothing to do" in cli(command).stdout and not cli.file.exists()

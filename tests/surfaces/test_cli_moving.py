@@ -11,6 +11,8 @@ from surfaces.command_line import Cli
 from wellkept.surfaces.cli.app import app
 from wellkept.surfaces.cli.moving_commands import shown
 
+pytestmark = pytest.mark.file  # and of the way from it to a server
+
 
 def files(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.iterdir() if not item.name.endswith(("-wal", "-shm")))
@@ -120,6 +122,6 @@ def test_neither_a_backup_nor_a_return_makes_a_store_of_nothing(cli: Cli) -> Non
 
 def test_queued_writes_that_are_in_no_copy_are_told(cli: Cli) -> None:
     cli.remember("Tea is upstairs.")
-    Path(f"{cli.db}.queue").write_text("{}\n", encoding="utf-8")
+    Path(f"{cli.file}.queue").write_text("{}\n", encoding="utf-8")
     for arguments in (("backup", "copy.db"), ("migrate", str(cli.db), "moved.db")):
         assert "queue flush" in cli(*arguments).stderr

@@ -99,6 +99,7 @@ def test_a_lesson_never_waits(cli: Cli) -> None:
     assert told == ["created", "duplicate"]
 
 
+@pytest.mark.file  # what waits in a database may be of somebody who is still at it
 def test_the_library_writes_what_a_command_has_put_off(cli: Cli) -> None:
     cli("queue", "remember", "Longs pay shorts.", *THESIS)
     with wellkept.open(str(cli.db), embedder="hashing") as store:

@@ -8,6 +8,7 @@ import pytest
 
 import wellkept
 from surfaces.command_line import Cli
+from wellkept import _storage
 from wellkept.policy import Policy
 
 TEXT = "The office has a kitchen."
@@ -46,9 +47,7 @@ def test_the_policy_of_the_store_stays_what_it_was(past: Cli) -> None:
     Path("wellkept.toml").write_text("conflict_days = 30\n", "utf-8")
     past("remember", "Use mypy.")
     past("replay", "--policy", "new.toml", code=3)
-    from wellkept.storage.sqlite import SqliteStorage
-
-    storage = SqliteStorage(past.db)
+    storage = _storage(str(past.db))
     assert storage.header().policy == Policy.from_toml("conflict_days = 30\n").hash
     storage.close()
 
@@ -113,7 +112,7 @@ def test_without_a_policy_there_is_nothing_to_try(past: Cli) -> None:
 def test_a_store_that_is_not_there_is_not_made(cli: Cli) -> None:
     Path("new.toml").write_text(APPEND, "utf-8")
     assert "No decision was replayed" in cli("replay", "--policy", "new.toml").stdout
-    assert not cli.db.exists()
+    assert not cli.file.exists()
 
 
 def test_hostile_text_does_nothing_to_the_terminal(cli: Cli) -> None:

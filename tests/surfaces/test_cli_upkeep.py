@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from postgres.given import EVERYWHERE
 from surfaces.command_line import Cli
 
 OLD = "Deploys happen on Monday."
@@ -27,6 +29,44 @@ def loop(cli: Cli, *arguments: str) -> subprocess.Popen[str]:
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cli.folder,
         env={**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
+
+
+def damage(cli: Cli, statement: str, *values: Any) -> None:
+    """Change rows behind the product's back; the tables are called alike in a file and in a database."""
+    if not EVERYWHERE:
+        with sqlite3.connect(cli.file) as connection:
+            connection.execute(statement, values)
+        return
+    import psycopg
+
+    with psycopg.connect(str(cli.db)) as database:
+        database.execute(b"SET search_path = wellkept")
+        database.execute(statement.replace("?", "%s").encode(), values)
+
+
+def held_by(cli: Cli) -> str:
+    """Who holds the lease of the store, as it is kept; empty for nobody."""
+    if not EVERYWHERE:
+        return str(json.loads(_page(cli).read_text("utf-8"))["holder"])
+    import psycopg
+
+    with psycopg.connect(str(cli.db)) as database:
+        found = database.execute("SELECT holder FROM wellkept.job WHERE kind = 'upkeep' AND state = 'running'")
+        return "".join(holder for (holder,) in found)
+
+
+def expire_lease(cli: Cli) -> None:
+    """As if its time had passed."""
+    if EVERYWHERE:
+        damage(cli, "UPDATE job SET due = due - interval '1 hour' WHERE kind = 'upkeep'")
+        return
+    page = json.loads(_page(cli).read_text("utf-8"))
+    page["until"] = "2020-01-01T00:00:00Z"
+    _page(cli).write_text(json.dumps(page), encoding="utf-8")
+
+
+def _page(cli: Cli) -> Path:
+    return cli.file.with_name(cli.file.name + ".upkeep")
 
 
 def first_line(process: subprocess.Popen[str]) -> str:
@@ -55,8 +95,7 @@ def test_repair_says_what_it_would_do_and_does_it_only_when_told(cli: Cli) -> No
 def test_repair_names_what_it_cannot_mend_and_ends_with_3(cli: Cli) -> None:
     for text in (OLD, "Tea at four.", "Use ruff."):
         cli.remember(text)
-    with sqlite3.connect(cli.db) as connection:
-        connection.execute("DELETE FROM journal WHERE seq = 2")
+    damage(cli, "DELETE FROM journal WHERE seq = 2")
     told = cli("repair", "--execute", code=3).stdout
     assert "Left as it is" in told and "entries are missing: 2" in told and "backup" in told
     assert cli.json("repair", code=3)["left"]
@@ -64,8 +103,8 @@ def test_repair_names_what_it_cannot_mend_and_ends_with_3(cli: Cli) -> None:
 
 def test_hostile_text_in_a_problem_is_harmless(cli: Cli) -> None:
     memory_id = cli.remember(OLD)
-    with sqlite3.connect(cli.db) as connection:
-        connection.execute("INSERT INTO link VALUES (1, ?, ?, ?, NULL)", (memory_id, "x\x1b[31mred", "re\u202el"))
+    link = "INSERT INTO link SELECT ns, id, ?, ?, NULL FROM memory WHERE id = ?"
+    damage(cli, link, "x\x1b[31mred", "re\u202el", memory_id)
     for arguments in (("verify",), ("repair",), ("maintain", "--once"), ("repair", "--json")):
         told = cli(*arguments, code=3).stdout
         assert "\x1b" not in told and "\u202e" not in told
@@ -74,8 +113,7 @@ def test_hostile_text_in_a_problem_is_harmless(cli: Cli) -> None:
 def test_sweep_does_every_namespace(cli: Cli) -> None:
     cli.remember(OLD)
     cli.remember("Tea at four.", "--namespace", "acme")
-    with sqlite3.connect(cli.db) as connection:
-        connection.execute("DELETE FROM vector")
+    damage(cli, "DELETE FROM vector")
     assert cli.json("sweep")["embedded"] == 2
     assert cli.json("sweep")["embedded"] == 0
     cli("verify")
@@ -112,8 +150,23 @@ def test_one_round_with_findings_ends_with_3_and_the_json_line_names_them(cli: C
 def test_cron_with_a_span_says_when_nothing_is_due(cli: Cli) -> None:
     cli.remember(OLD)
     cli("maintain", "--once", "--every", "6h")
+    cli.remember(OLD, "--namespace", "acme")
+    told = cli.json("maintain", "--once", "--every", "6h")["jobs"]
+    assert {job["namespace"] for job in told} == {"acme"}, "each namespace is due for itself"
     assert cli("maintain", "--once", "--every", "6h").stdout == "Nothing is due\n"
-    assert len(cli.json("maintain", "--once")["jobs"]) == len(JOBS), "without a span all of it is done"
+    assert len(cli.json("maintain", "--once")["jobs"]) == 2 * len(JOBS), "without a span all of it is done"
+
+
+def test_what_an_upkeep_keeps_is_no_workers_business(cli: Cli) -> None:
+    """Neither the lists nor the retries of `wellkept jobs` nor a worker show it or touch it."""
+    cli.remember(OLD)
+    cli("maintain", "--once")
+    assert cli.rows("jobs", "list") == []
+    assert cli.json("jobs", "retry") == {"due": 0}
+    cli("jobs", "put", "upkeep", code=2)
+    assert [(one["job"], one["state"]) for one in cli.rows("work", "--once")] == [("expire", "done"), ("sweep", "done")]
+    assert [job["kind"] for job in cli.rows("jobs", "list")] == ["expire", "sweep"]
+    assert cli("maintain", "--once", "--every", "6h").stdout == "Nothing is due\n"
 
 
 def test_all_namespaces_are_kept_up_or_the_one_that_is_named(cli: Cli) -> None:
@@ -139,11 +192,11 @@ def test_a_loop_prints_a_line_a_round_and_ends_with_0_when_told(number: signal.S
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
-    assert json.loads((cli.folder / "test.db.upkeep").read_text("utf-8"))["holder"] == ""
+    assert held_by(cli) == ""
 
 
 def test_a_second_loop_is_refused_while_the_first_lives_and_takes_over_when_it_was_killed(cli: Cli) -> None:
-    """The lease of a crashed holder ends by itself; until then the file says who it was."""
+    """The lease of a crashed holder ends by itself; until then it says who that was."""
     cli.remember(OLD)
     first = loop(cli, "--every", "1h", "--json")
     assert json.loads(first_line(first))["jobs"]
@@ -152,10 +205,8 @@ def test_a_second_loop_is_refused_while_the_first_lives_and_takes_over_when_it_w
     assert f"process {first.pid}" in cli.json("maintain", "--once")["held"]
     first.kill()
     first.communicate()
-    page = json.loads((cli.folder / "test.db.upkeep").read_text("utf-8"))
-    assert str(first.pid) in page["holder"]
-    page["until"] = "2020-01-01T00:00:00Z"  # as if its time had passed
-    (cli.folder / "test.db.upkeep").write_text(json.dumps(page), encoding="utf-8")
+    assert f"process {first.pid} " in held_by(cli)
+    expire_lease(cli)
     assert len(cli.json("maintain", "--once")["jobs"]) == len(JOBS)
 
 

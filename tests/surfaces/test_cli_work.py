@@ -38,7 +38,7 @@ def repeats(cli: Cli, *options: str) -> None:
 def give_up(cli: Cli, why: str) -> None:
     """As if the job in hand had failed for the last time."""
     with wellkept.open(str(cli.db), embedder="hashing", relation_model="none") as store:
-        queue = queue_of(store._ctx, cli.db.with_name(cli.db.name + ".jobs"))
+        queue = queue_of(store._ctx, cli.file.with_name(cli.file.name + ".jobs"))
         job = queue.claim(["consolidate"], holder="me", seconds=60)
         assert job is not None
         queue.leave(job, after=None, error=why)

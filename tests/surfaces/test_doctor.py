@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import wellkept
 from surfaces.command_line import Cli
+from wellkept.errors import ReadOnly
+from wellkept.surfaces.cli.store_findings import Untouched
+from wellkept.types import Header
 
 
 def look(cli: Cli, *arguments: str, code: int = 0) -> dict[str, dict[str, Any]]:
@@ -16,11 +21,12 @@ def look(cli: Cli, *arguments: str, code: int = 0) -> dict[str, dict[str, Any]]:
     return {item["topic"]: item for item in findings}
 
 
+@pytest.mark.file
 def test_a_machine_without_a_store_is_well(cli: Cli) -> None:
     found = look(cli)
     assert {item["health"] for item in found.values()} == {"ok"}
     assert "does not exist yet" in found["store"]["what"]
-    assert not cli.db.exists()
+    assert not cli.file.exists()
     assert {"python", "sqlite", "full text", "numpy", "model"} <= set(found)
 
 
@@ -63,7 +69,7 @@ def test_a_password_in_an_address_is_not_shown(cli: Cli) -> None:
 
 def test_a_password_in_the_address_of_a_store_is_not_shown(cli: Cli) -> None:
     address = "postgresql://ana:s3cret@127.0.0.1:9/memory?password=s3cret"
-    told = cli("doctor", "--db", address)
+    told = cli("doctor", "--db", address, code=3)
     assert "postgresql://127.0.0.1:9/memory" in told.stdout
     assert "s3cret" not in told.stdout + told.stderr
 
@@ -76,8 +82,9 @@ def test_vectors_of_another_embedder_are_a_failure(cli: Cli) -> None:
     assert found["integrity"]["health"] == "ok", "what comes after a failure is looked at too"
 
 
+@pytest.mark.file
 def test_a_damaged_store_is_a_failure_and_not_a_crash(cli: Cli) -> None:
-    cli.db.write_bytes(b"this is no database, whatever its name says" * 5)
+    cli.file.write_bytes(b"this is no database, whatever its name says" * 5)
     found = look(cli, code=3)
     assert found["store"]["health"] == "fail"
     assert "no Wellkept store" in found["store"]["what"]
@@ -100,3 +107,35 @@ def test_broken_settings_are_a_failure_and_the_rest_is_still_told(cli: Cli) -> N
 def test_the_table_is_for_people(cli: Cli) -> None:
     shown = cli("doctor").stdout
     assert "topic" in shown and "sqlite" in shown and "FTS5" in shown
+
+
+def test_looking_changes_nothing_in_the_store_not_even_the_policy_it_was_opened_with(cli: Cli) -> None:
+    """A doctor with other settings than the agent's must not write them into the agent's store."""
+    cli("remember", "Tea at four.")
+    before = header(cli)
+    Path("wellkept.toml").write_text('[kinds.recipe]\npreset = "knowledge"\n', encoding="utf-8")
+    assert look(cli)["integrity"]["what"] == "sound"
+    assert header(cli) == before
+
+
+def test_what_is_looked_at_can_be_read_and_not_written(cli: Cli) -> None:
+    cli("remember", "Tea at four.")
+    with closing(storage_of(cli)) as storage:
+        seen = Untouched(storage)
+        with pytest.raises(ReadOnly):
+            seen.begin("default", write=True)
+        with pytest.raises(ReadOnly):
+            seen.mend(dry_run=False)
+        with seen.begin("default", write=False) as tx:
+            assert tx.seq == 1
+        assert (seen.verify(), seen.mend(dry_run=True), seen.strayed("default")) == ([], [], [])
+
+
+def header(cli: Cli) -> Header:
+    with closing(storage_of(cli)) as storage:
+        said: Header = storage.header()
+        return said
+
+
+def storage_of(cli: Cli) -> Any:
+    return wellkept._storage(str(cli.db))

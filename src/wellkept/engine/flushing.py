@@ -8,7 +8,9 @@ written by the next one that opens the store, and by servers once nobody has add
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -17,7 +19,9 @@ from wellkept.engine import write
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import asked_of, check_namespace, new_memory
 from wellkept.engine.journal import is_undone
+from wellkept.engine.unloaded import Unloaded
 from wellkept.errors import InvalidInput, WellkeptError
+from wellkept.storage.ledger import UNREADABLE
 from wellkept.types import NewMemory, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
 
@@ -28,6 +32,8 @@ MAX_ATTEMPTS = 5
 IDLE = timedelta(minutes=5)
 """How long after the last write of its conversation a write counts as left."""
 _MOST_AT_ONCE = 1_000
+_TURN_OF_OTHERS = 0.01
+"""Seconds between two parts: whoever waits in this process for the turn gets it only while nobody takes it back."""
 
 
 def waiting(ctx: Context, namespace: str | None) -> tuple[QueuedWrite, ...]:
@@ -35,52 +41,78 @@ def waiting(ctx: Context, namespace: str | None) -> tuple[QueuedWrite, ...]:
     if ctx.ledger.is_empty():
         return ()
     store = ctx.storage.header().store_id
-    return tuple(one for one in ctx.ledger.waiting(namespace) if one.store == store)
+    return tuple(one for one in ctx.ledger.waiting(namespace) if one.store == store or UNREADABLE in one.statement)
 
 
-def flush(ctx: Context, chosen: Callable[[], Sequence[QueuedWrite]], *, wait: bool = True) -> Flushed:
+def flush(ctx: Context, chosen: Callable[[], Sequence[QueuedWrite]]) -> Flushed:
     """Write some of what waits, in order; one that fails is kept and does not stop the rest.
 
     Args:
         ctx: Of any namespace of the store.
         chosen: Says which, once nobody else is writing any of them.
-        wait: Whether to wait for somebody else who is; otherwise it is left to him.
 
     Raises:
         StorageError: The store could not be written; what is not yet written waits on.
     """
-    results: list[WriteResult] = []
-    failed: list[QueuedWrite] = []
     if ctx.ledger.is_empty():
         return Flushed()
-    with ctx.ledger.turn(wait=wait) as ours:
-        if not ours:
-            return Flushed()
-        for (namespace, *_), group in groupby(chosen(), key=_together):
-            members = list(group)
-            for start in range(0, len(members), write.CHUNK):
-                written, errors = _written(ctx, members[start : start + write.CHUNK])
-                ctx.ledger.settle(written, {one.id: one.error for one in errors}, namespace=namespace)
-                results += [result for result in written.values() if result is not None]
-                failed += errors
+    with ctx.ledger.turn():
+        told = _flushed(ctx, chosen())
         ctx.ledger.tidy()
-    return Flushed(tuple(results), tuple(failed))
+    return told
 
 
-def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Flushed:
-    """Write what was left, in all namespaces; where somebody else is writing it now, it is left to him.
+def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
+    """Write what was left, in all namespaces; where somebody else is writing it now, the rest is left to him.
 
-    Not all of very much at once, so that whoever wants a queue of his own flushed has his turn: repeat it
-    until nothing is written any more.
+    All that waits is read once, and told by that what was left. It is written in parts, so that whoever wants
+    a queue of his own flushed has his turn between two of them; what he wrote or dropped meanwhile is not
+    written again.
 
     Args:
         ctx: Of any namespace of the store.
         idle: How long a conversation has to have added nothing.
 
+    Returns:
+        What became of each part, when it has been written; the next one is begun when it is asked for.
+
     Raises:
         StorageError: The store could not be written; what is not yet written waits on.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     answer = store.queue.remember("Funding flips first.", kind="thesis")
+        ...     [len(part.results) for part in flush_left(store._ctx, idle=timedelta())]
+        [1]
     """
-    return flush(ctx, lambda: left(waiting(ctx, None), idle=idle, now=ctx.clock())[:_MOST_AT_ONCE], wait=False)
+    found = left(waiting(ctx, None), idle=idle, now=ctx.clock())
+    try:
+        for start in range(0, len(found), _MOST_AT_ONCE):
+            if start:
+                time.sleep(_TURN_OF_OTHERS)
+            with ctx.ledger.turn(wait=False) as ours:
+                if not ours:
+                    return
+                now = ctx.ledger.still(found[start : start + _MOST_AT_ONCE])
+                told = _flushed(ctx, [one for one in now if one.attempts < MAX_ATTEMPTS])
+            yield told
+    finally:
+        ctx.ledger.tidy()
+
+
+def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
+    """Some that wait, written; the turn is ours."""
+    results: list[WriteResult] = []
+    failed: list[QueuedWrite] = []
+    for (namespace, *_), group in groupby(chosen, key=_together):
+        members = list(group)
+        for start in range(0, len(members), write.CHUNK):
+            written, errors = _written(ctx, members[start : start + write.CHUNK])
+            ctx.ledger.settle(written, {one.id: one.error for one in errors}, namespace=namespace)
+            results += [result for result in written.values() if result is not None]
+            failed += errors
+    return Flushed(tuple(results), tuple(failed))
 
 
 def left(found: Sequence[QueuedWrite], *, idle: timedelta, now: datetime) -> list[QueuedWrite]:
@@ -110,9 +142,12 @@ def recover(ctx: Context) -> None:
     Where processes share a queue, most of what waits belongs to one that still runs: there only what has
     waited for long is taken for left.
     """
+    if isinstance(ctx.embedder, Unloaded):
+        return  # one who only reads would store it without a vector and unjudged
     try:
         if ctx.ledger.shared:
-            told = flush_left(ctx)
+            with closing(flush_left(ctx)) as parts:  # whoever opens a store does not wait for all of very much
+                told = next(parts, Flushed())
         else:
             told = flush(ctx, lambda: [one for one in waiting(ctx, None) if one.attempts < MAX_ATTEMPTS])
     except WellkeptError as error:
@@ -152,6 +187,8 @@ def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, Wr
 
 def _statement_of(ctx: Context, one: QueuedWrite) -> NewMemory:
     """What was said, at the time it was said, under a key that makes it written once."""
+    if UNREADABLE in one.statement:
+        raise InvalidInput(str(one.statement[UNREADABLE]), where="queue", todo="Drop it")
     fields = dict(one.statement)
     check_namespace(one.namespace)
     new = new_memory(fields.pop("content", ""), fields, ctx.policy)

@@ -21,7 +21,7 @@ from wellkept.engine.context import Clock, Context
 from wellkept.engine.filelock import lock, unlock
 from wellkept.errors import Busy, ReadOnly
 from wellkept.storage.port import JobQueue, Queueing
-from wellkept.types.jobs import Cadence, QueuedJob, QueueState
+from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob, QueueState
 from wellkept.types.words import Json
 
 Page: TypeAlias = MutableMapping[tuple[str, str], QueuedJob]
@@ -93,7 +93,7 @@ class KeptJobs:
         with self._page() as page:
             # The order of the page tells which of those that came at the same moment was first.
             free = [job for job in page.values() if job.kind in kinds and _is_free(job, now)]
-            free = [job for job in free if namespace in ("", job.namespace)]
+            free = [job for job in free if _is_of(job, namespace)]
             if not free:
                 return None
             job = min(free, key=lambda one: one.due)
@@ -140,6 +140,15 @@ class KeptJobs:
                 if job.state in ("idle", "failed"):
                     page[name, kind] = replace(job, state="due", due=now, attempts=0, error="")
 
+    def note(self, kind: str, namespace: str) -> None:
+        """See `JobQueue.note`."""
+        now = self._clock()
+        with self._page() as page:
+            job = page.get((namespace, kind)) or QueuedJob(namespace=namespace, kind=kind, state="idle", due=now)
+            page[namespace, kind] = replace(
+                job, state="idle", due=now, finished=now, holder="", attempts=0, error="", progress=""
+            )
+
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
         """See `JobQueue.again`."""
         now = self._clock()
@@ -176,8 +185,13 @@ def _wanted(page: Page, states: Sequence[QueueState], kinds: Sequence[str], name
     return [
         job
         for _, job in sorted(page.items())
-        if (not states or job.state in states) and (not kinds or job.kind in kinds) and namespace in ("", job.namespace)
+        if (not states or job.state in states) and (not kinds or job.kind in kinds) and _is_of(job, namespace)
     ]
+
+
+def _is_of(job: QueuedJob, namespace: str) -> bool:
+    """Whether a job is meant by a name; where none is named all namespaces are, and not the store itself."""
+    return job.namespace == namespace if namespace else job.namespace != WHOLE_STORE
 
 
 def _has_become_due(known: QueuedJob | None, cadence: Cadence, seq: int, now: datetime) -> bool:

@@ -2,7 +2,8 @@
 
 The lease ends by itself when its holder is gone, so a crash needs no hand. The file is read and
 written under a lock of the operating system; the lock is held for a moment, the lease for the work.
-Any other place (a row of a database) can stand in: what `maintain` asks of it is the `Lease` protocol.
+Any other place can stand in, such as a row of a database (`engine/queuelease`): what `maintain` asks of it
+is the `Lease` protocol.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ LEASE_SECONDS = 120.0
 _MOST_BYTES = 1_000_000
 
 
+def holder_name(new_id: NewId) -> str:
+    """What one who holds something calls itself: the process, the machine, and what no other has."""
+    return f"process {os.getpid()} on {platform.node() or 'this machine'} ({new_id()[-8:]})"
+
+
 class Lease(Protocol):
     """Keeps two upkeeps of one store apart, and remembers what ran.
 
@@ -49,7 +55,7 @@ class Lease(Protocol):
         ...
 
     def advance(self, job: str, at: datetime) -> None:
-        """Note that a job came to its end."""
+        """Note that a job came to its end, now; `at` is what the caller's clock says."""
         ...
 
 
@@ -86,7 +92,7 @@ class FileLease:
         self.seconds = seconds
         self._path = path
         self._clock = clock
-        self._holder = f"process {os.getpid()} on {platform.node() or 'this machine'} ({new_id()[-8:]})"
+        self._holder = holder_name(new_id)
 
     def take(self) -> str:
         """See `Lease.take`."""

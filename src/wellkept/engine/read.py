@@ -62,16 +62,30 @@ def identify(ctx: Context, short_id: object) -> str:
         AmbiguousId: It fits several memories; names some.
         InvalidField: It cannot be an id.
     """
-    if not isinstance(short_id, str) or not 0 < len(short_id) <= MAX_ID or not short_id.isprintable():
-        raise InvalidField(f"{str(short_id)[:40]!r} is no id", where="id", todo="List the memories to see their ids")
+    asked = _an_id(short_id)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        if tx.find(Filter(ids=(short_id,), statuses=ALL_STATUSES)):
-            return short_id
-        if len(short_id) < _MIN_PREFIX:
-            return short_id
-        found = tx.find(Filter(id_prefix=short_id, statuses=ALL_STATUSES), limit=4)
-        if not found and len(short_id) >= _MIN_END:
-            found = tx.find(Filter(id_end=short_id, statuses=ALL_STATUSES), limit=4)
+        [found] = _identified(tx, [asked])
+    return found
+
+
+def _an_id(given: object) -> str:
+    if not isinstance(given, str) or not 0 < len(given) <= MAX_ID or not given.isprintable():
+        raise InvalidField(f"{str(given)[:40]!r} is no id", where="id", todo="List the memories to see their ids")
+    return given
+
+
+def _identified(tx: Tx, asked: Sequence[str]) -> list[str]:
+    """The full ids, in order; most are full already, and those are asked for at once."""
+    known = {row.id for row in tx.find(Filter(ids=tuple(dict.fromkeys(asked)), statuses=ALL_STATUSES))} if asked else ()
+    return [one if one in known else _completed(tx, one) for one in asked]
+
+
+def _completed(tx: Tx, short_id: str) -> str:
+    if len(short_id) < _MIN_PREFIX:
+        return short_id
+    found = tx.find(Filter(id_prefix=short_id, statuses=ALL_STATUSES), limit=4)
+    if not found and len(short_id) >= _MIN_END:
+        found = tx.find(Filter(id_end=short_id, statuses=ALL_STATUSES), limit=4)
     if len(found) > 1:
         names = ", ".join(memory.id for memory in found[:3])
         raise AmbiguousId(f"{short_id!r} fits several memories: {names}", where="id", todo="Give more of it")
@@ -131,8 +145,9 @@ def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
     count("depth", depth, MAX_DEPTH)
     nodes: dict[str, Memory] = {}
     dangling: dict[str, None] = {}
-    edge = list(dict.fromkeys(identify(ctx, item) for item in ids))
+    asked = [_an_id(item) for item in ids]
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        edge = list(dict.fromkeys(_identified(tx, asked)))
         for _ in range(depth + 1):
             rows = {row.id: row for row in tx.find(Filter(ids=tuple(edge), statuses=ALL_STATUSES))} if edge else {}
             nodes.update(rows)

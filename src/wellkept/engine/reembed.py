@@ -6,6 +6,7 @@ goes on where the last one stopped, and other processes read and write between t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -226,7 +227,9 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
     opinions, judgements = Opinions(ctx.relation_model), Judgements(ctx.judge)
     while True:
         try:
-            return _recheck(ctx, memory_id, counts, (opinions, judgements))
+            for name, number in _recheck(ctx, memory_id, (opinions, judgements)).items():
+                counts[name] += number
+            return
         except NeedsOpinionError as missing:
             opinions.ask(missing.pairs)
             if opinions.failure is not None:
@@ -236,12 +239,17 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
 
 
 @whole
-def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], models: tuple[Opinions, Judgements]) -> None:
-    """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed (F-28)."""
+def _recheck(ctx: Context, memory_id: str, models: tuple[Opinions, Judgements]) -> Counter[str]:
+    """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed (F-28).
+
+    Returns:
+        Counts of this transaction alone: of one that is run again nothing was kept.
+    """
+    counts: Counter[str] = Counter()
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         rows = tx.find(Filter(ids=(memory_id,)))
         if not rows or rows[0].checked:
-            return
+            return counts
         memory = rows[0]
         now = ctx.clock()
         checked = replace(memory, checked=True, version=memory.version + 1, updated_at=now)
@@ -254,10 +262,11 @@ def _recheck(ctx: Context, memory_id: str, counts: dict[str, int], models: tuple
         counts["checked"] += 1
         reasons = (Reason("sweep", "checked after the model came back"),)
         apply(ctx, tx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
+    return counts
 
 
 def _late_effects(
-    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: dict[str, int], models: tuple[Opinions, Judgements]
+    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: Counter[str], models: tuple[Opinions, Judgements]
 ) -> list[Effect]:
     memory, checked = row
     decision = late.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], models)

@@ -7,22 +7,24 @@ What is done is taken out at the end of each flush: a memory that is erased late
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from wellkept.engine.filelock import lock, try_lock, unlock
+from wellkept.engine.lines import line_of, read, settled
 from wellkept.errors import Busy, ReadOnly
-from wellkept.storage.ledger import Ledger, plain_of, write_from
+from wellkept.storage.ledger import Ledger, plain_of
 from wellkept.types.queue import QueuedWrite
 
 __all__ = ["FileLedger", "Ledger", "ProcessLedger"]
+
+_Stamp: TypeAlias = tuple[int, int, int, int]
+_Seen: TypeAlias = tuple[_Stamp, dict[str, QueuedWrite]]
 
 log = logging.getLogger("wellkept")
 
@@ -45,7 +47,7 @@ class ProcessLedger:
     def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
         """See `Ledger.settle`."""
         with self._lock:
-            _settle(self._held, done, failed)
+            settled(self._held, done, failed)
 
     def tidy(self) -> None:
         """See `Ledger.tidy`; nothing that is done is held."""
@@ -54,6 +56,11 @@ class ProcessLedger:
         """See `Ledger.waiting`."""
         with self._lock:
             return _of(namespace, self._held)
+
+    def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """See `Ledger.still`."""
+        with self._lock:
+            return _still(self._held, found)
 
     def is_empty(self) -> bool:
         """See `Ledger.is_empty`."""
@@ -85,12 +92,17 @@ class FileLedger:
         self._turn = threading.Lock()
         self._path = path
         self._named = False
+        self._seen: _Seen | None = None
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
         """See `Ledger.put`."""
         if writes:
             with self._open() as handle:
+                seen = self._unchanged(handle)
                 _append(handle, [{"put": plain_of(one)} for one in writes])
+                if seen is not None:
+                    seen.update((one.id, one) for one in writes)
+                    self._seen = _stamp(handle), seen
                 if not self._named:  # a new file is lost with its name
                     _keep_names(self._path.parent)
                     self._named = True
@@ -102,10 +114,15 @@ class FileLedger:
         if not lines:
             return
         with self._open() as handle:
+            seen = self._unchanged(handle)
             _append(handle, lines)
+            if seen is not None:
+                settled(seen, (line["done"] for line in lines if "done" in line), failed)
+                self._seen = _stamp(handle), seen
 
     def tidy(self) -> None:
         """See `Ledger.tidy`; where it cannot be done now, it is done at the next flush."""
+        self._seen = None
         if self.is_empty():
             return
         with self._open() as handle:
@@ -116,7 +133,16 @@ class FileLedger:
         if self.is_empty():
             return ()
         with self._open() as handle:
-            return _of(namespace, _read(_whole(handle)))
+            return _of(namespace, read(_whole(handle)))
+
+    def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """See `Ledger.still`; what was read for it is kept until `tidy`, and read anew where others have changed it."""
+        with self._open() as handle:
+            held = self._unchanged(handle)
+            if held is None:
+                held = read(_whole(handle))
+                self._seen = _stamp(handle), held
+            return _still(held, found)
 
     def is_empty(self) -> bool:
         """See `Ledger.is_empty`."""
@@ -141,13 +167,18 @@ class FileLedger:
                         with suppress(OSError):  # Windows keeps a file that is open; the next flush finds it
                             beside.unlink()
 
+    def _unchanged(self, handle: int) -> dict[str, QueuedWrite] | None:
+        """What was read before, where the file is still the one that was read."""
+        seen = self._seen
+        return seen[1] if seen is not None and seen[0] == _stamp(handle) else None
+
     def _tidy(self, handle: int) -> None:
         text = _whole(handle)
-        held = _read(text)
+        held = read(text)
         if not held:
             os.ftruncate(handle, 0)
             return
-        kept = b"".join(_line({"put": plain_of(one)}) for one in held.values())
+        kept = b"".join(line_of({"put": plain_of(one)}) for one in held.values())
         if kept == text or os.name == "nt":  # there an open file cannot be replaced
             return
         beside = self._path.with_name(self._path.name + ".new")
@@ -242,17 +273,9 @@ def _is_same(handle: int, path: Path) -> bool:
     return (there.st_ino, there.st_dev) == (ours.st_ino, ours.st_dev)
 
 
-def _settle(held: dict[str, QueuedWrite], done: Iterable[str], failed: Mapping[str, str]) -> None:
-    for one in done:
-        held.pop(one, None)
-    for one, error in failed.items():
-        if one in held:
-            held[one] = replace(held[one], attempts=held[one].attempts + 1, error=error)
-
-
 def _append(handle: int, lines: Sequence[Mapping[str, Any]]) -> None:
     size = os.lseek(handle, 0, os.SEEK_END)
-    text = b"".join(map(_line, lines))
+    text = b"".join(map(line_of, lines))
     if size:
         os.lseek(handle, size - 1, os.SEEK_SET)
         if os.read(handle, 1) != b"\n":
@@ -293,48 +316,15 @@ def _whole(handle: int) -> bytes:
     return b"".join(parts)
 
 
-def _line(plain: Mapping[str, Any]) -> bytes:
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def _stamp(handle: int) -> _Stamp:
+    """Others change a file only by writing more to its end, by emptying it, or by putting another in its place."""
+    there = os.fstat(handle)
+    return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns
+
+
+def _still(held: Mapping[str, QueuedWrite], found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+    return [held[one.id] for one in found if one.id in held]
 
 
 def _of(namespace: str | None, held: Mapping[str, QueuedWrite]) -> tuple[QueuedWrite, ...]:
     return tuple(one for one in held.values() if namespace in (None, one.namespace))
-
-
-def _read(text: bytes) -> dict[str, QueuedWrite]:
-    """What waits by the lines; one that is no line of ours says nothing."""
-    held: dict[str, QueuedWrite] = {}
-    for line in text.split(b"\n"):
-        if not line.strip():
-            continue
-        try:
-            plain = json.loads(line)
-            for word, value in plain.items():
-                _ACTS.get(word, _nothing)(held, value, plain)
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-            log.warning("A line of the queue cannot be read and is passed over")
-    return held
-
-
-def _put(held: dict[str, QueuedWrite], value: Any, _: Mapping[str, Any]) -> None:
-    one = write_from(value)
-    held[one.id] = one
-
-
-def _done(held: dict[str, QueuedWrite], value: Any, _: Mapping[str, Any]) -> None:
-    _settle(held, (str(value),), {})
-
-
-def _failed(held: dict[str, QueuedWrite], value: Any, plain: Mapping[str, Any]) -> None:
-    _settle(held, (), {str(value): str(plain.get("error", ""))})
-
-
-def _nothing(held: dict[str, QueuedWrite], value: Any, plain: Mapping[str, Any]) -> None:
-    """A word of a later release, or the second half of a line."""
-
-
-_ACTS: Mapping[str, Callable[[dict[str, QueuedWrite], Any, Mapping[str, Any]], None]] = {
-    "put": _put,
-    "done": _done,
-    "failed": _failed,
-}

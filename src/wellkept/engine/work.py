@@ -8,8 +8,6 @@ work that would be done twice; that two do no harm to each other is guarded by e
 from __future__ import annotations
 
 import logging
-import os
-import platform
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from wellkept.engine.context import Context, NewId
+from wellkept.engine.context import Context
 from wellkept.engine.errands import Errand, Outcome
 from wellkept.engine.jobs import LONGEST_LEASE
+from wellkept.engine.lease import holder_name
 from wellkept.engine.maintain import Stop
 from wellkept.errors import InvalidField, StorageError, WellkeptError
 from wellkept.storage.port import JobQueue
@@ -88,11 +87,6 @@ class WorkReport:
     attempt: int
     report: Mapping[str, Json] = field(default_factory=dict)
     error: str = ""
-
-
-def worker_name(new_id: NewId) -> str:
-    """What a worker calls itself: the process, the machine, and what no other has."""
-    return f"process {os.getpid()} on {platform.node() or 'this machine'} ({new_id()[-8:]})"
 
 
 def work(
@@ -167,7 +161,7 @@ class _Worker:
         self._pace = pace
         self._stop = stop
         self._only = only
-        self._name = worker_name(ctx.new_id)
+        self._name = holder_name(ctx.new_id)
 
     def claimed(self) -> QueuedJob | None:
         """The next job, ours for the time of a lease."""

@@ -5,8 +5,10 @@ It stands here and not in the engine so that a backend may keep them where it ke
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from wellkept.core.codec import iso, time_from
@@ -14,6 +16,10 @@ from wellkept.types.queue import QueuedWrite
 
 _FIELDS = tuple(QueuedWrite.__dataclass_fields__)
 _TEXTS = ("id", "store", "namespace", "session", "lot", "actor", "error")
+
+UNREADABLE = "unreadable"
+"""In what was said: why nobody can tell what it was. It is listed as failed, can be dropped, and is never written."""
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Ledger(Protocol):
@@ -39,6 +45,10 @@ class Ledger(Protocol):
 
     def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
         """What has been put and is not done, of one namespace or of all; oldest first in each."""
+        ...
+
+    def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """Those of some that wait still, in their order, as they stand now; it costs no second reading of the rest."""
         ...
 
     def is_empty(self) -> bool:
@@ -83,3 +93,19 @@ def write_from(plain: Mapping[str, Any]) -> QueuedWrite:
     if not all(isinstance(given.get(name, ""), str) for name in _TEXTS) or type(given.get("attempts", 0)) is not int:
         raise TypeError("a field of another type")
     return QueuedWrite(**{**given, "at": time_from(given["at"]), "statement": dict(given["statement"])})
+
+
+def unreadable(record: object, why: Exception, *, named: str, namespace: str) -> QueuedWrite:
+    """What stands for a record that was damaged or put by something else: its owner sees it, and can drop it.
+
+    Args:
+        record: As it was kept: JSON, or text that is none.
+        why: What could not be read.
+        named: Its name in the queue.
+        namespace: Whose it is.
+    """
+    reason = f"cannot be read: {type(why).__name__}: {why}"[:200]
+    error = f"InvalidInput: {reason}"
+    text = record if isinstance(record, str) else json.dumps(record, ensure_ascii=False)
+    said = {"content": text, UNREADABLE: reason}
+    return QueuedWrite(id=named, store="", namespace=namespace, at=_LONG_AGO, statement=said, attempts=1, error=error)

@@ -297,6 +297,8 @@ class JobQueue(Protocol):
     A worker takes a job under a lease and renews it while it works. When the worker is gone, the lease ends by
     itself and another one takes the job. The queue's own clock decides, never a worker's. No method touches a
     memory: that a job done twice changes nothing the second time is the engine's business (I5).
+    Jobs of the store itself (`types.jobs.WHOLE_STORE`) are among those of all namespaces in no method; whoever
+    means them names them.
     """
 
     def look(self, cadences: Sequence[Cadence]) -> int:
@@ -338,6 +340,10 @@ class JobQueue(Protocol):
 
     def put(self, kind: str, namespaces: Sequence[str]) -> None:
         """Make a job due in these namespaces now, whatever its cadence; what waits or runs stays as it is."""
+        ...
+
+    def note(self, kind: str, namespace: str) -> None:
+        """Keep that a pass of this kind came to its end now; a job that nobody had taken is made, and is idle."""
         ...
 
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:

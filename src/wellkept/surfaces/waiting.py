@@ -6,7 +6,7 @@ Needs nothing but the engine, so that the command line, REST and MCP can all use
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -62,8 +62,9 @@ def flush_left(store: MemoryStore, *, idle: timedelta, ended: Callable[[], bool]
     from wellkept.engine.flushing import flush_left
 
     try:
-        while not ended() and flush_left(_context(store), idle=idle).results:
-            pass
+        with closing(flush_left(_context(store), idle=idle)) as parts:
+            while not ended() and next(parts, None) is not None:
+                pass
     except WellkeptError as error:
         return f"the queue waits: {error}"
     return ""

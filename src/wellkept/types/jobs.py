@@ -12,6 +12,8 @@ from wellkept.types.words import Json
 QueueState: TypeAlias = Literal["idle", "due", "running", "failed"]
 """`idle` waits for changes or for its time, `failed` has been given up until somebody asks for it again."""
 QUEUE_STATES: tuple[QueueState, ...] = ("idle", "due", "running", "failed")
+WHOLE_STORE = "/"
+"""Stands for a namespace where a job is the store's own. No namespace can be called so, and no worker meets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

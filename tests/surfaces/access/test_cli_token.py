@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surfaces.command_line import Cli
-from wellkept.surfaces.access import Tokens, tokens_file
+from surfaces.serving.running import tokens_of
 
 
 @pytest.fixture
@@ -23,18 +23,18 @@ def test_a_token_is_made_listed_and_revoked(cli: Cli) -> None:
         "token", "create", "--namespace", "acme/*", "--namespace", "acme", "--scope", "read,write", "--name", "ci"
     )
     secret = made.stdout.strip()  # standard output is the secret alone, for a script to take
-    tokens = Tokens(tokens_file(cli.db))
-    grant = tokens.grant_of(secret)
-    assert grant is not None
-    assert (grant.actor, grant.namespaces, grant.scopes) == ("ci", ("acme/*", "acme"), frozenset({"read", "write"}))
-    for listed in (cli("token", "list").stdout, cli("token", "list", "--json").stdout):
-        assert "ci" in listed
-        assert "acme/*" in listed
-        assert secret not in listed
-        assert tokens.list()[0].hash not in listed
-    token_id = tokens.list()[0].id
-    assert cli.json("token", "revoke", token_id[:6])["state"] == "revoked"
-    assert tokens.grant_of(secret) is None
+    with tokens_of(cli.db) as tokens:
+        grant = tokens.grant_of(secret)
+        assert grant is not None
+        assert (grant.actor, grant.namespaces, grant.scopes) == ("ci", ("acme/*", "acme"), frozenset({"read", "write"}))
+        for listed in (cli("token", "list").stdout, cli("token", "list", "--json").stdout):
+            assert "ci" in listed
+            assert "acme/*" in listed
+            assert secret not in listed
+            assert tokens.list()[0].hash not in listed
+        token_id = tokens.list()[0].id
+        assert cli.json("token", "revoke", token_id[:6])["state"] == "revoked"
+        assert tokens.grant_of(secret) is None
     assert [row["state"] for row in cli.rows("token", "list")] == ["revoked"]
 
 
@@ -61,7 +61,8 @@ def test_the_namespace_of_the_settings_is_not_taken_for_a_grant(cli: Cli, monkey
 )
 def test_a_token_ends_when_it_was_said(cli: Cli, expires: str, days: int | None) -> None:
     cli("token", "create", "--name", "ci", "--namespace", "a", "--expires", expires)
-    [token] = Tokens(tokens_file(cli.db)).list()
+    with tokens_of(cli.db) as tokens:
+        [token] = tokens.list()
     assert (token.expires_at and (token.expires_at - token.created_at).days) in (days, days and days - 1)
 
 
@@ -81,7 +82,8 @@ def test_a_token_ends_when_it_was_said(cli: Cli, expires: str, days: int | None)
 def test_what_cannot_be_granted_is_refused(cli: Cli, wrong: list[str]) -> None:
     told = cli("token", "create", "--name", "ci", "--namespace", "a", "--json", *wrong, code=1)
     assert json.loads(told.stdout)["error"]["type"] == "InvalidField"
-    assert not tokens_file(cli.db).exists()
+    with tokens_of(cli.db) as tokens:
+        assert tokens.list() == ()
 
 
 def test_a_store_without_a_file_has_no_tokens(cli: Cli) -> None:
@@ -95,6 +97,7 @@ def test_a_hostile_name_is_shown_harmless(cli: Cli) -> None:
     assert "\u202e" not in shown
 
 
+@pytest.mark.file
 def test_a_token_beside_a_store_that_is_not_there_is_made_and_that_is_said(cli: Cli) -> None:
     """A mistyped --db would leave the server that was meant open."""
     create = ("token", "create", "--name", "ci", "--namespace", "acme")

@@ -127,7 +127,7 @@ def test_the_report_holds_recall_with_intervals_and_the_baseline_beside_it(cli: 
     assert (report["format"], report["documents"], report["n"], report["conversations"]) == ("locomo", "turns", 3, 2)
     assert report["evidence_in_documents"] == 1.0
     assert report["through_gate"] is None
-    assert not cli.db.exists()  # nobody's store was touched
+    assert not cli.file.exists()  # nobody's store was touched
 
 
 def test_beam_is_known_by_its_fields(cli: Cli) -> None:

@@ -128,12 +128,13 @@ def test_a_folder_that_cannot_be_written_is_told(cli: Cli, tmp_path: Path) -> No
     assert installed(cli, "cursor", folder / "config.json", code=1)["error"]["what"]
 
 
+@pytest.mark.file
 def test_a_folder_or_a_store_in_place_of_the_file_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert "is no file" in installed(cli, "cursor", tmp_path, code=1)["error"]["what"]
     cli.remember("Tea is upstairs.")
-    before = cli.db.read_bytes()
+    before = cli.file.read_bytes()
     assert installed(cli, "cursor", cli.db, code=1)["error"]["type"] == "ConfigError"
-    assert cli.db.read_bytes() == before
+    assert cli.file.read_bytes() == before
 
 
 def test_a_link_leads_to_the_file_that_is_changed(cli: Cli, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from stores import place
+
 ROOT = Path(__file__).parents[3]
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
@@ -40,7 +42,7 @@ def talk(target: Any, mode: Mode, talking: Callable[[Client], Any]) -> Any:
 
 def command(folder: Path, *options: str) -> StdioServerParameters:
     """How a client starts `wellkept mcp` on a store in a folder."""
-    arguments = ["-m", "wellkept.surfaces.cli", "--embedder", "hashing", "--db", str(folder / "agent.db"), "mcp"]
+    arguments = ["-m", "wellkept.surfaces.cli", "--embedder", "hashing", "--db", str(place(folder / "agent.db")), "mcp"]
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(folder)}
     return StdioServerParameters(command=sys.executable, args=[*arguments, *options], env=environment, cwd=str(folder))
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import wellkept
+from stores import place
 from surfaces.mcp.servers import command, listening
 from wellkept.surfaces.mcp.server import http_app
 
@@ -59,7 +60,7 @@ def inspected(target: list[str], *method: str) -> Any:
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    with wellkept.open(str(tmp_path / "http.db"), embedder="hashing") as store:
+    with wellkept.open(str(place(tmp_path / "http.db")), embedder="hashing") as store:
         store.remember("Tea is upstairs.")
         with listening(http_app(store, toolset="full")) as where:
             yield f"{where}/"

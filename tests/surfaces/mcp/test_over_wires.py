@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import wellkept
+from stores import place
 from surfaces.command_line import Cli
 from surfaces.mcp.servers import MODES, Mode, command, listening, talk
 from wellkept.engine.store import MemoryStore
@@ -58,7 +59,7 @@ def check(told: dict[str, Any]) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_over_standard_input_everything_works_and_what_is_written_stays(tmp_path: Path, mode: Mode) -> None:
     check(talk(command(tmp_path, "--toolset", "full"), mode, everything))
-    with wellkept.open(str(tmp_path / "agent.db"), embedder="hashing") as store:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as store:
         assert {memory.content for memory in store.list()} == {"Tea is upstairs.", "Cups are downstairs."}
         assert store.verify() == ()
 
@@ -104,6 +105,7 @@ def test_standard_output_carries_the_protocol_and_nothing_else(tmp_path: Path) -
     assert (rest, noise) == ("", "")
 
 
+@pytest.mark.file
 def test_a_store_that_cannot_be_opened_is_told_to_the_agent(tmp_path: Path) -> None:
     (tmp_path / "agent.db").write_bytes(b"this is no store at all, but a text of some length")
     answer = talk(command(tmp_path), "auto", lambda client: client.call_tool("recall", {"query": "tea"}))
@@ -128,7 +130,7 @@ def test_a_wrong_setting_ends_the_command_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with wellkept.open(str(tmp_path / "agent.db"), embedder="hashing") as opened:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as opened:
         yield opened
 
 

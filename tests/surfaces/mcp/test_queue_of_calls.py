@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import wellkept
+from stores import place, scratch
 from surfaces.mcp.servers import MODES, Mode, command, listening, talk
 from wellkept.engine.store import MemoryStore
 from wellkept.surfaces.mcp.server import create_server, http_app
@@ -21,8 +22,8 @@ THESIS = {"content": "Funding flips first, see [[Weekends]].", "kind": "thesis",
 
 
 @pytest.fixture
-def store() -> Iterator[MemoryStore]:
-    with wellkept.open("memory:", embedder="hashing") as opened:
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
         yield opened
 
 
@@ -76,8 +77,9 @@ def test_over_standard_input_what_waits_is_written_when_the_client_goes(tmp_path
     told, between = talk(command(tmp_path, "--toolset", "full"), mode, talking)
     assert told.structured_content["message"] == 'Queued: "Funding" (will link: Weekends)'
     assert between.structured_content["memories"] == []
-    assert (tmp_path / "agent.db.queue").read_bytes() == b""
-    with wellkept.open(str(tmp_path / "agent.db"), embedder="hashing") as opened:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as opened:
+        assert opened.queue.depth == 0
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as opened:
         assert [memory.title for memory in opened.list()] == ["Funding"]
         [entry] = opened.journal()
         assert entry.verb == "remember"

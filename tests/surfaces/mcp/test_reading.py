@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +12,15 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import wellkept
+from stores import scratch
 from surfaces.mcp.servers import MODES, Mode, talk
 from wellkept.engine.store import MemoryStore
 from wellkept.surfaces.mcp.server import create_server
 
 
 @pytest.fixture
-def store() -> Iterator[MemoryStore]:
-    with wellkept.open("memory:", embedder="hashing") as opened:
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
         yield opened
 
 

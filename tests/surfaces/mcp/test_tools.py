@@ -6,6 +6,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import anyio
@@ -13,6 +14,7 @@ import pytest
 from mcp import Client
 
 import wellkept
+from stores import scratch
 from surfaces.mcp.servers import MODES, Mode, talk
 from wellkept.engine.store import MemoryStore
 from wellkept.errors import InvalidPlan
@@ -32,8 +34,8 @@ DEFAULT = {
 
 
 @pytest.fixture
-def store() -> Iterator[MemoryStore]:
-    with wellkept.open("memory:", embedder="hashing") as opened:
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
         yield opened
 
 

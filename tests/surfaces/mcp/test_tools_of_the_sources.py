@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
 import wellkept
+from stores import scratch
 from surfaces.mcp.servers import MODES, Mode, talk
 from wellkept.engine.store import MemoryStore
 from wellkept.surfaces.mcp.server import create_server
@@ -17,8 +19,8 @@ OLD, NEW = "The limit is 0.85.", "The limit is 0.95."
 
 
 @pytest.fixture
-def store() -> Iterator[MemoryStore]:
-    with wellkept.open("memory:", embedder="hashing") as opened:
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
         yield opened
 
 

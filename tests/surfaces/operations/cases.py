@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import wellkept
+from stores import Place
 from wellkept.engine.deferred import MAX_ATTEMPTS
 from wellkept.surfaces.operations import call
 
@@ -16,7 +16,7 @@ UNDER_WAY = "Moving the billing export to the new format"
 Known = dict[str, Any]
 
 
-def furnished(path: Path) -> Known:
+def furnished(path: Place) -> Known:
     """A store with a conflict, a link, a forgotten memory, a repeat and a run; what tests need to name."""
     with wellkept.open(str(path), embedder="hashing") as store:
         old, new = store.remember(OLD, kind="lesson"), store.remember(NEW, kind="lesson")
@@ -44,8 +44,14 @@ def furnished(path: Path) -> Known:
         }  # fmt: skip
 
 
-def copied(template: Path, to: Path) -> None:
+def copied(template: Place, to: Place) -> None:
     """The store and what waits beside it under another name."""
+    if isinstance(template, str):
+        from postgres.server import server
+
+        assert isinstance(to, str)
+        server().refill(to, template)
+        return
     for end in ("", ".queue"):
         shutil.copyfile(f"{template}{end}", f"{to}{end}")
 

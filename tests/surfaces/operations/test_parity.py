@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -17,6 +16,7 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 import wellkept
+from stores import Place
 from surfaces.command_line import Cli
 from surfaces.operations.cases import LISTED, SAME, Known, Said, Typed
 from surfaces.operations.differences import (
@@ -205,10 +205,10 @@ def test_a_command_takes_the_words_and_lists_of_the_operation_and_no_wider_numbe
 # --------------------------------------------------------------------------------------------
 # Results
 
-Twins = tuple[Cli, Path, Known]
+Twins = tuple[Cli, Place, Known]
 
 
-def asked(path: Path, name: str, given: dict[str, Any]) -> Any:
+def asked(path: Place, name: str, given: dict[str, Any]) -> Any:
     with wellkept.open(str(path), embedder="hashing") as store:
         return call(store, name, given).model_dump(mode="json")
 

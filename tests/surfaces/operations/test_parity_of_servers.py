@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import wellkept
+from stores import Place, place
 from surfaces.operations.cases import LISTED, SAME, Known, Said, copied
 from surfaces.operations.likeness import likeness
 from wellkept import MemoryStore
@@ -32,12 +33,12 @@ IN_QUERY = ("GET", "DELETE")
 
 
 @pytest.fixture
-def stores(template: tuple[Path, Known], tmp_path: Path) -> Iterator[tuple[MemoryStore, MemoryStore]]:
+def stores(template: tuple[Place, Known], tmp_path: Path) -> Iterator[tuple[MemoryStore, MemoryStore]]:
     """Two copies of one store: one for a server, one for the table."""
     opened = []
     for name in ("here.db", "there.db"):
-        copied(template[0], tmp_path / name)
-        opened.append(wellkept.open(str(tmp_path / name), embedder="hashing"))
+        copied(template[0], place(tmp_path / name))
+        opened.append(wellkept.open(str(place(tmp_path / name)), embedder="hashing"))
     yield opened[0], opened[1]
     for store in opened:
         store.close()

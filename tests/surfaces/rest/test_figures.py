@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from stores import Desk, desk
+from stores import LASTING, Desk, desk
 from wellkept.errors import ModelUnavailable
 from wellkept.surfaces.rest import create_app
 
@@ -44,7 +44,7 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    table = desk("sqlite", tmp_path)
+    table = desk(LASTING, tmp_path)
     with table.store:
         yield Scene(TestClient(create_app(table.store), base_url="http://127.0.0.1"), table)
 

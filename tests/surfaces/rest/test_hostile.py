@@ -204,7 +204,7 @@ def test_a_body_that_is_too_deep_or_no_text_is_refused_by_every_route(place: Pla
     place.holds()
 
 
-# One limit stands before every route; it waits some seconds for who goes on sending.
+# One limit stands before every route.
 @pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/v1/memories"), ("GET", "/v1/memories"), ("POST", "/v1/import"), ("POST", "/v1/nodes")],

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import wellkept
+from stores import place
 from wellkept.surfaces.rest import create_app
 
 THINKING = {"Wellkept-Queue": "on", "Wellkept-Session": "chat 7"}
@@ -19,7 +20,7 @@ THESIS = {"content": "Funding flips first, see [[Weekends]].", "kind": "thesis",
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[wellkept.MemoryStore]:
-    with wellkept.open(str(tmp_path / "a.db"), embedder="hashing", relation_model="none") as opened:
+    with wellkept.open(str(place(tmp_path / "a.db")), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message
 
 import wellkept
+from stores import place
 from wellkept import errors
 from wellkept.surfaces.access import Tokens
 from wellkept.surfaces.rest import Limits, create_app
@@ -26,7 +29,7 @@ LINES = {"content-type": "application/x-ndjson"}
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[wellkept.MemoryStore]:
-    with wellkept.open(str(tmp_path / "rest.db"), embedder="hashing", relation_model="none") as opened:
+    with wellkept.open(str(place(tmp_path / "rest.db")), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 
@@ -224,6 +227,37 @@ def test_a_body_of_twenty_megabytes_is_413_whether_its_length_is_said_or_not(
     pieces = (big[at : at + 65_536] for at in range(0, len(big), 65_536))
     problem_of(http.post("/v1/memories", content=pieces, headers=JSON), 413)
     assert store.verify() == ()
+
+
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/import"])
+def test_a_body_that_is_too_large_and_has_ended_is_answered_at_once(store: wellkept.MemoryStore, path: str) -> None:
+    """Who has sent all of it waits for the answer; to wait for more of it would be to wait for each other."""
+    sent: list[Message] = []
+    coming: list[Message] = [
+        {"type": "http.request", "body": b'{"content": "', "more_body": True},
+        {"type": "http.request", "body": b"x" * 2_000, "more_body": False},
+    ]
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/x-ndjson"), (b"transfer-encoding", b"chunked")]
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "scheme": "http", "path": path,
+        "raw_path": path.encode(), "query_string": b"", "headers": headers,
+        "server": ("localhost", 80), "client": ("127.0.0.1", 1), "state": {},
+    }  # fmt: skip
+
+    async def receive() -> Message:
+        if not coming:
+            await anyio.sleep_forever()
+        return coming.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def asked() -> None:
+        with anyio.fail_after(5):
+            await create_app(store, limits=Limits(body_bytes=1_000, import_bytes=1_000))(scope, receive, send)
+
+    anyio.run(asked)
+    assert [message["status"] for message in sent if message["type"] == "http.response.start"] == [413]
 
 
 HOSTILE = "'; DROP TABLE memories; --<script>alert(1)</script>{{7*7}}$(id)../../etc/passwd"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from stores import desk
+from stores import LIGHT, desk
 from surfaces.serving.asking import Known, asked, learn, send
 from wellkept.surfaces.access import Tokens
 from wellkept.surfaces.operations import OPERATIONS, Operation
@@ -55,7 +55,7 @@ class House:
 def furnished(folder: Path, first: str) -> House:
     folder.mkdir()
     ids = Ids(first)
-    table = desk("memory", folder, new_id=ids)
+    table = desk(LIGHT, folder, new_id=ids)
     tokens = Tokens(folder / "tokens.json")
     made = {
         namespace: {

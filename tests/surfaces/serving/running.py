@@ -14,7 +14,10 @@ from pathlib import Path
 
 import httpx2
 
+from wellkept.storage.postgres import PostgresStorage
 from wellkept.surfaces.access import Tokens, tokens_file
+from wellkept.surfaces.access.database import DatabaseTokens
+from wellkept.surfaces.access.token import TokenKeeper
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 60
@@ -69,7 +72,9 @@ def serving(db: Path | str, *options: str, port: int = 0) -> Iterator[Server]:
         line = process.stdout.readline()
         if not line:
             raise AssertionError(f"the server did not start: {process.communicate(timeout=SECONDS)[1]}")
-        yield Server(process, json.loads(line))
+        told = json.loads(line)
+        assert "address" in told, told
+        yield Server(process, told)
     finally:
         if process.poll() is None:
             process.kill()
@@ -87,13 +92,38 @@ def launched(db: Path | str, *options: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=db.parent if isinstance(db, Path) else None,
-        env={**os.environ, **settings},
+        env={**surroundings(), **settings},
     )
 
 
-def token(db: Path, namespace: str, *scopes: str, name: str = "") -> str:
+def surroundings() -> dict[str, str]:
+    """The environment without any of our settings, also where the fixtures of a test have not cleared it yet."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("WELLKEPT_")}
+
+
+@contextmanager
+def tokens_of(db: Path | str) -> Iterator[TokenKeeper]:
+    """The tokens of a store, beside its file or in its database."""
+    if isinstance(db, Path):
+        yield Tokens(tokens_file(db))
+        return
+    storage = PostgresStorage(db)
+    try:
+        yield DatabaseTokens(storage.tokens())
+    finally:
+        storage.close()
+
+
+def token(db: Path | str, namespace: str, *scopes: str, name: str = "") -> str:
     """The secret of a new token."""
-    made = Tokens(tokens_file(db)).create(
-        name=name or namespace.partition("/")[0], namespaces=[namespace], scopes=scopes or ("write",)
-    )
+    with tokens_of(db) as tokens:
+        made = tokens.create(
+            name=name or namespace.partition("/")[0], namespaces=[namespace], scopes=scopes or ("write",)
+        )
     return made[1]
+
+
+def revoke(db: Path | str) -> None:
+    """End the oldest token."""
+    with tokens_of(db) as tokens:
+        tokens.revoke(tokens.list()[0].id)

@@ -15,9 +15,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import wellkept
+from stores import place
 from surfaces.serving.asking import ABSENT, Known, asked, learn, send
-from surfaces.serving.running import serving, token
-from wellkept.surfaces.access import Tokens, tokens_file
+from surfaces.serving.running import serving, token, tokens_of
 from wellkept.surfaces.access.headers import NAMESPACE
 from wellkept.surfaces.mcp.reach import Reach
 from wellkept.surfaces.operations import OPERATIONS, Operation
@@ -52,10 +52,11 @@ class Two:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
-    db = tmp_path_factory.mktemp("two") / "a.db"
+    db = place(tmp_path_factory.mktemp("two") / "a.db")
     secrets = [token(db, "acme/*", "admin"), token(db, "birch/*", "admin"), token(db, OURS, "read", name="reader")]
-    with wellkept.open(str(db), embedder="hashing", relation_model="none") as store:
-        app = assembled(store, tokens=Tokens(tokens_file(db)), toolset="full", rate=None).app
+    opened = wellkept.open(str(db), embedder="hashing", relation_model="none")
+    with opened as store, tokens_of(db) as tokens:
+        app = assembled(store, tokens=tokens, toolset="full", rate=None).app
         with TestClient(app, base_url="http://localhost") as http:
             ours, theirs, reader = (f"Bearer {secret}" for secret in secrets)
             found = Two(http, ours, theirs, reader, Known("amber"), Known("bronze"), store)
@@ -231,6 +232,7 @@ def test_a_token_of_one_namespace_need_not_name_it(two: Two) -> None:
     assert send(two.http, row, {}, Authorization=two.ours).status_code == REFUSED  # which one is meant, nobody can tell
 
 
+@pytest.mark.file
 def test_damage_in_one_namespace_is_told_to_nobody_in_another(tmp_path: Path) -> None:
     """I8: `verify` looks at the whole file, whose every flaw is told with a namespace and an id."""
     db = tmp_path / "a.db"
@@ -241,13 +243,14 @@ def test_damage_in_one_namespace_is_told_to_nobody_in_another(tmp_path: Path) ->
     with closing(sqlite3.connect(db)) as file, file:
         file.execute("UPDATE vector SET vec = zeroblob(length(vec))")
         file.execute("DELETE FROM memory")
-    with wellkept.open(str(db), embedder="hashing", relation_model="none", namespace=OURS) as store:
-        http = TestClient(assembled(store, tokens=Tokens(tokens_file(db))).app, base_url="http://localhost")
+    opened = wellkept.open(str(db), embedder="hashing", relation_model="none", namespace=OURS)
+    with opened as store, tokens_of(db) as tokens:
+        http = TestClient(assembled(store, tokens=tokens).app, base_url="http://localhost")
         told = [
             send(http, named("verify"), {}, Authorization=f"Bearer {secret}", Wellkept_Namespace=OURS)
             for secret in (ours, all_of_it)
         ]
-        grants = [Tokens(tokens_file(db)).grant_of(secret) for secret in (ours, all_of_it)]
+        grants = [tokens.grant_of(secret) for secret in (ours, all_of_it)]
         over_mcp = [
             Reach(opened=lambda: store, grant=lambda grant=grant: grant).store({NAMESPACE: OURS}, "admin").verify()
             for grant in grants
@@ -262,7 +265,7 @@ def test_damage_in_one_namespace_is_told_to_nobody_in_another(tmp_path: Path) ->
 @pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])
 def test_random_operations_of_two_tokens_never_cross(tmp_path: Path, count: int) -> None:
     """Issue 6: over HTTP, with the ids, keys and runs of the other thrown in."""
-    db = tmp_path / "a.db"
+    db = place(tmp_path / "a.db")
     secrets = token(db, "acme/*", "admin", name="amber"), token(db, "birch/*", "admin", name="bronze")
     rng = random.Random(6)
     known = Known("amber"), Known("bronze")
@@ -294,14 +297,14 @@ def test_random_operations_of_two_tokens_never_cross(tmp_path: Path, count: int)
     with wellkept.open(str(db), embedder="hashing", relation_model="none") as store:
         assert store.namespaces() == tuple(sorted((OURS, THEIRS)))
         for namespace, mine, other in ((OURS, "amber", "bronze"), (THEIRS, "bronze", "amber")):
-            place = store.in_namespace(namespace)
-            assert place.verify() == ()
-            assert {entry.actor for entry in place.journal()} == {mine}
-            rows = place.list(Filter(statuses=ALL_STATUSES))
+            there = store.in_namespace(namespace)
+            assert there.verify() == ()
+            assert {entry.actor for entry in there.journal()} == {mine}
+            rows = there.list(Filter(statuses=ALL_STATUSES))
             assert rows
             assert not any(other in row.content for row in rows)
             ids = {row.id for row in rows}
-            for conflict in place.conflicts(settled=True):
+            for conflict in there.conflicts(settled=True):
                 assert {conflict.a, conflict.b} <= ids
 
 

@@ -18,6 +18,7 @@ import httpx2
 import pytest
 
 import wellkept
+from stores import place
 from surfaces.serving.running import SECONDS, Server, serving, token
 from wellkept.types import ALL_STATUSES, Filter
 
@@ -114,7 +115,7 @@ def lives(db: Path, stack: ExitStack, load: Load) -> Iterator[Server]:
 @pytest.mark.parametrize("count", [320, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_what_was_acknowledged_is_there_once_although_the_server_was_killed_twice(tmp_path: Path, count: int) -> None:
     """Issue 6: 16 clients, a third repeats, a tenth conflicts, two kill -9 with restarts in between."""
-    db = tmp_path / "a.db"
+    db = place(tmp_path / "a.db")
     secret = token(db, "acme/*", name="load")
     asked = writes(count)
     headers = {"Authorization": f"Bearer {secret}", "Wellkept-Namespace": NAMESPACE}

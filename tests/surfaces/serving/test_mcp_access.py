@@ -14,16 +14,16 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 import wellkept
-from surfaces.serving.running import SECONDS, Server, serving, token
-from wellkept.surfaces.access import Tokens, tokens_file
+from stores import place
+from surfaces.serving.running import SECONDS, Server, revoke, serving, token
 
 Mode = Literal["auto", "legacy"]
 MODES: list[Mode] = ["auto", "legacy"]
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, str], Path]]:
-    db = tmp_path_factory.mktemp("mcp") / "a.db"
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, str], Path | str]]:
+    db = place(tmp_path_factory.mktemp("mcp") / "a.db")
     secrets = {
         "amber": token(db, "acme/*", "write", name="amber"),
         "bronze": token(db, "birch/b", "write", name="bronze"),
@@ -58,7 +58,7 @@ def calling(name: str, **fields: Any) -> Callable[[Client], Awaitable[Any]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_address_may_end_in_a_slash(guarded: tuple[Server, dict[str, str], Path], mode: Mode) -> None:
+def test_the_address_may_end_in_a_slash(guarded: tuple[Server, dict[str, str], Path | str], mode: Mode) -> None:
     """Clients and people write `/mcp/` too; what an app mounted by hand answers to is answered here."""
     server, secrets, _ = guarded
 
@@ -73,7 +73,7 @@ def test_the_address_may_end_in_a_slash(guarded: tuple[Server, dict[str, str], P
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_tool_acts_within_the_grant_and_in_the_name_of_the_token(
-    guarded: tuple[Server, dict[str, str], Path], mode: Mode
+    guarded: tuple[Server, dict[str, str], Path | str], mode: Mode
 ) -> None:
     server, secrets, db = guarded
     text = f"The amber cups are kept upstairs, says {mode}."
@@ -93,7 +93,7 @@ def test_a_tool_acts_within_the_grant_and_in_the_name_of_the_token(
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_the_grant_does_not_cover_is_refused_in_the_same_words(
-    guarded: tuple[Server, dict[str, str], Path], mode: Mode
+    guarded: tuple[Server, dict[str, str], Path | str], mode: Mode
 ) -> None:
     server, secrets, _ = guarded
     refused = [
@@ -108,7 +108,7 @@ def test_what_the_grant_does_not_cover_is_refused_in_the_same_words(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_resource_is_read_within_the_grant(guarded: tuple[Server, dict[str, str], Path], mode: Mode) -> None:
+def test_a_resource_is_read_within_the_grant(guarded: tuple[Server, dict[str, str], Path | str], mode: Mode) -> None:
     server, secrets, _ = guarded
     text = f"The amber spoons are in the drawer, says {mode}."
     done = with_client(server, secrets["amber"], "acme/a", mode=mode, work=calling("remember", content=text))
@@ -127,7 +127,7 @@ def test_a_resource_is_read_within_the_grant(guarded: tuple[Server, dict[str, st
 
 @pytest.mark.parametrize("mode", MODES)
 def test_prompts_and_fixed_resources_stay_within_the_grant(
-    guarded: tuple[Server, dict[str, str], Path], mode: Mode
+    guarded: tuple[Server, dict[str, str], Path | str], mode: Mode
 ) -> None:
     """They name no memory, so the request alone says whose they are."""
     server, secrets, _ = guarded
@@ -160,7 +160,7 @@ def test_prompts_and_fixed_resources_stay_within_the_grant(
     assert all("does not allow" in answer for answer in refused[0])
 
 
-def test_a_session_belongs_to_the_token_that_opened_it(guarded: tuple[Server, dict[str, str], Path]) -> None:
+def test_a_session_belongs_to_the_token_that_opened_it(guarded: tuple[Server, dict[str, str], Path | str]) -> None:
     """Who learns the id of another's session gets what anybody gets for an id that never was."""
     server, secrets, _ = guarded
     begin = {
@@ -191,14 +191,14 @@ def test_a_session_belongs_to_the_token_that_opened_it(guarded: tuple[Server, di
 
 
 def test_a_revoked_token_ends_inside_of_an_open_session(tmp_path: Path) -> None:
-    db = tmp_path / "a.db"
+    db = place(tmp_path / "a.db")
     secret = token(db, "acme/a", "write")
     with serving(db) as server:
 
         async def work(client: Client) -> None:
             first = await client.call_tool("remember", {"content": "Before the end."})
             assert not first.is_error
-            Tokens(tokens_file(db)).revoke(Tokens(tokens_file(db)).list()[0].id)
+            revoke(db)
             second = await client.call_tool("remember", {"content": "After the end."})
             assert second.is_error
 

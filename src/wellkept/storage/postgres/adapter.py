@@ -61,8 +61,10 @@ class PostgresStorage:
         connections: Most connections of this process; half of them may write at the same time.
         index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
         token: The secret of a token, for a login that sees nothing without one; see `isolation`.
+        make: Whether to make the store in a database that holds none.
 
     Raises:
+        NoStore: The database holds none, and none is to be made.
         StorageError: One of its kinds says why the database cannot be used.
 
     Example:
@@ -78,6 +80,7 @@ class PostgresStorage:
         connections: int = 16,
         index_bytes: int = 1 << 30,
         token: str = "",
+        make: bool = True,
     ) -> None:
         self._key = key_of(token) if token else ""
         self._is_view = False
@@ -99,7 +102,7 @@ class PostgresStorage:
         first = connected(self._conninfo, self._where)
         try:
             session = Session(first, self._where)
-            prepare(session)
+            prepare(session, make=make)
             self._pooled = first.prepare_threshold is None
             self._behind: bool = session.row("isolation.behind")[0]
             self._refresh_words(session)

@@ -116,7 +116,12 @@ class Connections:
 
     def _made(self) -> Connection:
         try:
-            connection = leaves_nothing(psycopg.connect(self._conninfo, autocommit=True))
+            connection = psycopg.connect(self._conninfo, autocommit=True)
+            try:
+                leaves_nothing(connection)
+            except BaseException:
+                connection.close()  # nobody else knows it, and the server counts it
+                raise
         except psycopg.Error as error:
             raise unreachable(error, self._where) from error
         know_vectors(connection)

@@ -13,7 +13,7 @@ from typing import Any
 
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.session import Session
-from wellkept.types.jobs import Cadence, QueuedJob, QueueState
+from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob, QueueState
 from wellkept.types.words import Json
 
 LOOK_LOCK = 0x57454C4B10CC
@@ -45,7 +45,7 @@ class PostgresJobs:
 
     def claim(self, kinds: Sequence[str], *, holder: str, seconds: float, namespace: str = "") -> QueuedJob | None:
         """See `JobQueue.claim`."""
-        asked = {"kinds": list(kinds), "holder": _bounded(holder), "seconds": seconds, "name": namespace or None}
+        asked = {"kinds": list(kinds), "holder": _bounded(holder), "seconds": seconds, **_of(namespace)}
         with self._begun("begin.write") as session:
             row = session.row("job.claim", asked)
             session.run("commit")
@@ -77,10 +77,16 @@ class PostgresJobs:
             session.many("job.put", [{"ns": ns, "kind": kind, "name": name} for ns, name in numbered])
             session.run("commit")
 
+    def note(self, kind: str, namespace: str) -> None:
+        """See `JobQueue.note`."""
+        with self._begun("begin.write") as session:
+            session.run("job.note", {"ns": number_of(namespace), "kind": kind, "name": namespace})
+            session.run("commit")
+
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
         """See `JobQueue.again`."""
         with self._begun("begin.write") as session:
-            count = session.run("job.again", {"kinds": list(kinds) or None, "name": namespace or None})
+            count = session.run("job.again", {"kinds": list(kinds) or None, **_of(namespace)})
             session.run("commit")
         return count
 
@@ -93,7 +99,7 @@ class PostgresJobs:
         limit: int | None = None,
     ) -> list[QueuedJob]:
         """See `JobQueue.jobs`."""
-        asked = {"states": list(states) or None, "kinds": list(kinds) or None, "name": namespace or None}
+        asked = {"states": list(states) or None, "kinds": list(kinds) or None, **_of(namespace)}
         with self._begun("begin.read") as session:
             return [_job(row) for row in session.rows("job.list", asked | {"limit": limit})]
 
@@ -104,6 +110,11 @@ class PostgresJobs:
             changed = session.run(statement, {**values, **ours})
             session.run("commit")
         return changed == 1
+
+
+def _of(namespace: str) -> dict[str, str | None]:
+    """Which namespace is meant; where none is named, all of them."""
+    return {"name": namespace or None, "whole": WHOLE_STORE}
 
 
 def _job(row: Sequence[Any]) -> QueuedJob:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from wellkept.errors import NotAStore, SchemaTooNew, StorageError, StorePathError
+from wellkept.errors import NoStore, NotAStore, SchemaTooNew, StorageError, StorePathError
 from wellkept.storage.postgres.failures import unreachable
 from wellkept.storage.postgres.isolation import secure_again
 from wellkept.storage.postgres.pooling import leaves_nothing
@@ -21,25 +23,32 @@ _NOTICED = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count":
 """A server that vanished without a word is noticed in half a minute, not in the two hours of most systems."""
 
 
-def checked_url(url: str) -> tuple[str, str]:
+def checked_url(url: str, *, seconds: int = _CONNECT_SECONDS) -> tuple[str, str]:
     """The connection string for the driver, and what errors may say of the place.
+
+    Args:
+        url: The address.
+        seconds: How long to wait for each server it names, unless it says so itself.
 
     Raises:
         StorePathError: The URL cannot be read, or names no database.
     """
+    unread = StorePathError(  # the driver's words may repeat the URL, and with it the password
+        "the URL cannot be read", where=url.partition("://")[0] + "://", todo="Use postgresql://user@host:port/name"
+    )
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        raise StorePathError(  # the driver's words may repeat the URL, and with it the password
-            "the URL cannot be read", where=url.partition("://")[0] + "://", todo="Use postgresql://user@host:port/name"
-        ) from error
+        raise unread from error
     host, port = parts.get("host") or "local socket", parts.get("port")
+    if not re.fullmatch(r"[0-9,]*", str(port or "")) or "@" in str(parts.get("dbname", "")):
+        raise unread  # a slash in a password that was not escaped makes it the port, and the name of the database
     where = f"postgresql://{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
     if "\0" in url:
         raise StorePathError("the URL holds a NUL", where=where, todo="Use postgresql://user@host:port/name")
     if "," in str(parts.get("host", "")) or "," in str(parts.get("hostaddr", "")):
         parts.setdefault("target_session_attrs", "read-write")  # of several servers the one that is written to
-    parts.setdefault("connect_timeout", _CONNECT_SECONDS)
+    parts.setdefault("connect_timeout", seconds)
     for name, value in _NOTICED.items():
         parts.setdefault(name, value)
     parts.setdefault("application_name", "wellkept")
@@ -59,11 +68,29 @@ def connected(conninfo: str, where: str) -> Connection:
         raise unreachable(error, where) from error
 
 
-def prepare(session: Session) -> None:
+def prepare(session: Session, *, make: bool = True) -> None:
     """Make the store in a database that has none, or check and migrate the one that is there.
 
     Raises:
+        NoStore: There is none, and none is to be made.
         NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
+    """
+    there = has_store(session)
+    if not there and not make:
+        raise NoStore("the database holds no store yet", where=session.where, todo="`wellkept remember TEXT` makes it")
+    if not there or version_of(session) < schema_version():
+        _migrate(session)
+    if not session.row("opening.vectors")[0]:
+        raise StorageError(
+            "the database does not know the type halfvec", where=session.where, todo="Install pgvector 0.7 or newer"
+        )
+
+
+def has_store(session: Session) -> bool:
+    """Whether the database holds a store, of whatever version; else there is room for one.
+
+    Raises:
+        NotAStore, StorageError: It can hold none.
     """
     encoding, ours, taken = session.row("opening.state")
     if encoding != "UTF8":
@@ -74,15 +101,15 @@ def prepare(session: Session) -> None:
         raise NotAStore(
             "the database has a schema 'wellkept' that is no store", where=session.where, todo="Name another database"
         )
-    if not ours or _version(session) < schema_version():
-        _migrate(session)
-    if not session.row("opening.vectors")[0]:
-        raise StorageError(
-            "the database does not know the type halfvec", where=session.where, todo="Install pgvector 0.7 or newer"
-        )
+    return bool(ours)
 
 
-def _version(session: Session) -> int:
+def version_of(session: Session) -> int:
+    """The version of the store's tables.
+
+    Raises:
+        SchemaTooNew: This release does not know it.
+    """
     version: int = session.row("opening.version")[0]
     if version > schema_version():
         raise SchemaTooNew(
@@ -101,7 +128,7 @@ def _migrate(session: Session) -> None:
         _add_extension(session)
         session.run("opening.schema")
         session.run("opening.migrations")
-        version = _version(session)  # another process may have been faster
+        version = version_of(session)  # another process may have been faster
         for leads_to, script in migrations():
             if leads_to > version:
                 session.script(script)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from wellkept.errors import Busy
-from wellkept.storage.ledger import plain_of, write_from
+from wellkept.storage.ledger import plain_of, unreadable, write_from
 from wellkept.storage.postgres.failures import Lost, passing
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.session import Session
@@ -51,6 +51,7 @@ class PostgresLedger:
         self._busy_seconds = busy_seconds
         self._turn = threading.Lock()
         self._having: Session | None = None
+        self._told: set[tuple[int, str]] = set()
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
         """See `Ledger.put`; a loss is always `transient`, since the same ones put again are there once."""
@@ -90,9 +91,17 @@ class PostgresLedger:
             else:
                 session.enter(namespace)
                 rows = session.rows("waiting.of", {"ns": number_of(namespace)})
-        found = [one for one in map(_write, rows) if one is not None]
+        found = [self._write(row, namespace) for row in rows]
         # Two names may share a number, once in many million stores (see rows.number_of).
-        return tuple(one for one in found if namespace in (None, one.namespace))
+        return tuple(one for one in found if one is not None and namespace in (None, one.namespace))
+
+    def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """See `Ledger.still`."""
+        given = {"ns": sorted({number_of(one.namespace) for one in found}), "ids": [one.id for one in found]}
+        with self._begun("begin.read") as session:
+            now = {(ns, name): (attempts, error) for ns, name, attempts, error in session.rows("waiting.still", given)}
+        kept = ((one, now.get((number_of(one.namespace), one.id))) for one in found)
+        return [replace(one, attempts=at[0], error=at[1]) for one, at in kept if at is not None]
 
     def is_empty(self) -> bool:
         """See `Ledger.is_empty`."""
@@ -147,29 +156,32 @@ class PostgresLedger:
                 )
             session.run("commit")
 
+    def _write(self, row: Sequence[Any], asked: str | None) -> QueuedWrite | None:
+        """A row as what waits; one that is no row of ours must not keep the others from being written.
+
+        Whoever may write in one namespace only may put what he likes into a record. The rules of access see the
+        number beside it, so that says where it belongs (I8): there it is listed as failed and can be dropped.
+        """
+        ns, name, record, attempts, error = row
+        try:
+            one = write_from(json.loads(record))
+            if number_of(one.namespace) != ns or one.id != name:
+                raise ValueError("it names another place than its own")
+            return replace(one, attempts=attempts, error=error)
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as why:
+            if asked is not None:
+                return replace(unreadable(record, why, named=name, namespace=asked), attempts=max(1, attempts))
+        if (ns, name) not in self._told:  # of the number alone nobody can tell whose it is
+            self._told.add((ns, name))
+            log.warning("A row of the queue cannot be read: %r; the queue of its namespace lists it as failed", name)
+        return None
+
     def _is_busy(self) -> Busy:
         return Busy("another process is writing what waits", where="queue", todo="Repeat the call as it is")
 
 
 def _text(one: QueuedWrite) -> str:
     return json.dumps(plain_of(one), separators=(",", ":"))  # ASCII: whatever was said, the database can keep it
-
-
-def _write(row: Sequence[Any]) -> QueuedWrite | None:
-    """A row as what waits; one that is no row of ours must not keep the others from being written.
-
-    Whoever may write in one namespace only may put what he likes into a record. The rules of access see the number
-    beside it, so that says where it belongs (I8).
-    """
-    ns, record, attempts, error = row
-    try:
-        one = replace(write_from(json.loads(record)), attempts=attempts, error=error)
-        if number_of(one.namespace) == ns:
-            return one
-    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        pass
-    log.warning("A row of the queue cannot be read and is passed over")
-    return None
 
 
 def _bounded(text: str) -> str:

@@ -41,32 +41,17 @@ class DatabaseTokens:
     def create(
         self, *, name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None = None
     ) -> tuple[str, str]:
-        """Make a token; its secret is in the answer and nowhere else.
-
-        Args:
-            name: Who acts with it, for the journal.
-            namespaces: Patterns of the namespaces it opens.
-            scopes: `read`, `write`, `admin`; each holds those before it.
-            expires_at: When it ends by itself; None for never.
-
-        Returns:
-            Its id and its secret.
-
-        Raises:
-            InvalidField: A value cannot be used; nothing was written.
-            StorageError: The database cannot be written, or not by this login.
-        """
+        """See `TokenKeeper.create`."""
         from wellkept.storage.postgres.tokens import TokenRow
 
-        now = self._clock()
-        new = asked(name, namespaces, scopes, expires_at, now=now)
+        new = asked(name, namespaces, scopes, expires_at, now=self._clock())
         secret = self._new_secret()
         row = TokenRow(
             hash="",
             name=new.name,
             patterns=new.namespaces,
             scopes=new.scopes,
-            created_at=now,
+            created_at=new.created_at,
             expires_at=new.expires_at,
         )
         made = self._table.put(secret, row, most=MAX_ROWS)
@@ -75,22 +60,17 @@ class DatabaseTokens:
         return made[:ID_LENGTH], secret
 
     def list(self) -> tuple[Token, ...]:
-        """All tokens, oldest first, with those that ended."""
+        """See `TokenKeeper.list`."""
         return tuple(_token(row) for row in self._table.rows())
 
     def revoke(self, token_id: str) -> Token:
-        """End a token, by its id or the beginning of it; every server refuses it from the next transaction on.
-
-        Raises:
-            NotFound: There is none.
-            AmbiguousId: The beginning fits several.
-        """
+        """See `TokenKeeper.revoke`."""
         found = self._table.revoke(token_id, self._clock()) if token_id else []
         require_one(token_id, [row.hash[:ID_LENGTH] for row in found])
         return _token(found[0])
 
     def grant_of(self, secret: str) -> Grant | None:
-        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike."""
+        """See `TokenKeeper.grant_of`."""
         found = self._table.grant_of(secret) if len(secret) <= MAX_SECRET else None
         if found is None:
             return None
@@ -99,13 +79,13 @@ class DatabaseTokens:
 
     @property
     def required(self) -> bool:
-        """Whether a request needs a token: from the first one made on, also when all have ended since."""
+        """See `TokenKeeper.required`."""
         self._seen = self._seen or self._table.any()
         return self._seen
 
     @property
     def usable(self) -> bool:
-        """Whether there is a token that opens anything now."""
+        """See `TokenKeeper.usable`."""
         return self._table.usable()
 
 

@@ -53,19 +53,48 @@ class TokenKeeper(Protocol):
     def create(
         self, *, name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None = None
     ) -> tuple[str, str]:
-        """Make a token; return its id and its secret, which is in the answer and nowhere else."""
+        """Make a token; its secret is in the answer and nowhere else.
+
+        Args:
+            name: Who acts with it, for the journal.
+            namespaces: Patterns of the namespaces it opens.
+            scopes: `read`, `write`, `admin`; each holds those before it.
+            expires_at: When it ends by itself; None for never.
+
+        Returns:
+            Its id and its secret.
+
+        Raises:
+            InvalidField: A value cannot be used; nothing was written.
+            StorageError: The place cannot be written, or not by this login.
+        """
         ...
 
     def list(self) -> tuple[Token, ...]:
-        """All tokens, oldest first, with those that ended."""
+        """All tokens, oldest first, with those that ended.
+
+        Raises:
+            ConfigError: A file is damaged.
+            StorageError: A database does not answer.
+        """
         ...
 
     def revoke(self, token_id: str) -> Token:
-        """End a token, by its id or the beginning of it."""
+        """End a token, by its id or the beginning of it; every running server refuses it from then on.
+
+        Raises:
+            NotFound: There is none.
+            AmbiguousId: The beginning fits several.
+        """
         ...
 
     def grant_of(self, secret: str) -> Grant | None:
-        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike."""
+        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike.
+
+        Raises:
+            ConfigError: A file is damaged; nobody is let in meanwhile.
+            StorageError: A database does not answer; the same.
+        """
         ...
 
     @property
@@ -79,27 +108,10 @@ class TokenKeeper(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a new token shall be, checked.
-
-    Attributes:
-        name: Who will act with it.
-        namespaces: Patterns, each once.
-        scopes: Each once, from the least to the greatest.
-        expires_at: When it ends by itself; None for never.
-    """
-
-    name: str
-    namespaces: tuple[str, ...]
-    scopes: tuple[Scope, ...]
-    expires_at: datetime | None
-
-
 def asked(
     name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None, *, now: datetime
-) -> Asked:
-    """Check what a new token shall be.
+) -> Token:
+    """What a new token shall be, checked; whoever keeps it makes its id and its hash.
 
     Raises:
         InvalidField: A value cannot be used.
@@ -113,7 +125,9 @@ def asked(
     ends = moment("expires", expires_at)
     if ends is not None and ends <= now:
         raise InvalidField("lies in the past", where="expires", todo="Name a later moment")
-    return Asked(name=named, namespaces=patterns, scopes=check_scopes(scopes), expires_at=ends)
+    return Token(
+        id="", name=named, namespaces=patterns, scopes=check_scopes(scopes), hash="", created_at=now, expires_at=ends
+    )
 
 
 def no_room(count: int, where: str) -> InvalidField:

@@ -77,21 +77,7 @@ class Tokens:
     def create(
         self, *, name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None = None
     ) -> tuple[str, str]:
-        """Make a token; its secret is in the answer and nowhere else.
-
-        Args:
-            name: Who acts with it, for the journal.
-            namespaces: Patterns of the namespaces it opens.
-            scopes: `read`, `write`, `admin`; each holds those before it.
-            expires_at: When it ends by itself; None for never.
-
-        Returns:
-            Its id and its secret.
-
-        Raises:
-            InvalidField: A value cannot be used; nothing was written.
-            StorePathError: The file cannot be written.
-        """
+        """See `TokenKeeper.create`."""
         now = self._clock()
         new = asked(name, namespaces, scopes, expires_at, now=now)
         with self._changing() as kept:
@@ -99,30 +85,18 @@ class Tokens:
                 _make_room(kept, now, self._path)
             secret = self._new_secret()
             digest = _digest(secret)
-            token = Token(
-                id=digest[:ID_LENGTH], name=new.name, namespaces=new.namespaces, scopes=new.scopes,
-                hash=digest, created_at=now, expires_at=new.expires_at,
-            )  # fmt: skip
+            token = replace(new, id=digest[:ID_LENGTH], hash=digest)
             if any(other.id == token.id for other in kept):
                 raise InvalidField("was drawn twice", where="secret", todo="Repeat the command")
             kept.append(token)
         return token.id, secret
 
     def list(self) -> tuple[Token, ...]:
-        """All tokens, oldest first, with those that ended.
-
-        Raises:
-            ConfigError: The file is damaged.
-        """
+        """See `TokenKeeper.list`."""
         return self._current()
 
     def revoke(self, token_id: str) -> Token:
-        """End a token, by its id or the beginning of it; running servers refuse it from the next request on.
-
-        Raises:
-            NotFound: There is none.
-            AmbiguousId: The beginning fits several.
-        """
+        """See `TokenKeeper.revoke`."""
         with self._changing() as kept:
             found = [place for place, token in enumerate(kept) if token_id and token.id.startswith(token_id)]
             require_one(token_id, [kept[place].id for place in found])
@@ -132,11 +106,7 @@ class Tokens:
             return kept[place]
 
     def grant_of(self, secret: str) -> Grant | None:
-        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike.
-
-        Raises:
-            ConfigError: The file is damaged; nobody is let in meanwhile.
-        """
+        """See `TokenKeeper.grant_of`."""
         now = self._clock()
         given = _digest(secret) if len(secret) <= MAX_SECRET else ""
         found: Token | None = None
@@ -150,16 +120,13 @@ class Tokens:
 
     @property
     def required(self) -> bool:
-        """Whether a request needs a token: from the first one made on, also when all have ended since.
-
-        A file that vanishes under a running server does not open it.
-        """
+        """See `TokenKeeper.required`. A file that vanishes under a running server does not open it."""
         self._current()
         return self._seen
 
     @property
     def usable(self) -> bool:
-        """Whether there is a token that opens anything now."""
+        """See `TokenKeeper.usable`."""
         now = self._clock()
         return any(token.state(now) == "active" for token in self._current())
 

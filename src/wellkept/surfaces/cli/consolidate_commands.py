@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wellkept.config import is_server
 from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
 from wellkept.errors import InvalidRules, StorePathError
 from wellkept.surfaces.cli import exits, plan_tables
@@ -119,7 +120,7 @@ class ChoiceOptions:
         Path | None,
         typer.Option(
             "--report", metavar="PATH", help="A new file for the report, or a folder that gets one.",
-            show_default="reports/consolidation beside the store", rich_help_panel=_FILES,
+            show_default="reports/consolidation beside the store's file, or here", rich_help_panel=_FILES,
         ),
     ] = None  # fmt: skip
     show: Annotated[int, typer.Option("--show", min=0, help="Actions of each type to print.", rich_help_panel=_HOW)] = (
@@ -252,13 +253,16 @@ def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
 
 
 def _folder(run: Session) -> Path | None:
-    """The folder of plans and reports beside the store; none for a store without a file, or a missing one."""
+    """The folder of plans and reports: beside the file, or where one works on a database (S1-17).
+
+    There is none for a store that ends with the process, or for a file that is not there.
+    """
     from wellkept.engine.reports import FOLDER
 
     file = run.settings.file
-    if file is None or not file.is_file():
+    if not (is_server(run.settings.db) if file is None else file.is_file()):
         return None
-    folder = file.parent / FOLDER
+    folder = (Path.cwd() if file is None else file.parent) / FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

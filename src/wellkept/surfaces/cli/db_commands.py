@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wellkept.config import is_server
 from wellkept.errors import UnknownBackend
 from wellkept.surfaces.cli.moving_commands import shown
 from wellkept.surfaces.cli.render import rows_of
@@ -92,7 +93,7 @@ def register(app: typer.Typer) -> None:
 def _server_url(run: Session) -> str:
     """The address of the store, if it is one of a server and the driver is there."""
     url = run.settings.db
-    if not url.startswith(("postgresql://", "postgres://")):
+    if not is_server(url):
         raise UnknownBackend(
             "only a store in a database on a server is set up this way",
             where=shown(url),

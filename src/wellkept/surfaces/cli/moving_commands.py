@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from wellkept.config import Settings, store_file
+from wellkept.config import Settings, is_server, store_file
 from wellkept.errors import StorePathError, UnknownBackend
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
@@ -114,7 +114,7 @@ def _opened(run: Session, url: str, *, reads: bool) -> Storage:
         if reads and not file.exists():
             return _absent(run, url)
         return _file_storage(run, file, make=not reads)
-    if not url.startswith(("postgresql://", "postgres://")):
+    if not is_server(url):
         raise UnknownBackend(
             "nothing outlives the process there", where=shown(url), todo="Use a path, sqlite:///path or postgresql://…"
         )
@@ -167,10 +167,19 @@ def shown(url: str) -> str:
     Example:
         >>> shown("postgresql://ana:secret@db.example:5432/memory?sslmode=require")
         'postgresql://db.example:5432/memory'
+        >>> shown("postgresql://ana:with/slash@db.example/memory")
+        'postgresql://…'
     """
     if "://" not in url or store_file(url) is not None:
         return one_line(url)
-    parts = urlsplit(url)
+    hidden = one_line(url.partition("://")[0]) + "://…"
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no telling which part of it is the password
+        return hidden
+    beyond = parts.path + parts.fragment + ("" if "=" in parts.query.partition("@")[0] else parts.query)
+    if "@" in beyond:  # a character of the password that should have been escaped has ended the name of the host
+        return hidden
     return one_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
 
 

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import wellkept
-from wellkept.config import Settings, default_db
-from wellkept.core.calibration import UNCALIBRATED, Calibration
-from wellkept.errors import ModelUnavailable, StorePathError, UnknownBackend, WellkeptError
+from wellkept.config import Settings, default_db, is_server
+from wellkept.engine.unloaded import Unloaded
+from wellkept.errors import NoStore, StorePathError, UnknownBackend, WellkeptError
 from wellkept.models.registry import load_embedder, load_judge
 from wellkept.surfaces.waiting import in_file
 
 if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
-    from wellkept.models.port import Embedded, Embedder
+    from wellkept.models.port import Embedder
     from wellkept.storage.port import Storage
     from wellkept.storage.postgres import PostgresStorage
+    from wellkept.storage.postgres.looking import Look
+    from wellkept.storage.sqlite import SqliteStorage
     from wellkept.types import Header
 
 Note = Callable[[str], None]
-
-
-class Absent:
-    """Stands for the embedder of a store while a command runs that embeds nothing.
-
-    So listing or undoing needs no model, and works when the store's own cannot be loaded (I7).
-    """
-
-    calibration: Calibration = UNCALIBRATED
-    lexical = False
-
-    def __init__(self, header: Header) -> None:
-        self.id = header.embedder
-        self.dim = header.dim
-
-    def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Never answers.
-
-        Raises:
-            ModelUnavailable: Always.
-        """
-        raise ModelUnavailable("no embedder was loaded for this command", where=self.id, todo="Report this")
 
 
 def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> MemoryStore:
@@ -58,16 +38,18 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
         WellkeptError: Why it cannot be opened.
     """
     file = settings.file
-    if file is None:
+    if file is None and not is_server(settings.db):
         return _bound(settings.db, settings, load_embedder(settings.embedder, api_key=settings.embedder_key or None))
-    if not writes and not file.exists():
-        note(f"There is no store at {file} yet")
+    try:
+        storage = _opened(settings, make=writes)
+    except NoStore as none:
+        note(f"There is no store at {none.where} yet")
         return _bound("memory:", settings, load_embedder("hashing"))
-    storage = open_file(settings, file)
     try:
         header = storage.header()
-        embedder = Absent(header) if header.embedder and not model else embedder_for(settings, header)
-        return in_file(_bound(storage, settings, embedder), file)
+        embedder = Unloaded(header) if header.embedder and not model else embedder_for(settings, header)
+        store = _bound(storage, settings, embedder)
+        return store if file is None else in_file(store, file)
     except WellkeptError:
         storage.close()
         raise
@@ -100,7 +82,7 @@ def open_with_its_own(settings: Settings) -> MemoryStore:
     """
     storage = _existing(settings)
     try:
-        return _bound(storage, settings, Absent(storage.header()))
+        return _bound(storage, settings, Unloaded(storage.header()))
     except WellkeptError:
         storage.close()
         raise
@@ -108,35 +90,61 @@ def open_with_its_own(settings: Settings) -> MemoryStore:
 
 def _existing(settings: Settings) -> Storage:
     """The storage of a store that is there: a file, or a database on a server."""
+    if settings.file is None and not is_server(settings.db):
+        raise StorePathError("nothing outlives the process there", where=settings.db, todo="Name a store with --db")
+    return _opened(settings, make=False)
+
+
+def _opened(settings: Settings, *, make: bool) -> Storage:
     file = settings.file
-    if file is not None and file.exists():
-        return open_file(settings, file)
-    if file is not None or not _is_server(settings.db):
-        raise StorePathError("there is no such store", where=settings.db, todo="Name it with --db")
-    return open_database(settings.db, token=settings.token)
+    if file is None:
+        return open_database(settings.db, token=settings.token, make=make)
+    if not make and not file.exists():
+        raise NoStore("there is no such store", where=str(file), todo="Name it with --db")
+    return open_file(settings, file)
 
 
-def _is_server(db: str) -> bool:
-    return db.startswith(("postgresql://", "postgres://"))
-
-
-def open_database(db: str, *, token: str = "") -> PostgresStorage:
+def open_database(db: str, *, token: str = "", make: bool = True) -> PostgresStorage:
     """The store in a database on a server as storage.
 
+    Args:
+        db: Its address.
+        token: The secret of a token, if its login needs one.
+        make: Whether to make the store where there is none.
+
     Raises:
+        NoStore: There is none, and none is to be made.
         UnknownBackend: The driver is not installed.
         StorageError: The database cannot be used.
     """
     try:
         from wellkept.storage.postgres import PostgresStorage
     except ModuleNotFoundError as error:
-        raise UnknownBackend(
-            f"the driver {error.name!r} is not installed", where="postgresql://", todo="Install wellkept[postgres]"
-        ) from error
-    return PostgresStorage(db, token=token)
+        raise _no_driver(error) from error
+    return PostgresStorage(db, token=token, make=make)
 
 
-def open_file(settings: Settings, file: Path) -> Storage:
+def look_at_database(db: str) -> Look:
+    """A connection that only looks at a database, whether or not it holds a store.
+
+    Raises:
+        UnknownBackend: The driver is not installed.
+        StorageError: The database cannot be reached.
+    """
+    try:
+        from wellkept.storage.postgres.looking import Look
+    except ModuleNotFoundError as error:
+        raise _no_driver(error) from error
+    return Look(db)
+
+
+def _no_driver(error: ModuleNotFoundError) -> UnknownBackend:
+    return UnknownBackend(
+        f"the driver {error.name!r} is not installed", where="postgresql://", todo="Install wellkept[postgres]"
+    )
+
+
+def open_file(settings: Settings, file: Path) -> SqliteStorage:
     """The store's file as storage; the folder of the default place is made, no other."""
     from wellkept.storage.sqlite import SqliteStorage
 
@@ -160,10 +168,8 @@ def embedder_for(settings: Settings, header: Header) -> Embedder:
 
 
 def _bound(url: str | Storage, settings: Settings, embedder: Embedder) -> MemoryStore:
-    is_server = isinstance(url, str) and url.startswith(("postgresql://", "postgres://"))
     return wellkept.open(
         url,
-        token=settings.token if is_server else "",
         policy=settings.policy,
         embedder=embedder,
         relation_model=settings.relation_model,

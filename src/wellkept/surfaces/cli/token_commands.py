@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wellkept.config import is_server
 from wellkept.errors import InvalidField, StorePathError
 from wellkept.surfaces.cli.moving_commands import shown
 from wellkept.surfaces.cli.safe import one_line
@@ -118,7 +119,7 @@ def kept(run: Session) -> TokenKeeper | None:
     file = run.settings.file
     if file is not None:
         return Tokens(tokens_file(file))
-    if not run.settings.db.startswith(("postgresql://", "postgres://")):
+    if not is_server(run.settings.db):
         return None
     from wellkept.surfaces.access.database import DatabaseTokens
     from wellkept.surfaces.cli.opening import open_database

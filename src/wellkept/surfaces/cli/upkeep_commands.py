@@ -126,9 +126,9 @@ def maintain(
     once: Annotated[bool, typer.Option("--once", help="One round, for cron; with --every only what is due.")] = False,
 ) -> int:
     """Keep the store up: expire conflicts, sweep, plan, verify. Runs until it is stopped; only one at a time."""
-    from wellkept.engine.lease import FileLease
     from wellkept.engine.maintain import duration, standard_jobs
     from wellkept.engine.maintain import maintain as rounds
+    from wellkept.engine.queuelease import lease_of
     from wellkept.errors import InvalidField
 
     try:
@@ -137,9 +137,7 @@ def maintain(
         raise typer.BadParameter(str(error), param_hint="--every") from error
     store = run.store(writes=False)
     ctx, file = _context(store), run.settings.file
-    lease = None
-    if file is not None and file.exists():
-        lease = FileLease(file.with_name(file.name + _LEASE), clock=ctx.clock, new_id=ctx.new_id)
+    lease = lease_of(ctx, file.with_name(file.name + _LEASE) if file is not None and file.exists() else None)
     said = run.asked("namespace")
     names = (store.namespace,) if said is not None else ()
     jobs = standard_jobs(plans(), namespaces=names)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
 
-from anyio import move_on_after, to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -36,6 +38,8 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _SMALL = 1 << 14
 _DRAINED = 64
+_LOOKING_UP = 8
+"""Tokens that are looked up at the same time; half of what a process connects to a database."""
 _DRAIN_SECONDS = 10.0
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="wellkept"'}
 
@@ -82,6 +86,7 @@ class Admission:
     def __init__(self, app: ASGIApp, tokens: TokenKeeper | None, limits: Limits) -> None:
         self._app = app
         self._tokens = tokens
+        self._own = CapacityLimiter(_LOOKING_UP)
         self._buckets = (
             None if limits.rate is None else Buckets(rate=limits.rate, burst=limits.burst, clock=limits.clock)
         )
@@ -93,9 +98,10 @@ class Admission:
             await self._app(scope, receive, send)
             return
         secret = _bearer(Headers(scope=scope))
-        # Tokens are in a file that may have changed, or in a database: on a thread, so that the loop serves others.
+        # Tokens are in a file that may have changed, or in a database: on a thread, so that the loop serves others,
+        # and on one that no request has, since those may all wait for a database that is gone.
         try:
-            grant = await to_thread.run_sync(self._tokens.grant_of, secret) if secret else None
+            grant = await to_thread.run_sync(self._tokens.grant_of, secret, limiter=self._own) if secret else None
         except (ConfigError, StorageError) as error:
             await self._closed(error)(scope, receive, send)
             return
@@ -142,15 +148,16 @@ class Bodies:
         streamed = scope["path"] == IMPORT_PATH
         most = self._limits.import_bytes if streamed else self._limits.body_bytes
         if _said_length(headers) > most:
-            await drained(receive, most)
+            await drained(_parts(receive), most)
             await too_large(most)(scope, receive, send)
             return
         if streamed or not _has_body(headers):
             await self._app(scope, receive, send)
             return
-        body = await _read(receive, most)
+        parts = _parts(receive)
+        body = await _read(parts, most)
         if body is None:
-            await drained(receive, most)
+            await drained(parts, most)
             await too_large(most)(scope, receive, send)
             return
         deepest = self._limits.json_depth
@@ -175,32 +182,37 @@ def too_large(most: int) -> Response:
     return problem(413, "the body is too large", where="body", todo=f"Send at most {most} bytes", headers=headers)
 
 
-async def drained(receive: Receive, most: int) -> None:
+async def drained(parts: AsyncIterator[bytes], most: int) -> None:
     """Let a sender finish, in bounds: one who is cut off while sending never reads the answer."""
     left = _DRAINED * most
-    with move_on_after(_DRAIN_SECONDS):
-        while left > 0:
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if message["type"] != "http.request" or not message.get("more_body", False):
+    with move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect):
+        async for part in parts:
+            left -= len(part)
+            if left <= 0:
                 return
 
 
-async def _read(receive: Receive, most: int) -> bytes | None:
-    """A whole body, or None where it is larger than it may be."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
+async def _parts(receive: Receive) -> AsyncIterator[bytes]:
+    """A body as it comes. It ends with its last part: who asks for more waits until the sender goes away."""
+    more = True
+    while more:
         message = await receive()
         if message["type"] != "http.request":  # the sender went away: what came is no whole body
-            return b"".join(parts)
-        part = message.get("body", b"")
+            return
+        more = message.get("more_body", False)
+        yield message.get("body", b"")
+
+
+async def _read(parts: AsyncIterator[bytes], most: int) -> bytes | None:
+    """A whole body, or None where it is larger than it may be; what of it is still to come is then left."""
+    kept: list[bytes] = []
+    size = 0
+    async for part in parts:
         size += len(part)
         if size > most:
             return None
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
+        kept.append(part)
+    return b"".join(kept)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

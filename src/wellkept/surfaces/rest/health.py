@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import Any, Literal
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -12,6 +14,9 @@ from starlette.responses import Response
 from wellkept.engine.store import MemoryStore
 from wellkept.errors import NotPermitted, StorageError
 from wellkept.surfaces.rest.problems import MEDIA_TYPE, problem
+from wellkept.surfaces.rest.surroundings import context_of
+
+_PATIENCE = 1.0
 
 
 class Health:
@@ -37,6 +42,40 @@ class Health:
         self._draining.set()
 
 
+class Readiness:
+    """Whether a store answers, asked on a thread that no request has: those may all wait for a database that is gone.
+
+    Args:
+        store: What is asked.
+        seconds: How long its answer is waited for.
+    """
+
+    def __init__(self, store: MemoryStore, *, seconds: float = _PATIENCE) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._own = CapacityLimiter(1)
+        self._asking: asyncio.Task[str] | None = None
+
+    async def trouble(self) -> str:
+        """What is wrong, in a word; empty when the store answers.
+
+        One question at a time, and whoever comes meanwhile shares its answer: anybody may ask without a token,
+        and a store that says nothing must not get a thread for each who does.
+        """
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask())
+        answered, _ = await asyncio.wait({self._asking}, timeout=self._seconds)
+        return "nothing in time" if not answered else self._asking.result()
+
+    async def _ask(self) -> str:
+        try:
+            # Abandoned when the server ends: nobody reads the answer any more.
+            await to_thread.run_sync(_ask, self._store, limiter=self._own, abandon_on_cancel=True)
+        except StorageError as error:
+            return type(error).__name__
+        return ""
+
+
 class Alive(BaseModel):
     """The process answers."""
 
@@ -46,6 +85,7 @@ class Alive(BaseModel):
 def health_routes(store: MemoryStore, health: Health) -> APIRouter:
     """`/healthz` and `/readyz`, open to everyone: they tell nothing of what is stored."""
     router = APIRouter(tags=["health"])
+    readiness = Readiness(store)
     unready: dict[int | str, dict[str, Any]] = {
         503: {
             "description": "The store does not answer, or the server is stopping",
@@ -65,22 +105,26 @@ def health_routes(store: MemoryStore, health: Health) -> APIRouter:
         responses=unready,
         summary="Whether requests can be served",
     )
-    def readyz() -> Alive | Response:
+    async def readyz() -> Alive | Response:
         """Whether requests can be served: the store answers, and the server is not stopping."""
         if health.draining:
             return problem(503, "the server is stopping", todo="Send requests elsewhere")
-        try:
-            _ask(store)
-        except StorageError as error:
-            return problem(503, f"the store does not answer: {type(error).__name__}", todo="Look into the server's log")
+        trouble = await readiness.trouble()
+        if trouble:
+            return problem(503, f"the store does not answer: {trouble}", todo="Look into the server's log")
         return Alive()
 
     return router
 
 
 def _ask(store: MemoryStore) -> None:
-    """Have the store read something; a server that acts for tokens only has what all of them share."""
+    """Have the store read something, once: it is its state now that is asked for, not whether it comes back.
+
+    A server that acts for tokens only has what all of them share.
+    """
+    ctx = context_of(store)
     try:
-        store.journal(newest=1)
+        with ctx.storage.begin(ctx.namespace, write=False) as tx:
+            tx.journal(newest=1)
     except NotPermitted:
         store.namespaces()

@@ -86,11 +86,12 @@ def import_routes(door: Door, limits: Limits) -> APIRouter:
         named = read_header(request.headers, IDEMPOTENCY, escaped=False) or label("source", asked.source)
         spool = tempfile.TemporaryFile()  # closed by whoever reads it to its end
         size = 0
-        async for part in request.stream():
+        parts = request.stream()
+        async for part in parts:
             size += len(part)
             if size > limits.import_bytes:
                 spool.close()
-                await drained(request.receive, limits.import_bytes)
+                await drained(parts, limits.import_bytes)
                 return too_large(limits.import_bytes)
             await run_in_threadpool(spool.write, part)
         spool.seek(0)

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from anyio import CapacityLimiter, to_thread
+
 from wellkept.errors import ConfigError, StorageError
 from wellkept.surfaces.access import EVERYTHING, Grant, TokenKeeper
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
 
 MCP_PATH = "/mcp"
+_LOOKING_UP = 8
 NOTHING = Grant(actor="", namespaces=(), scopes=frozenset())
 """What a call without a grant may do on a server that has tokens."""
 
@@ -92,16 +95,21 @@ class ShutOnceThereAreTokens:
     def __init__(self, app: ASGIApp, tokens: TokenKeeper) -> None:
         self._app = app
         self._tokens = tokens
+        self._own = CapacityLimiter(_LOOKING_UP)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and scope["path"] != "/healthz" and self._there_are_some():
+        if scope["type"] == "http" and scope["path"] != "/healthz" and await self._shut():
             from wellkept.surfaces.rest.problems import problem
 
             what = "the server was started without tokens, and now there are some"
             await problem(503, what, todo="Start it anew, so that it asks for them")(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+    async def _shut(self) -> bool:
+        # A database may be gone and say nothing: not on the loop, and on no thread that requests have.
+        return await to_thread.run_sync(self._there_are_some, limiter=self._own)
 
     def _there_are_some(self) -> bool:
         try:

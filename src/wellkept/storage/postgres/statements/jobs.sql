@@ -1,5 +1,6 @@
 -- The queue of jobs. Taking one, listing them and finding what is due are administration: they look at all
 -- namespaces. Everything a worker does with the job it has names its namespace.
+-- Jobs of the store itself stand under a name that no namespace can have; who means all namespaces does not mean them.
 -- The server's clock alone says when a lease ends, so that no two workers can disagree about the time.
 
 -- name: job.look_alone
@@ -20,7 +21,7 @@ UPDATE wellkept.job SET state = 'running', holder = %(holder)s, turn = turn + 1,
 WHERE (ns, kind) = (
   SELECT w.ns, w.kind FROM wellkept.job AS w
   WHERE w.state IN ('due', 'running') AND w.due <= clock_timestamp() AND w.kind = ANY(%(kinds)s::text[])
-    AND (%(name)s::text IS NULL OR w.name = %(name)s)
+    AND (w.name = %(name)s OR %(name)s::text IS NULL AND w.name <> %(whole)s)
   ORDER BY w.due, w.ns, w.kind LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING name, kind, state, due, holder, turn, attempts, seq, finished, error, progress, report
 -- name: job.renew
@@ -38,13 +39,18 @@ WHERE ns = %(ns)s AND kind = %(kind)s AND turn = %(turn)s AND state = 'running'
 INSERT INTO wellkept.job AS j (ns, kind, name, state, due) VALUES (%(ns)s, %(kind)s, %(name)s, 'due', clock_timestamp())
 ON CONFLICT (ns, kind) DO UPDATE SET state = 'due', due = excluded.due, attempts = 0, error = ''
 WHERE j.state IN ('idle', 'failed')
+-- name: job.note
+INSERT INTO wellkept.job (ns, kind, name, state, due, finished)
+VALUES (%(ns)s, %(kind)s, %(name)s, 'idle', clock_timestamp(), clock_timestamp())
+ON CONFLICT (ns, kind) DO UPDATE SET state = 'idle', due = excluded.due, finished = excluded.finished, holder = '',
+  attempts = 0, error = '', progress = ''
 -- name: job.again
 UPDATE wellkept.job SET state = 'due', due = clock_timestamp(), attempts = 0
 WHERE state = 'failed' AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
-  AND (%(name)s::text IS NULL OR name = %(name)s)
+  AND (name = %(name)s OR %(name)s::text IS NULL AND name <> %(whole)s)
 -- name: job.list
 SELECT name, kind, state, due, holder, turn, attempts, seq, finished, error, progress, report FROM wellkept.job
 WHERE (%(states)s::text[] IS NULL OR state = ANY(%(states)s::text[]))
   AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
-  AND (%(name)s::text IS NULL OR name = %(name)s)
+  AND (name = %(name)s OR %(name)s::text IS NULL AND name <> %(whole)s)
 ORDER BY name, kind LIMIT %(limit)s

@@ -9,9 +9,11 @@ INSERT INTO wellkept.waiting (ns, id, place, record)
 SELECT %(ns)s, %(id)s, coalesce(max(w.place), 0) + 1, %(record)s FROM wellkept.waiting AS w WHERE w.ns = %(ns)s
 ON CONFLICT (ns, id) DO NOTHING
 -- name: waiting.of
-SELECT w.ns, w.record, w.attempts, w.error FROM wellkept.waiting AS w WHERE w.ns = %(ns)s ORDER BY w.place
+SELECT w.ns, w.id, w.record, w.attempts, w.error FROM wellkept.waiting AS w WHERE w.ns = %(ns)s ORDER BY w.place
 -- name: waiting.all
-SELECT w.ns, w.record, w.attempts, w.error FROM wellkept.waiting AS w ORDER BY w.ns, w.place
+SELECT w.ns, w.id, w.record, w.attempts, w.error FROM wellkept.waiting AS w ORDER BY w.ns, w.place
+-- name: waiting.still
+SELECT w.ns, w.id, w.attempts, w.error FROM wellkept.waiting AS w WHERE w.ns = ANY(%(ns)s::bigint[]) AND w.id = ANY(%(ids)s::text[])
 -- name: waiting.any
 SELECT EXISTS (SELECT 1 FROM wellkept.waiting AS w)
 -- name: waiting.done
