@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from surfaces.command_line import Cli
+from wellkept import _storage
+from wellkept.policy import Policy
 
 OLD, NEW = "The timeout is 0.85 seconds.", "The timeout is 0.95 seconds."
 SLOT = ("--kind", "fact", "--subject", "timeout")
@@ -351,3 +354,13 @@ def test_a_store_of_another_embedder_is_refused_until_it_is_embedded_anew(cli: C
     assert cli.json("recall", "timeout")["hits"][0]["memory"]["content"] == OLD
     assert cli.json("recall", "tea", "--namespace", "acme")["hits"]
     cli("verify")
+
+
+@pytest.mark.parametrize("reader", ["list", "stats", "journal", "conflicts", "runs", "doctor"])
+def test_who_embeds_nothing_leaves_the_policy_that_the_store_was_written_under(cli: Cli, reader: str) -> None:
+    cli("remember", OLD, *SLOT)
+    Path("wellkept.toml").write_text("conflict_days = 30\n", "utf-8")
+    for command, policy in ((reader, Policy()), ("recall", Policy.from_toml("conflict_days = 30\n"))):
+        cli(command, *(("timeout",) if command == "recall" else ()))
+        with closing(_storage(str(cli.db))) as storage:
+            assert storage.header().policy == policy.hash, command

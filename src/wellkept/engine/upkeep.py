@@ -13,6 +13,7 @@ from wellkept.engine.reembed import Swept as Swept
 from wellkept.engine.reembed import reembed as reembed
 from wellkept.engine.reembed import sweep as sweep
 from wellkept.engine.repeating import whole
+from wellkept.engine.unloaded import Unloaded
 from wellkept.engine.verifying import verify as verify
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.port import Binding, Tx
@@ -45,7 +46,9 @@ def require_embedder(ctx: Context) -> None:
             where="embedder",
             todo="Open it with that embedder, or run `wellkept reembed` to make all vectors anew",
         )
-    if not header.embedder or header.policy != ctx.policy.hash:
+    # Whoever embeds nothing judges nothing: a reader with other settings leaves the store's as they are.
+    judges = not isinstance(ctx.embedder, Unloaded)
+    if judges and (not header.embedder or header.policy != ctx.policy.hash):
         dim = header.dim if header.embedder else ctx.embedder.dim
         ctx.storage.configure(embedder=ctx.embedder.id, dim=dim, policy=ctx.policy.hash)
     if isinstance(ctx.storage, Binding):
