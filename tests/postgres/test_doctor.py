@@ -156,7 +156,7 @@ def test_a_database_that_takes_no_writes_is_looked_through_all_the_same(here: Pa
     Path("wellkept.toml").write_text('[kinds.recipe]\npreset = "knowledge"\n', encoding="utf-8")
     ask(running.url, f'ALTER DATABASE "{urlsplit(bare).path[1:]}" SET default_transaction_read_only = on')
     found = look(here, bare)
-    assert "1 memories, 1 journal entries, 1 namespaces" in found["contents"]["what"]
+    assert "1 memory, 1 journal entry, 1 namespace" in found["contents"]["what"]
     assert found["integrity"]["what"] == "sound"
 
 
@@ -343,7 +343,7 @@ def test_an_owner_with_a_token_is_told_that_it_narrows_what_is_seen(
     monkeypatch.setenv("WELLKEPT_TOKEN", SECRETS[ALICE])
     found = look(here, closed.owner)
     assert "owns the store and with this token sees what it opens" in found["access"]["what"]
-    assert "1 memories, 1 journal entries, 1 namespaces" in found["contents"]["what"]
+    assert "1 memory, 1 journal entry, 1 namespace" in found["contents"]["what"]
 
 
 def test_an_application_without_a_token_is_told_that_it_sees_nothing(here: Path, closed: Ground) -> None:
@@ -361,7 +361,7 @@ def test_an_application_is_told_what_its_token_opens(
     monkeypatch.setenv("WELLKEPT_TOKEN", SECRETS[ALICE])
     found = look(here, closed.tenant)
     assert found["access"]["health"] == "ok" and "behind the rules of access" in found["access"]["what"]
-    assert "1 memories, 1 journal entries, 1 namespaces" in found["contents"]["what"]
+    assert "1 memory, 1 journal entry, 1 namespace" in found["contents"]["what"]
     assert found["integrity"]["what"] == "sound"
     assert "queue" not in found and "jobs" not in found
     assert BOB not in doctor(here, closed.tenant)("doctor").stdout

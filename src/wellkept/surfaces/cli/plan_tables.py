@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from wellkept.surfaces.cli.render import ShortIds, rows_of, styled, when
+from wellkept.surfaces.cli.render import ShortIds, numbered, rows_of, styled, when
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.types import Action, ActionResult, Json, Plan, RowChange, RunReport, UndoReport
 
@@ -77,7 +77,7 @@ def run_undone(report: UndoReport) -> Parts:
     """What taking a run back did, and what it had to leave."""
     count = len(report.undone)
     yield one_line(
-        f"Took back {count} {_plural('entry', count)} of the run; "
+        f"Took back {numbered(count, 'entry')} of the run; "
         f"`wellkept undo --run undo-{report.run_id}` redoes {'it' if count == 1 else 'them'}"
     )
     for entry, later in sorted(report.blocked.items()):
@@ -96,9 +96,9 @@ def _headline(report: RunReport) -> str:
 def _found(plan: Plan) -> Iterator[str]:
     found = plan.detected
     parts = [
-        f"{found.memories} {_plural('memory', found.memories)}",
-        f"{found.exact_groups} {_plural('group', found.exact_groups)} of equal texts",
-        f"{found.pairs} {_plural('pair', found.pairs)} compared",
+        f"{numbered(found.memories, 'memory')}",
+        f"{numbered(found.exact_groups, 'group')} of equal texts",
+        f"{numbered(found.pairs, 'pair')} compared",
         f"{found.contradiction_pairs} in contradiction",
     ]
     news = plan.planned["flag_contradiction"]
@@ -109,10 +109,6 @@ def _found(plan: Plan) -> Iterator[str]:
     yield ", ".join(parts)
     for word in plan.degraded:
         yield f"degraded: {_DEGRADED.get(word, word)}"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 def _counts(report: RunReport, out: frozenset[str]) -> Table:

@@ -116,6 +116,18 @@ def batch(result: BatchResult) -> Parts:
     yield counted(result.counts, len(result.errors))
 
 
+def numbered(count: int, word: str) -> str:
+    """A number of things, in words.
+
+    Example:
+        >>> numbered(1, "memory"), numbered(2, "memory"), numbered(0, "pair")
+        ('1 memory', '2 memories', '0 pairs')
+    """
+    if count != 1:
+        word = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{count} {word}"
+
+
 def counted(counts: Mapping[str, int], errors: int) -> Text:
     """`2 created, 1 duplicate`."""
     parts = [f"{count} {word}" for word, count in counts.items() if count]

@@ -17,6 +17,7 @@ from wellkept.storage.port import Mending, Storage
 from wellkept.surfaces.cli.findings import Finding, failed, told
 from wellkept.surfaces.cli.moving_commands import shown as shown_address
 from wellkept.surfaces.cli.opening import embedder_for, look_at_database, open_database, open_file
+from wellkept.surfaces.cli.render import numbered
 from wellkept.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -241,7 +242,8 @@ def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:
     counts = [part.stats() for part in parts]
     memories = sum(sum(item.memories.values()) for item in counts)
     entries = sum(item.journal for item in counts)
-    yield Finding("contents", "ok", f"{memories} memories, {entries} journal entries, {names} namespaces")
+    held = (numbered(memories, "memory"), numbered(entries, "journal entry"), numbered(names, "namespace"))
+    yield Finding("contents", "ok", ", ".join(held))
     unchecked = sum(item.unchecked for item in counts)
     if unchecked:
         what = f"{unchecked} memories were stored while a check could not run"
