@@ -20,15 +20,17 @@ class Cli:
     Attributes:
         folder: Where they run.
         file: Where the store is kept, for tests of the file itself.
+        url: A database it is kept in instead.
     """
 
     folder: Path
     file: Path
+    url: str = ""
 
     @property
     def db(self) -> Place:
         """Where the store is kept: the file, or a database in its stead."""
-        return place(self.file)
+        return self.url or place(self.file)
 
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""
