@@ -23,8 +23,8 @@ WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
 STORES := tests/engine tests/faults tests/stateful tests/concurrency tests/client tests/surfaces \
 	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation
-OUTER := tests/scenarios tests/surfaces tests/client tests/adapters --ignore=tests/surfaces/serving
-INNER := tests/core tests/contract tests/models tests/engine tests/faults src
+INNER := tests/core tests/contract tests/models src
+OUTER := tests/engine tests/client tests/surfaces/mcp tests/surfaces/operations
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
 ifeq ($(origin PYTHON), undefined)
@@ -167,7 +167,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, and the surfaces on the newest
+test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, and engine and surfaces on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \
