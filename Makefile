@@ -21,10 +21,14 @@ SEARCHING ?=
 GUARDING ?= --quick
 WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
+# These run on every backend anyway.
+ON_ALL := tests/engine/test_consolidate.py tests/engine/test_flushing.py tests/engine/test_migrating.py \
+	tests/engine/test_replay.py tests/stateful/test_lockstep.py tests/stateful/test_long_lives.py \
+	tests/surfaces/serving/test_flushing.py
 STORES := tests/engine tests/faults tests/stateful tests/concurrency tests/client tests/surfaces \
-	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation
+	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation $(ON_ALL:%=--ignore=%)
 INNER := tests/core tests/contract tests/models src
-OUTER := tests/engine tests/client tests/surfaces/mcp tests/surfaces/operations
+OUTER := tests/client tests/surfaces/mcp tests/surfaces/operations
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
 ifeq ($(origin PYTHON), undefined)
@@ -167,7 +171,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, and engine and surfaces on the newest
+test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, and surfaces on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \
