@@ -73,9 +73,9 @@ SAME: list[tuple[str, Said, Typed]] = [
      lambda known: [known["note"], "Tea is gone.", "--tag", "", "--importance", "0.1"]),
     ("recall", lambda _: {"query": "tea upstairs"}, lambda _: ["tea upstairs"]),
     ("recall", lambda _: {"query": "limit", "limit": 3, "explain": True, "touch": False, "mode": "hybrid",
-                          "weights": "hybrid-created", "include_superseded": True, "overfetch": 9,
+                          "weights": "default", "include_superseded": True, "overfetch": 9,
                           "rerank": False, "grouped": True},
-     lambda _: ["limit", "-n", "3", "--explain", "--no-touch", "--mode", "hybrid", "--weights", "hybrid-created",
+     lambda _: ["limit", "-n", "3", "--explain", "--no-touch", "--mode", "hybrid", "--weights", "default",
                 "--all", "--overfetch", "9", "--no-rerank", "--grouped"]),
     ("recall", lambda _: {"query": "tea", "expand": {"rels": ["refines"], "depth": 2}, "where": {
         "tags": ["house"], "min_importance": 0.5, "metadata": {"floor": 1}, "created_from": "2020-01-01"}},
