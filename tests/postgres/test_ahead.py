@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import psycopg
 import pytest
 
 import wellkept
-from postgres.server import server
 from surfaces.command_line import Cli
 from wellkept.engine.ahead import making_ahead
 from wellkept.engine.jobs import queue_of
@@ -24,14 +22,6 @@ from wellkept.testing.relations import FakeRelationModel
 
 SPACES = tuple(f"acme/{number}" for number in range(4))
 TEXTS = tuple(f"The {word} gauge is upstairs." for word in ("oil", "gas", "water", "steam", "air"))
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    running = server()
-    made = running.database()
-    yield made
-    running.release(made)
 
 
 def opened(url: str | PostgresStorage, embedder: FakeEmbedder, namespace: str = SPACES[0]) -> wellkept.MemoryStore:

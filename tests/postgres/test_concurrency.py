@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -15,7 +15,6 @@ import pytest
 
 import wellkept
 from postgres import facts
-from postgres.server import server
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.testing.checks.world import NS, World, changed, entry, memory, vector
 from wellkept.testing.embedder import FakeEmbedder
@@ -25,14 +24,6 @@ from wellkept.types import ALL_STATUSES, Filter, MemoryChange, WriteResult
 FACTS, WORDINGS, WRITERS = 100, 2, 8
 SPACES = tuple(f"acme/team-{number}" for number in range(4))
 COSINE, DIM = 0.98, 64
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    running = server()
-    made = running.database()
-    yield made
-    running.release(made)
 
 
 def wordings(number: int) -> tuple[str, str]:

@@ -38,18 +38,6 @@ ORDER BY 1, 2, 3
 
 
 @pytest.fixture
-def running() -> Server:
-    return server()
-
-
-@pytest.fixture
-def url(running: Server) -> Iterator[str]:
-    made = running.database()
-    yield made
-    running.release(made)
-
-
-@pytest.fixture
 def bare(running: Server) -> Iterator[str]:
     made = running.bare()
     yield made

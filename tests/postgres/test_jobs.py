@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-import pytest
 
 import wellkept
-from postgres.server import server
 from wellkept.engine.errands import Errand, Outcome, chosen, errands
 from wellkept.engine.jobs import queue_of
 from wellkept.engine.work import Pace, WorkReport, work
@@ -35,21 +33,6 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 60
 WORKERS, SPACES, ROUNDS = 8, 12, 3
 KINDS = ("one", "two")
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    running = server()
-    made = running.database()
-    yield made
-    running.release(made)
-
-
-@pytest.fixture
-def storage(url: str) -> Iterator[PostgresStorage]:
-    made = PostgresStorage(url)
-    yield made
-    made.close()
 
 
 def sql(url: str, statement: str) -> list[Any]:

@@ -59,21 +59,6 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
-    running = server()
-    made = running.database()
-    yield made
-    running.release(made)
-
-
-@pytest.fixture
-def storage(url: str) -> Iterator[PostgresStorage]:
-    made = PostgresStorage(url)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def store(url: str) -> Iterator[wellkept.MemoryStore]:
     with wellkept.open(url, embedder="hashing", relation_model=FakeRelationModel()) as made:
         made.remember("Tea is upstairs.")

@@ -31,18 +31,6 @@ ALONE = {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
 
 
 @pytest.fixture
-def running() -> Server:
-    return server()
-
-
-@pytest.fixture
-def url(running: Server) -> Iterator[str]:
-    made = running.database()
-    yield made
-    running.release(made)
-
-
-@pytest.fixture
 def bare(running: Server) -> Iterator[str]:
     made = running.bare()
     yield made

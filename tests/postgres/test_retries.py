@@ -46,14 +46,6 @@ class Time:
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
-    running = server()
-    made = running.database()
-    yield made
-    running.release(made)
-
-
-@pytest.fixture
 def proxy(url: str) -> Iterator[Proxy]:
     made = Proxy(url)
     yield made
