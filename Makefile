@@ -48,13 +48,17 @@ export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
-.PHONY: help demo test test-quick test-postgres test-others test-mcp soak lint types format bench lock train clean
+.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp soak lint types format bench lock \
+	train embedder clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUN)/.installed  ## install what is needed to run, then show what Wellkept does
 	@$(RUN)/bin/wellkept demo
+
+dist: $(DEV)/.installed  ## build wheel and sdist into dist/
+	@$(DEV)/bin/python -m hatchling build -t sdist -t wheel -d dist
 
 test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(TESTS)
@@ -63,6 +67,9 @@ test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and 
 test-postgres: $(DEV)/.installed  ## the quick tests of the engine and the surfaces again, with every store in PostgreSQL
 	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile \
 		-m "not slow and not external and not soak and not file" $(STORES) $(TESTS)
+
+test-install: $(DEV)/.installed  ## wheel and sdist, built and installed into an environment that has nothing else
+	@$(DEV)/bin/python -m pytest -n 0 -m "not external and not soak" tests/distributions $(TESTS)
 
 test-quick: $(DEV)/.installed  ## the tests without the slow ones
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not external and not soak" $(TESTS)
@@ -104,7 +111,11 @@ train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and re
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.train --checkpoint build/minilm/model.safetensors \
 		--vocabulary build/minilm/vocab.txt --out build/relation --steps 12000 $(TRAINING)
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/relation --vocabulary build/minilm/vocab.txt
-	@PYTHONPATH=src:packages/relation/src $(TRAIN)/bin/python -m training.evaluate
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.evaluate
+
+embedder: $(TRAIN)/.installed  ## make the embedder's weights file anew: minutes
+	@$(TRAIN)/bin/python -m training.weights build/minilm
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.embedder build/minilm
 
 $(TRAIN)/.installed: training/requirements.txt
 	@"$(PYTHON)" -m venv --clear $(TRAIN)
@@ -137,11 +148,11 @@ echo "Installing into $(1) with $${uv:-pip}"; \
 if [ -n "$$uv" ]; then \
 	$(1)/bin/python -c '' 2>/dev/null || "$$uv" venv --quiet --clear --python "$(3)" $(1); \
 	"$$uv" pip install --quiet --python $(1)/bin/python --require-hashes $(addprefix -r ,$(2)); \
-	"$$uv" pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e packages/relation -e .; \
+	"$$uv" pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e .; \
 else \
 	$(1)/bin/python -m pip --version >/dev/null 2>&1 || "$(3)" -m venv --clear $(1); \
 	$(1)/bin/python -m pip install --quiet --require-hashes $(addprefix -r ,$(2)); \
-	$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e packages/relation -e .; \
+	$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .; \
 fi; \
 touch $@
 endef
@@ -171,7 +182,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, and surfaces on the newest
+test-others: $(DEV)/.installed  ## other Pythons: inner layers, installing, and surfaces on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \
@@ -185,12 +196,13 @@ test-others: $(DEV)/.installed  ## quick tests on other Pythons: inner layers, a
 		echo "Python $$version: $$some"; \
 		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
 			TESTS="$$some $(TESTS)"; \
+		$(MAKE) --no-print-directory test-install DEV="$(DEV)-$$version" TESTS=; \
 	done
 
 # --------------------------------------------------------------------------------------------
 # Locks: one answer for every platform and every Python from 3.11 on, hashes, and no address.
 
-COMPILE := pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-package wellkept-relation \
+COMPILE := pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links --python-version 3.11 --fork-strategy fewest --upgrade
 
 lock:  ## resolve the newest allowed versions into constraints/

@@ -1,8 +1,8 @@
-"""From a trained run to the package: int8 ONNX, calibrated probabilities, thresholds under a bound.
+"""From a trained run to the package: exact integers in ONNX, calibrated probabilities, thresholds under a bound.
 
     python -m training.export --run build/relation --vocabulary vocab.txt
 
-Probabilities and thresholds are fitted on the calibration split with the exported int8 model itself,
+Probabilities and thresholds are fitted on the calibration split with the exported model itself,
 so that what is measured is what runs. The thresholds are chosen by fixed-sequence testing with
 Clopper-Pearson bounds (`wellkept.core.bounds`).
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import random
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -19,24 +20,25 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import onnx
 import torch
 from numpy.typing import NDArray
-from onnxruntime import InferenceSession
-from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from training.compose import Pair
+from training.graph import relation_graph
 from training.material import HERE, cases, frames
 from training.model import RelationModel
 from training.natural import natural_pairs, stream_pairs
+from training.quantise import quantised
 from wellkept.core.bounds import least_threshold, upper_bound
 from wellkept.core.compare import is_vetoed
 from wellkept.core.differences import differences
+from wellkept.models.onnx import session
 from wellkept.models.pairs import LABELS, LONGEST, PairReader, logits_of
-from wellkept.models.wordpiece import tokenizer_of
+from wellkept.models.wordpiece import Tokenizer
 
-PACKAGE = HERE.parent / "packages" / "relation" / "src" / "wellkept_relation"
-RUNTIME = HERE.parent / "src" / "wellkept" / "models" / "relation.py"
+MODELS = HERE.parent / "src" / "wellkept" / "models"
+WEIGHTS = MODELS / "weights"
+RUNTIME = MODELS / "relation.py"
 CONFIDENCE = 0.95
 RISKS = {
     # Largest rate of each error among the pairs where the act would be one.
@@ -51,8 +53,8 @@ STREAM_RISKS = {
 }
 """Among other facts about the same person or thing, of which a real stream mostly consists; an act must keep
 both bounds. Near misses alone are no measure of what a review list will hold."""
-
-
+QUANTISING_CASES, QUANTISING_ROWS, SEED = 60, 500, 2
+"""Training pairs that the rounding of the weights is fitted on."""
 WORDS = {"words_near": 0.4, "words_far": 0.6}
 """Share of content words that a repeat must have in common besides, above and below similarity .90. Read off a
 stream of 600 vague facts: of 37 repeats that the model was sure of, these left 13, and most of the wrong ones out."""
@@ -63,41 +65,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
     parser.add_argument("--vocabulary", type=Path, required=True, help="MiniLM's vocab.txt")
-    parser.add_argument("--out", type=Path, default=PACKAGE)
+    parser.add_argument("--out", type=Path, default=WEIGHTS)
     parser.add_argument("--layers", type=int, default=6)
     args = parser.parse_args()
     extra = [word for word, _ in json.loads((args.run / "added.json").read_text())]
-    path = args.out / "model.onnx"
-    export(args.run / "averaged.pt", extra, path, layers=args.layers)
+    path = args.out / "relation.onnx"
     known = args.vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     pieces = {piece: place for place, piece in enumerate([*known, *extra])}
-    reader = PairReader(tokenizer_of(pieces))
+    reader = PairReader(Tokenizer(pieces))
+    export(args.run / "averaged.pt", reader, path, pieces=len(pieces), layers=args.layers)
     pairs, stream = calibration_pairs(), stream_pairs(cases("calibrate"))
     settings = fit((pairs, measured(path, reader, pairs)), (stream, measured(path, reader, stream)))
     settings |= {"pieces": extra}
     (args.out / "relation.json").write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
-    pin(path, args.out / "relation.json")
+    pin(RUNTIME, WEIGHTS_SHA256=path, CARD_SHA256=args.out / "relation.json")
     print(json.dumps({name: value for name, value in settings.items() if name != "pieces"}, indent=1))
 
 
-def export(weights: Path, extra: Sequence[str], path: Path, *, layers: int) -> None:
-    """Write the averaged weights as int8 ONNX."""
-    model = RelationModel(30_522 + len(extra), layers)
+def export(weights: Path, reader: PairReader, path: Path, *, pieces: int, layers: int) -> None:
+    """Write the averaged weights as an ONNX file in integers."""
+    model = RelationModel(pieces, layers)
     model.load_state_dict(torch.load(weights))
-    model.eval()
-    full = path.with_suffix(".full.onnx")
-    example = (torch.tensor([[101, 2054, 102, 2054, 102]]), torch.tensor([[0, 1, 0, 4, 4]]))
-    torch.onnx.export(
-        model, example, str(full), input_names=["pieces", "marks"], output_names=["logits"], opset_version=17,
-        dynamic_axes={"pieces": {0: "rows", 1: "length"}, "marks": {0: "rows", 1: "length"}, "logits": {0: "rows"}},
-        dynamo=False,
-    )  # fmt: skip
-    quantize_dynamic(full, path, weight_type=QuantType.QInt8, per_channel=True)
-    full.unlink()
-    loaded = onnx.load(path)
-    loaded.doc_string = ""
-    onnx.save(loaded, path)
-    print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+    chosen = cases("train")
+    random.Random(SEED).shuffle(chosen)
+    pairs = natural_pairs(chosen[:QUANTISING_CASES])
+    random.Random(SEED).shuffle(pairs)
+    rows = [reader.row(reader.read(pair.old), reader.read(pair.new)) for pair in pairs[:QUANTISING_ROWS]]
+    maps = quantised(model, [row for row in rows if len(row.pieces) <= LONGEST])
+    relation_graph({name: value.numpy() for name, value in model.state_dict().items()}, maps, path)
 
 
 def calibration_pairs() -> list[Pair]:
@@ -108,14 +103,14 @@ def calibration_pairs() -> list[Pair]:
 
 def measured(path: Path, reader: PairReader, pairs: Sequence[Pair]) -> NDArray[np.float64]:
     """Logits as the product makes them, one row to a run."""
-    session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    running = session(path.read_bytes(), what="the model", where=path, todo="", exact=True)
     known: dict[tuple[str, str], NDArray[np.float64]] = {}
 
     def run(first: str, second: str) -> NDArray[np.float64]:
         if (first, second) not in known:
             row = reader.row(reader.read(first), reader.read(second))
             feed = {"pieces": np.array([row.pieces[:LONGEST]]), "marks": np.array([row.marks[:LONGEST]])}
-            known[first, second] = np.round(session.run(None, feed)[0][0].astype(np.float64), 4)
+            known[first, second] = np.round(running.run(None, feed)[0][0], 4)
         return known[first, second]
 
     return np.array([logits_of(run, pair.old, pair.new) for pair in pairs])
@@ -224,13 +219,13 @@ def thresholds(
     return found, told
 
 
-def pin(model: Path, settings: Path) -> None:
-    """Write the hashes of both files where the product checks them."""
-    source = RUNTIME.read_text(encoding="utf-8")
-    for name, path in (("WEIGHTS_SHA256", model), ("CARD_SHA256", settings)):
+def pin(runtime: Path, **files: Path) -> None:
+    """Write the hashes of files where the product checks them: the constants of a module, by name."""
+    source = runtime.read_text(encoding="utf-8")
+    for name, path in files.items():
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         source = re.sub(rf'^{name} = "\w+"', f'{name} = "{digest}"', source, flags=re.M)
-    RUNTIME.write_text(source, encoding="utf-8")
+    runtime.write_text(source, encoding="utf-8")
 
 
 if __name__ == "__main__":

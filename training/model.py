@@ -63,13 +63,19 @@ class RelationModel(nn.Module):
         self.drop = nn.Dropout(0.1)
         self.head = nn.Sequential(nn.Linear(4 * WIDTH, 256), nn.GELU(), nn.Dropout(0.1), nn.Linear(256, len(LABELS)))
 
-    def forward(self, pieces: Tensor, marks: Tensor) -> Tensor:
+    def encoded(self, pieces: Tensor, marks: Tensor) -> Tensor:
+        """A vector for each piece."""
         present = (pieces != 0).float()
         places = torch.arange(pieces.shape[1], device=pieces.device)
         hidden = self.drop(self.norm(self.words(pieces) + self.positions(places) + self.marks(marks)))
         mask = ((1.0 - present) * -1e4)[:, None, None, :]
         for layer in self.layers:
             hidden = layer(hidden, mask)
+        return hidden
+
+    def forward(self, pieces: Tensor, marks: Tensor) -> Tensor:
+        present = (pieces != 0).float()
+        hidden = self.encoded(pieces, marks)
         newer = (marks >= MARKS).float() * present
         means = [_mean(hidden, share) for share in (present, present - newer, newer)]
         seen = torch.cat((hidden[:, 0], means[0], (means[1] - means[2]).abs(), means[1] * means[2]), dim=1)

@@ -24,7 +24,7 @@ from training.model import RelationModel, from_minilm, tensors
 from training.public import public_pairs
 from training.vocabulary import added
 from wellkept.models.pairs import LABELS, PairReader, Row
-from wellkept.models.wordpiece import tokenizer_of
+from wellkept.models.wordpiece import Tokenizer
 
 BATCH, CHUNK_BATCHES = 32, 24
 LONGEST = 160
@@ -80,7 +80,7 @@ class _Run:
             fresh = added(pieces, texts([*self.frames, *self.cases]))
             extra += [pair for pair in fresh if pair[0] not in have]
             extra_path.write_text(json.dumps(extra))
-        self.reader = PairReader(tokenizer_of(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
+        self.reader = PairReader(Tokenizer(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
         self.model = from_minilm(args.checkpoint, [start for _, start in extra], args.layers)
         if args.start:
             _widen(self.model, torch.load(args.start / "averaged.pt"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from wellkept.models.wordpiece import tokenizer_of
+from wellkept.models.wordpiece import Tokenizer
 
 LEAST_CHARACTER, LEAST_WORD = 2, 4
 MOST_ADDED = 2600
@@ -17,19 +17,18 @@ MOST_ADDED = 2600
 
 def added(pieces: Mapping[str, int], texts: Iterable[tuple[str, str]]) -> list[tuple[str, list[int]]]:
     """Words and characters worth a piece of their own, most frequent first, with what they start from."""
-    tokenizer = tokenizer_of(pieces)
+    tokenizer = Tokenizer(pieces)
     counts: dict[str, int] = defaultdict(int)
     starts: dict[str, list[int]] = {}
     for lang, text in texts:
         if lang == "en":
             continue
-        normal = tokenizer.normalizer.normalize_str(text)
-        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
+        for word in tokenizer.words(text):
             if word in pieces or not word.isalpha():
                 continue
             counts[word] += 1
             if word not in starts:
-                starts[word] = tokenizer.encode(word, add_special_tokens=False).ids
+                starts[word] = tokenizer.encode(word).ids
     chosen = [
         word
         for word, count in counts.items()

@@ -19,7 +19,6 @@ from wellkept import (
     Match,
     Memory,
     MemoryStore,
-    Neighbour,
     NewMemory,
     Policy,
     Reason,
@@ -34,12 +33,14 @@ from wellkept.types import (
     AliasChange,
     ConflictChange,
     ConflictKind,
+    DefaultKind,
     Effect,
     Lifecycle,
     LinkChange,
     MatchAction,
     MemoryChange,
     Outcome,
+    Reached,
     Relation,
     Resolution,
     Stage,
@@ -68,6 +69,9 @@ def writing(store: MemoryStore) -> None:
     """Verbs that write."""
     assert_type(store.remember("text"), WriteResult)
     store.remember(NewMemory(content="text", kind="fact"), on_conflict="supersede")
+    store.remember("text", kind="a-kind-of-ones-own")
+    known: DefaultKind = "preference"
+    store.remember("text", kind=known)
     store.remember(
         "text",
         kind="fact",
@@ -102,7 +106,7 @@ def reading(store: MemoryStore) -> None:
     assert_type(store.history("id"), tuple[Version, ...])
     assert_type(store.journal(newest=3), tuple[JournalEntry, ...])
     assert_type(store.conflicts(), tuple[Conflict, ...])
-    assert_type(store.neighbors("id", direction="in"), tuple[Neighbour, ...])
+    assert_type(store.neighbors("id", direction="in"), Reached)
     assert_type(store.import_(Path("file")), ImportReport)
     assert_type(store.stats(), Stats)
 
@@ -110,6 +114,7 @@ def reading(store: MemoryStore) -> None:
 def results(result: WriteResult, batch: BatchResult) -> None:
     """What comes back."""
     assert_type(result.outcome, Outcome)
+    assert_type(result.id, str)
     assert_type(result.memory, Memory | None)
     assert_type(result.links, tuple[Link, ...])
     assert_type(result.conflicts, tuple[Conflict, ...])

@@ -6,7 +6,7 @@ from typing import assert_never
 
 import wellkept
 from wellkept import Memory, MemoryStore, NewMemory, WriteResult
-from wellkept.types import Outcome
+from wellkept.types import DefaultKind, Outcome
 
 
 def opening() -> None:
@@ -31,6 +31,11 @@ def writing(store: MemoryStore) -> None:
     store.resolve("key", "newest")  # type: ignore[arg-type]
     store.neighbors("id", direction="up")  # type: ignore[arg-type]
     store.recall("query", 3)  # type: ignore[call-arg]
+    store.recall("query", mode="semantics")  # type: ignore[arg-type]
+    store.recall("query", mode="hybrid", weights="events")  # type: ignore[arg-type]
+    store.recall("query", where={"kinds": ["fact"]})  # type: ignore[arg-type]
+    misspelled: DefaultKind = "preferense"  # type: ignore[assignment]
+    store.remember("text", kind=misspelled)
     NewMemory("text")  # type: ignore[call-arg]
     NewMemory(content="text", status="active")  # type: ignore[call-arg]
 

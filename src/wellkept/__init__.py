@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
+    from wellkept.core.blocks import decisions_block
     from wellkept.core.evidence import ContradictionFn
     from wellkept.core.reflection import Reflection
     from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
@@ -105,6 +106,7 @@ __all__ = [
     "WellkeptError",
     "When",
     "WriteResult",
+    "decisions_block",
     "open",
     "open_async",
     "rules_from_toml",
@@ -122,6 +124,7 @@ _LAZY = {
     "ReplayReport": "wellkept.types.replay",
     "Rule": "wellkept.core.rules",
     "When": "wellkept.core.rules",
+    "decisions_block": "wellkept.core.blocks",
     "rules_from_toml": "wellkept.core.rules",
 }
 
@@ -146,7 +149,7 @@ def open(
 
     Args:
         url: A path (text or `Path`) or `sqlite:///path` for a file, `postgresql://user@host:port/name` for a
-            database on a server, `memory:` for a store that ends with the process, or a `Storage` of one's own.
+            database on a server, `memory:` for a store that ends with the process, or your own `Storage`.
         policy: What the gate does with each kind; the default policy otherwise.
         embedder: `minilm`, `hashing`, the URL of an OpenAI-compatible endpoint, or an `Embedder`;
             by default MiniLM, or the hashing fallback (marked `degraded`) where it cannot be loaded.
@@ -154,11 +157,12 @@ def open(
             `degraded`, where it cannot be loaded), `packaged` (or an error), `none`, or a `RelationModel`.
         namespace: The isolation boundary, a path such as `acme/alice/coder`.
         actor: Who acts, for the journal.
-        contradiction_fn: A judge of one's own, asked where the rules find no contradiction (S2-24).
+        contradiction_fn: Your own judge, asked wherever the rules find no contradiction; `remember`
+            and `check` take one for a single call too.
         judge: A second opinion that adds possible conflicts to review and does nothing else: `nli:PATH`,
             the URL of a chat endpoint, or a `Judge`; none by default. A write waits at most 5 s for it.
-        **more: `hybrid_weights` (a value or a name) is how `recall` ranks when a call names no mode (S2-56).
-            `token` is the secret for a database on a server that shows nothing without one (I8).
+        **more: `hybrid_weights` (a value or a name) is how `recall` ranks when a call names no mode.
+            `token` is the secret for a database on a server that shows nothing without one.
             `reranker`, `onnx:PATH` or a `Reranker`, puts its best answers in order; none by default, and
             waited for 2 s. For tests, `clock` gives the time, in aware UTC values, and `new_id` makes ids.
 
@@ -245,14 +249,14 @@ def _ranking(more: MoreOptions) -> tuple[HybridWeights | None, Reranker | None]:
 
 
 def _held() -> str:
-    """Why no plan may be executed; settings are read only when one is (S1-52)."""
+    """Why no plan may be executed; settings are read only when one is."""
     from wellkept.config import consolidation_held
 
     return consolidation_held()
 
 
 def _scale(embedder: Embedder) -> Scale:
-    """The embedder's own table, or for one that nobody has measured the table kept on this machine (B-30)."""
+    """The embedder's own table, or for one that nobody has measured the table kept on this machine."""
     from wellkept.core.calibration import UNCALIBRATED
     from wellkept.engine.scale import Scale
 

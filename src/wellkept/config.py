@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from wellkept.errors import ConfigError
+from wellkept.errors import ConfigError, use_one_of
+from wellkept.parsing import parsed_toml
 from wellkept.policy import Policy
 
 Durability: TypeAlias = Literal["full", "relaxed"]
@@ -48,7 +48,7 @@ FLUSH_AFTER = 300.0
 MOST_SECONDS = 7 * 86_400.0
 """Of any time that is set."""
 _PLACED = (*KEYS, *UNFLAGGED, *SWITCHES, *SECONDS)
-_POLICY_KEYS = ("kinds", "max_content_chars", "conflict_days")
+_POLICY_KEYS = ("kinds", "packs", "max_content_chars", "conflict_days")
 _PROJECT_FILE = "wellkept.toml"
 _PYPROJECT = "pyproject.toml"
 _FLAGS, _ENVIRONMENT, _DEFAULT = "flag", "environment", "default"
@@ -68,13 +68,13 @@ class Settings:
         actor: Who acts, for the journal.
         durability: `full` or `relaxed`, for a SQLite store.
         auto_calibrate: Whether an embedder without a calibration is measured on first use.
-        consolidate_dry_run: The kill switch: no plan is executed, whatever is asked for (S1-52). On when
+        consolidate_dry_run: The kill switch: no plan is executed, whatever is asked for. On when
             any place says so, also one that others overrule elsewhere.
         flush_after: Seconds after the last write of a conversation in which a server writes what waits of it; 0 for
             never by itself.
         judge: `none`, `nli:PATH` or the URL of a chat endpoint.
         relation_model: `auto`, `packaged` (an error where it is missing) or `none` (rules alone).
-        reranker: `none` or `onnx:PATH`, a cross-encoder that puts the best answers of recall in order (S2-18).
+        reranker: `none` or `onnx:PATH`, a cross-encoder that puts the best answers of recall in order.
         summariser: `extractive` or the URL of a chat endpoint, for reflection.
         embedder_key: Key of the endpoint; from the environment, never shown.
         token: For a database that shows nothing without one; from the environment, never shown.
@@ -207,7 +207,7 @@ def auto_calibrate(*, environ: Mapping[str, str] | None = None, folder: Path | N
 
 
 def consolidation_held(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
-    """Why no plan may be executed: the place that says so; empty when none does (S1-52).
+    """Why no plan may be executed: the place that says so; empty when none does.
 
     A switch that is pulled anywhere is pulled: a project's file cannot release what the user's own, or
     the environment of a scheduler, holds. It is read in every program, the library's users included.
@@ -297,8 +297,8 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
             continue  # an empty variable is how a shell unsets one
         key = name.removeprefix(PREFIX).lower()
         if key not in (*_PLACED, *SECRETS):
-            allowed = ", ".join(PREFIX + known.upper() for known in (*_PLACED, *SECRETS))
-            raise ConfigError(f"unknown setting {name}", where=_ENVIRONMENT, todo=f"Use one of: {allowed}")
+            allowed = [PREFIX + known.upper() for known in (*_PLACED, *SECRETS)]
+            raise ConfigError(f"unknown setting {name}", where=_ENVIRONMENT, todo=use_one_of(name, allowed))
         values[key] = value
     return values, {secret: values.pop(secret) for secret in SECRETS if secret in values}
 
@@ -340,22 +340,19 @@ def _read(file: Path) -> str | None:
 
 
 def _toml(text: str, file: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not TOML: {error}", where=str(file), todo="Mend the syntax") from error
+    return parsed_toml(text, where=str(file), error=ConfigError)
 
 
 def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool = False) -> _Layer:
-    allowed = ", ".join((*_PLACED, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:]))
+    allowed = (*_PLACED, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:])
     for key in data:
         if key in (*SECRETS, "api_key"):
             instead = key if key in SECRETS else "embedder_key"
             raise ConfigError(
-                f"{key} does not belong into a file", where=shown, todo=f"Set {PREFIX}{instead.upper()} instead"
+                f"{key} must not be set in a file", where=shown, todo=f"Set {PREFIX}{instead.upper()} instead"
             )
         if key not in (*_PLACED, *_POLICY_KEYS):
-            raise ConfigError(f"unknown setting {key!r}", where=shown, todo=f"Use one of: {allowed}")
+            raise ConfigError(f"unknown setting {key!r}", where=shown, todo=use_one_of(key, allowed))
     inline = _inline_policy(data, shown)
     values = {key: data[key] for key in KEYS if key in data and not (key == "policy" and inline is not None)}
     values |= {key: data[key] for key in _PLACED if key in data and key not in KEYS}
@@ -371,7 +368,7 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
             found = type(value).__name__
             raise ConfigError(f"{key} must be text, not {found}", where=origin, todo=f'Write {key} = "…"')
         if not value.strip() and key != "actor":
-            raise ConfigError(f"{key} is empty", where=origin, todo="Leave it out, or give it a value")
+            raise ConfigError(f"{key} is empty", where=origin, todo="Remove it, or give it a value")
     texts = {key: value for key, value in values.items() if key != "policy"}
     if "db" in texts and "://" not in texts["db"] and texts["db"] != "memory:":
         texts["db"] = str(base / Path(texts["db"]).expanduser())
@@ -385,7 +382,7 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     file = base / Path(values["policy"]).expanduser()
     text = _read(file)
     if text is None:
-        raise ConfigError("there is no such policy file", where=str(file), todo=f"Mend `policy` ({origin})")
+        raise ConfigError("there is no such policy file", where=str(file), todo=f"Correct `policy` ({origin})")
     return _Layer(origin, texts, Policy.from_toml(text, origin=str(file)), str(file))
 
 
@@ -422,8 +419,8 @@ def _durability(value: str, origin: str) -> Durability:
         case "full" | "relaxed":
             return value
         case _:
-            allowed = ", ".join(get_args(Durability))
-            raise ConfigError(f"durability {value!r} is not allowed", where=origin, todo=f"Use one of: {allowed}")
+            todo = use_one_of(value, get_args(Durability))
+            raise ConfigError(f"durability {value!r} is not allowed", where=origin, todo=todo)
 
 
 # --------------------------------------------------------------------------------------------
@@ -436,14 +433,16 @@ def _inline_policy(data: Mapping[str, Any], shown: str) -> Policy | None:
     if not isinstance(given, Mapping):
         if beside:
             raise ConfigError(
-                f"names a policy file and says {', '.join(beside)} too",
+                f"names a policy file and also sets {', '.join(beside)}",
                 where=shown,
-                todo="Move it into the policy file, or leave `policy` out",
+                todo="Move it into the policy file, or remove `policy`",
             )
         return None
     twice = sorted(set(given) & set(beside))
     if twice:
-        raise ConfigError(f"says {twice[0]} twice", where=shown, todo="Say it in [policy] or beside it")
+        raise ConfigError(
+            f"sets {twice[0]} twice", where=shown, todo="Set it in [policy] or at the top level, not both"
+        )
     if not given and not beside:
         return None
     # Keys in single quotes are not mistaken for lines of the real file when an error names a place.

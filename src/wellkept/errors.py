@@ -42,7 +42,7 @@ Errors are returned to the caller, never logged instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class WellkeptError(Exception):
@@ -62,6 +62,28 @@ class WellkeptError(Exception):
         if todo:
             parts.append(todo)
         super().__init__(". ".join(part.rstrip(".") for part in parts) + ".")
+
+
+def use_one_of(given: object, allowed: Iterable[str], *, words: str = "Use one of") -> str:
+    """What to do about a word that is not allowed: the list of those that are, after the one that was probably meant.
+
+    Example:
+        >>> use_one_of("lessn", ["fact", "lesson"])
+        "Did you mean 'lesson'? Use one of: fact, lesson"
+        >>> use_one_of("recipe", ["fact", "lesson"], words="Allowed here")
+        'Allowed here: fact, lesson'
+    """
+    import difflib
+
+    known = list(allowed)
+    spelled = {word.casefold(): word for word in known}
+    near = difflib.get_close_matches(str(given).casefold()[:_LONGEST_WORD], spelled, n=1, cutoff=0.7)
+    meant = f"Did you mean {spelled[near[0]]!r}? " if near else ""
+    return f"{meant}{words}: {', '.join(known)}"
+
+
+_LONGEST_WORD = 100
+"""Characters of what was given that are compared; the words that are known are shorter."""
 
 
 class InvalidInput(WellkeptError, ValueError):
@@ -85,15 +107,15 @@ class InvalidField(InvalidInput):
 
 
 class UnknownKind(InvalidInput):
-    """The policy knows no such kind (S0-6)."""
+    """The policy knows no such kind."""
 
 
 class SelfReference(InvalidInput):
-    """A memory cannot be linked to, or superseded by, itself (S2-32, S2-43)."""
+    """A memory cannot be linked to, or superseded by, itself."""
 
 
 class CycleError(InvalidInput):
-    """The supersession would close a circle (S2-31)."""
+    """The supersession would close a circle."""
 
 
 class IllegalTransition(InvalidInput):
@@ -109,7 +131,7 @@ class AmbiguousId(WellkeptError, LookupError):
 
 
 class ConflictError(WellkeptError):
-    """A conflict was found under `on_conflict="raise"`; nothing was written (S2-28, F-13).
+    """A conflict was found under `on_conflict="raise"`; nothing was written.
 
     Args:
         conflicts: The conflicts that stood in the way, as `wellkept.types.Conflict` values.
@@ -188,7 +210,7 @@ class ReadOnly(StorageError):
 
 
 class NotPermitted(StorageError):
-    """A database with rules of access was given no token, or one that does not allow this (any more) (I8)."""
+    """A database with rules of access was given no token, or one that does not allow this (any more)."""
 
 
 class Full(StorageError):

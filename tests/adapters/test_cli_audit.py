@@ -86,5 +86,5 @@ def test_hostile_text_is_shown_as_what_it_is(cli: Cli) -> None:
 def test_what_is_no_store_is_one_line_and_exit_1(cli: Cli) -> None:
     (cli.folder / "a.png").write_bytes(b"\x89PNG\x00")
     result = cli("audit", "a.png", code=1)
-    assert "is no store that is known" in result.stderr
+    assert "is not a known kind of store" in result.stderr
     assert "Traceback" not in result.stderr

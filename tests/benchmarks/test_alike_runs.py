@@ -42,7 +42,7 @@ def story(name: str) -> dict[str, object]:
 def test_stories_are_told_alike_by_every_backend(tmp_path: Path) -> None:
     file = tmp_path / "stories.jsonl"
     file.write_text("".join(json.dumps(story(name)) + "\n" for name in ("one", "two")), encoding="utf-8")
-    paths = os.pathsep.join(str(ROOT / part) for part in ("src", "packages/relation/src", "tests", "."))
+    paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.alike", str(file), "--json"],
         capture_output=True, text=True, timeout=300, check=False, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths},

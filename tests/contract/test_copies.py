@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -313,3 +313,49 @@ def test_putting_back_keeps_what_was_there_and_refuses_what_is_no_copy_of_it(tmp
     world.store.close()
     path.unlink()
     assert put("copy.db") == "" and SqliteStorage(path).verify() == []
+
+
+DELETES = "BEGIN DELETE FROM memory; END"
+STRANGERS = {
+    "a trigger": f"CREATE TRIGGER mine AFTER INSERT ON journal {DELETES}",
+    "a trigger on a view": f"CREATE VIEW v AS SELECT 1; CREATE TRIGGER mine INSTEAD OF INSERT ON v {DELETES}",
+    "a view": "CREATE VIEW mine AS SELECT * FROM memory",
+    "a table": "CREATE TABLE mine (x)",
+    "a virtual table": "CREATE VIRTUAL TABLE mine USING fts5 (x)",
+    "an index": "CREATE UNIQUE INDEX mine ON memory (id)",
+    "a column more": "ALTER TABLE memory ADD COLUMN mine TEXT",
+    "a table that replaces rows": (
+        "DROP TABLE alias; CREATE TABLE alias (ns INTEGER NOT NULL REFERENCES namespace (ns), hash TEXT NOT NULL,"
+        " id TEXT NOT NULL, PRIMARY KEY (ns, hash, id) ON CONFLICT REPLACE) STRICT, WITHOUT ROWID"
+    ),
+    "an index less": "DROP INDEX memory_slot",
+}
+
+
+@pytest.mark.parametrize("what", STRANGERS)
+def test_a_copy_with_anything_that_no_store_has_is_not_put_back(what: str, tmp_path: Path) -> None:
+    """E6: a trigger would delete memories at the next write."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    world = filled(path)
+    world.store.backup(copy)  # type: ignore[attr-defined]
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.executescript(STRANGERS[what])
+    with pytest.raises(NotAStore):
+        put_back(path, copy, prepare=lambda file: SqliteStorage(file).close(), busy_seconds=10)
+    assert world.ids(Filter()) == ["m1", "m2", "m3"]
+    assert parts(tmp_path) == []
+    world.store.close()
+    if "CREATE TRIGGER" in STRANGERS[what] or "CREATE VIEW" in STRANGERS[what]:
+        with pytest.raises(NotAStore, match="which a Wellkept store never contains"):
+            SqliteStorage(copy)
+
+
+def test_what_sqlite_or_a_tool_for_copies_adds_stands_in_nobodys_way(tmp_path: Path) -> None:
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    world = filled(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("ANALYZE; CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)")
+    world.store.backup(copy)  # type: ignore[attr-defined]
+    put_back(path, copy, prepare=lambda file: SqliteStorage(file).close(), busy_seconds=10)
+    assert world.ids(Filter()) == ["m1", "m2", "m3"]
+    world.store.close()

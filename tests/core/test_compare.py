@@ -124,11 +124,11 @@ def test_values_at_two_points_in_time_do_not_conflict() -> None:
     assert {"number", "event_time"} <= {d.kind for d in found.differences}
 
 
-def test_titles_veto_but_never_decide() -> None:
+def test_a_title_heads_a_text_and_is_no_part_of_what_it_says() -> None:
     memory = stored("It went well", statement=Statement(content="", title="Review of 2024-05-01"))
     new = Statement(content="It went well", title="Review of 2024-06-01")
     found = compare(new, memory, cosine=1.0, similarity=1.0)
-    assert found.relation == "variant"
+    assert (found.relation, found.differences) == ("same", ())
 
 
 def test_a_value_that_a_newer_update_already_holds_is_no_conflict() -> None:

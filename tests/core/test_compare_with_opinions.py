@@ -97,8 +97,8 @@ def test_equal_words_are_the_same_whatever_the_model_says(told: Opinion | None) 
 
 @pytest.mark.parametrize(
     "beside",
-    [{"subject": ("Nous", "Hynous")}, {"event_time": (NOW, LATER)}, {"title": ("Version 1.2", "Version 1.3")}],
-    ids=["subject", "event time", "title"],
+    [{"subject": ("Nous", "Hynous")}, {"event_time": (NOW, LATER)}, {"summary": ("Version 1.2", "Version 1.3")}],
+    ids=["subject", "event time", "summary"],
 )
 def test_equal_words_with_something_else_beside_them_are_no_repeat(beside: dict[str, Any]) -> None:
     """B-37, B-35, F-22."""

@@ -46,12 +46,12 @@ def match(similarity=0.9712, **values):
         ),
         (
             {"lifecycle": "DORMANT"},
-            'Duplicate: already stored as "Avoid weekend trading" (n_xyz789) [DORMANT]. Use update_memory to '
+            'Duplicate: already stored as "Avoid weekend trading" (n_xyz789) [DORMANT]. Use restore to '
             "reactivate if needed. Not created. (97% similar)",
         ),
         (
             {"lifecycle": "WEAK"},
-            'Duplicate: already stored as "Avoid weekend trading" (n_xyz789) [WEAK]. Use update_memory to '
+            'Duplicate: already stored as "Avoid weekend trading" (n_xyz789) [WEAK]. Use restore to '
             "reactivate if needed. Not created. (97% similar)",
         ),
         (
@@ -131,7 +131,7 @@ def conflict(kind="contradiction", resolution=None):
     ("flag", "text"),
     [
         (conflict(), 'Stored: "text" (n_xyz789); possible conflict with "Use ruff" (m1): value: "ruff" -> "flake8".'),
-        (conflict("duplicate"), 'possible repeat of "Use ruff" (m1)'),
+        (conflict("duplicate"), 'possible duplicate of "Use ruff" (m1)'),
         (conflict(resolution="keep_new"), 'Stored: "text" (n_xyz789).'),
     ],
 )
@@ -157,6 +157,8 @@ def test_a_refused_conflict_names_the_stored_one():
         (Difference("number", "0.85", "0.95"), 'number: "0.85" -> "0.95"'),
         (Difference("event_time", "a", "b"), 'event time: "a" -> "b"'),
         (Difference("detail", "", "after lunch"), 'detail: "(nothing)" -> "after lunch"'),
+        (Difference("identifier", "18", "20"), 'version or number: "18" -> "20"'),
+        (Difference("identifier", "OPS-12", "OPS-13"), 'identifier: "OPS-12" -> "OPS-13"'),
         (Difference("custom", "x" * 100, "y"), 'custom: "' + "x" * 39 + '…" -> "y"'),
     ],
 )
@@ -166,7 +168,7 @@ def test_a_difference_is_told_in_words(difference, text):
 
 def test_a_rule_without_words_of_its_own_is_still_readable():
     assert reason_words("some_new_rule") == "some new rule"
-    assert reason_words("content_hash") == "the same text, to the letter"
+    assert reason_words("content_hash") == "exactly the same text"
 
 
 def test_why_names_rules_and_differences_once():
@@ -181,6 +183,28 @@ def test_why_names_rules_and_differences_once():
     assert why(result) == 'the two cannot both hold; number: "0.85" -> "0.95"'
 
 
+@pytest.mark.parametrize(
+    ("similarity", "said"),
+    [
+        (0.7249, 'no sure match; nearest: "Avoid weekend trading" (72% similar)'),
+        (0.5, 'no sure match; nearest: "Avoid weekend trading" (50% similar)'),
+        (0.4999, "no match found"),
+        (None, "no match found"),
+    ],
+)
+def test_what_is_stored_as_new_names_a_near_memory_that_was_not_sure_enough(similarity, said):
+    """Odd texts: "nothing like it is stored" beside a match of 72 % is not so."""
+    reasons = (Reason("nothing_like_it", ""),)
+    near = match(similarity, action="none")
+    assert why(WriteResult(outcome="created", memory=memory(), reasons=reasons, matches=(near,))) == said
+    assert why(WriteResult(outcome="created", memory=memory(), reasons=reasons)) == "no match found"
+
+
+def test_a_rejected_text_has_its_reason_once():
+    result = WriteResult(outcome="rejected", memory=None, reasons=(Reason("junk", "only an acknowledgement"),))
+    assert why(result) == "not worth keeping (only an acknowledgement)"
+
+
 # --------------------------------------------------------------------------------------------
 # The answer of a check
 
@@ -190,22 +214,25 @@ def answer(*matches, limit=5):
 
 
 @pytest.mark.parametrize(
-    ("similarity", "relation", "action", "recommendation"),
+    ("similarity", "does", "action", "recommendation"),
     [
-        (0.9712, "same", "duplicate", "duplicate_found"),  # S0-26
-        (0.9500, "same", "duplicate", "duplicate_found"),
-        (0.9499, "same", "connect", "similar_found"),
-        (0.9234, "same", "connect", "similar_found"),  # S0-26
-        (0.9000, "same", "connect", "similar_found"),
-        (0.8999, "same", None, "unique"),
-        (None, "same", None, "unique"),
-        (0.9900, "conflict", "connect", "similar_found"),  # F-9: a contradiction is no duplicate
-        (0.9900, "variant", "connect", "similar_found"),  # F-8
+        (0.9712, "duplicate", "duplicate", "duplicate_found"),  # S0-26
+        (0.9500, "duplicate", "duplicate", "duplicate_found"),
+        (0.9900, "none", "connect", "similar_found"),  # F-8: a write would store it, so it is no duplicate
+        (0.9900, "conflict", "connect", "similar_found"),  # F-9
+        (0.9234, "connect", "connect", "similar_found"),  # S0-26
+        (0.9000, "none", "connect", "similar_found"),
+        (0.8999, "none", None, "unique"),
+        (0.8999, "connect", None, "unique"),
+        (None, "none", None, "unique"),
+        (0.7000, "duplicate", "duplicate", "duplicate_found"),  # told again in other words
+        (0.7500, "reuse", "duplicate", "duplicate_found"),
+        (0.7500, "evolve", "connect", "similar_found"),
     ],
 )
-def test_tiers_and_recommendation_follow_from_similarity_and_relation(similarity, relation, action, recommendation):
+def test_the_recommendation_says_what_a_write_would_do(similarity, does, action, recommendation):
     """S0-10, S0-20, S0-22, S0-24, S0-26, S0-30."""
-    got = answer(match(similarity, relation=relation, action="none"))
+    got = answer(match(similarity, action=does))
     assert got["recommendation"] == recommendation
     assert [one["action"] for one in got["matches"]] == ([action] if action else [])
 
@@ -228,11 +255,19 @@ def test_the_answer_has_exactly_the_keys_of_the_source():
 @pytest.mark.parametrize(("limit", "count"), [(5, 5), (3, 3), (1, 1), (0, 0), (-1, 0), (100, 7)])
 def test_matches_are_sorted_then_cut(limit, count):
     """S0-15, S0-23, S0-51."""
-    given = [match(0.9 + 0.01 * n, memory_id=f"m{n}") for n in (3, 1, 6, 0, 5, 2, 4)]
+    given = [match(0.9 + 0.01 * n, memory_id=f"m{n}", action="connect") for n in (3, 1, 6, 0, 5, 2, 4)]
     ids = [one["node_id"] for one in answer(*given, limit=limit)["matches"]]
     assert ids == [f"m{n}" for n in (6, 5, 4, 3, 2, 1, 0)][:count]
 
 
-def test_a_cut_answer_recommends_by_what_it_shows():
-    """S0-24: any *returned* match."""
-    assert answer(match(0.97), match(0.92), limit=0)["recommendation"] == "unique"
+def test_the_memory_that_holds_the_text_comes_first_whatever_is_nearer():
+    """S0-31: the caller names the first match."""
+    got = answer(match(0.99, memory_id="near", action="conflict"), match(0.96, memory_id="held"))
+    assert [one["node_id"] for one in got["matches"]] == ["held", "near"]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5])
+def test_the_recommendation_does_not_depend_on_how_much_is_shown(limit):
+    """A check says what a write does, however short its answer."""
+    got = answer(match(0.97), match(0.92, action="connect"), limit=limit)
+    assert got["recommendation"] == "duplicate_found"

@@ -228,7 +228,7 @@ def test_the_model_decides_within_its_bounds(opinion: Opinion | None, expected: 
         ({"kind": "lesson"}, {"kind": "fact"}, "apart"),
         ({"kind": "thesis"}, {"kind": "thesis"}, "apart"),
         ({"subject": "x"}, {"subject": "y"}, "apart"),
-        ({"title": "x"}, {"title": "y"}, "apart"),
+        ({"title": "x"}, {"title": "y"}, "same"),
         ({"event_time": T0}, {"event_time": T0 + timedelta(1)}, "apart"),
         ({"polarity": 1}, {"polarity": -1}, "conflict"),
         ({"agent": "x"}, {"agent": "y"}, "apart"),
@@ -281,9 +281,15 @@ def test_one_word_in_the_place_of_another_is_not_overruled_by_the_model(a: str, 
 def test_a_contradiction_needs_nearness_or_one_slot(
     similarity: float | None, a: dict[str, Any], b: dict[str, Any], expected: str
 ) -> None:
-    """S1-28, E-2.6."""
-    pair = near(row("a", "threshold 0.85", **a), row("b", "threshold 0.95", 1, **b), similarity)
+    """S1-28, E-2.6: where the rules find a denial, which is not as sure as a value replaced in one frame."""
+    pair = near(row("a", "Use the cache", **a), row("b", "Never use the cache", 1, **b), similarity)
     assert verdict(pair) == expected
+
+
+@pytest.mark.parametrize("similarity", [0.99, CONFLICT_REPORT_AT, 0.3, -0.1, None])
+def test_a_value_replaced_in_one_frame_is_a_contradiction_at_any_similarity(similarity: float | None) -> None:
+    pair = near(row("a", "threshold 0.85"), row("b", "threshold 0.95", 1), similarity)
+    assert verdict(pair) == "conflict"
 
 
 def test_of_the_models_contradictions_only_the_nearest_of_each_newer_memory_stays() -> None:

@@ -87,13 +87,18 @@ def test_texts_that_differ_in_words_that_matter_stay_apart(old: str, new: str) -
         ({"event_time": START}, {"event_time": START + timedelta(days=1)}),  # F-22: it happened twice
         ({"kind": "fact"}, {"kind": "lesson"}),  # S0-52
         ({"agent": "alice"}, {"agent": "bob"}),
-        ({"title": "Alpha"}, {"title": "Beta"}),  # B-37
+        ({"trigger": "Alpha"}, {"trigger": "Beta"}),  # B-37
         ({"metadata": {"outcome": "success"}}, {"metadata": {"outcome": "failure"}}),  # B-26
         ({"metadata": {}}, {"metadata": {"outcome": "failure"}}),
     ],
 )
 def test_equal_words_with_something_else_beside_them_stay_apart(old: dict[str, object], new: dict[str, object]) -> None:
     assert ids([hit(0, "is shipped", **old), hit(1, "is shipped", **new)]) == [("m0",), ("m1",)]
+
+
+def test_equal_words_under_another_title_are_one() -> None:
+    """A title heads a text, it does not say anything."""
+    assert ids([hit(0, "is shipped", title="Alpha"), hit(1, "is shipped", title="Beta")]) == [("m1", "m0")]
 
 
 def test_the_newest_is_shown_at_the_best_rank_with_the_best_score() -> None:

@@ -75,6 +75,6 @@ def test_long_and_hostile_texts_are_judged_in_bounded_time() -> None:
     hostile = ["-." * 5000, "_a" * 5000, "a-b-" * 2500, "/a." * 3300, "#" * 10000, "1," * 5000, "not " * 2500,
                "数据库" * 3300, "a'" * 5000, "((((" * 2500, "a@b." * 2500, sentences]  # fmt: skip
     for text in hostile:
-        started = time.perf_counter()
+        started = time.process_time()
         differences(text, text[: len(text) // 2] + "x")
-        assert time.perf_counter() - started < 2.0, text[:12]
+        assert time.process_time() - started < 2.0, text[:12]

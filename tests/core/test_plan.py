@@ -234,6 +234,25 @@ def test_a_models_contradiction_says_so() -> None:
     assert flag.flags[0].reason == "model"
 
 
+@pytest.mark.parametrize(
+    ("least", "flagged"),
+    [(None, ["model", "rules"]), (0.97, ["model", "rules"]), (0.98, ["rules"]), (1.0, ["rules"])],
+    ids=str,
+)
+def test_a_rule_may_ask_how_sure_a_contradiction_is(least: float | None, flagged: list[str]) -> None:
+    """S1-28: from the score on that the user names a contradiction is flagged."""
+    by_rules = row("p", 0, content="Port 5."), row("q", 1, content="Port 7.")
+    pair = Near(A, B, 0.9, 0.9)
+    by_model = replace(looked_at(pair), relation="conflict", differences=(), opinion=Opinion(0, 0, 0, 0.97, 0.03))
+    findings = (found(*by_rules, "conflict", 0.9), Finding(pair, by_model, "conflict"))
+    rule = Rule(id="f", trigger="on_contradiction", action="flag_contradiction", when=When(min_score=least))
+    actions = planned([A, B, *by_rules], findings, config=Consolidation(rules=(rule,))).actions
+    assert sorted("model" if "model" in action.rationale.signals else "rules" for action in actions) == flagged
+    spared = replace(rule, id="n", action="noop"), replace(rule, when=When())
+    actions = planned([A, B, *by_rules], findings, config=Consolidation(rules=spared)).actions
+    assert len(actions) == 2 - len(flagged)
+
+
 # -- merges ----------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -16,6 +17,7 @@ from wellkept.policy import (
     DEDUP_THRESHOLDS,
     DEFAULT_KINDS,
     EVOLUTION_THRESHOLDS,
+    PACKS,
     PRESETS,
     SIMILARITY_EDGE_THRESHOLD,
     Band,
@@ -23,6 +25,7 @@ from wellkept.policy import (
     KindPolicy,
     Policy,
 )
+from wellkept.types import DefaultKind
 
 SKIP_95, LINK_90, MERGE_95 = Band(0.95, "skip"), Band(0.90, "link"), Band(0.95, "merge")
 
@@ -122,7 +125,7 @@ def test_every_preset_stores_when_the_model_is_broken(preset):
             },
         ),
         ("general", {"semantic", "episodic", "procedural", "feedback", "note"}),
-        ("fact", {"fact"}),
+        ("fact", {"fact", "preference"}),
         ("episode", {"episode"}),
         ("decision", {"decision"}),
         ("knowledge", {"knowledge", "summary", "temp_note"}),
@@ -169,12 +172,82 @@ def test_a_bound_belongs_to_its_band_or_not_as_the_seed_says(preset, similarity,
 # --------------------------------------------------------------------------------------------
 # Kinds
 
+BASIC = ["fact", "note", "preference", "lesson", "decision"]
+
+
+def test_five_kinds_come_first_and_every_kind_is_in_one_pack_with_a_use():
+    """N8."""
+    assert list(DEFAULT_KINDS)[:5] == BASIC == list(PACKS[0].kinds)
+    named = [kind for pack in PACKS for kind in pack.kinds]
+    assert sorted(named) == sorted(DEFAULT_KINDS) and len(named) == len(set(named))
+    assert all(pack.about and all(pack.uses[kind] for kind in pack.kinds) for pack in PACKS)
+
+
+def test_a_preference_behaves_as_a_fact():
+    assert DEFAULT_KINDS["preference"] == DEFAULT_KINDS["fact"]
+
+
+def test_the_literal_type_of_kinds_names_the_default_kinds():
+    assert get_args(DefaultKind) == tuple(DEFAULT_KINDS)
+
+
+def test_a_default_policy_is_the_one_that_journals_of_the_first_release_name():
+    assert Policy().hash == "2ee26206d556ea1b"
+    changed = replace(DEFAULT_KINDS["preference"], on_conflict="warn")
+    assert Policy(kinds={**DEFAULT_KINDS, "preference": changed}).hash != Policy().hash
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("packs = []", []),
+        ('packs = ["basic"]', []),
+        ('packs = ["conversations"]', ["episode", "turn_summary", "session_summary"]),
+        ('packs = []\n[kinds.thesis]\ndelivery = "sync"\n', ["thesis"]),
+        ('packs = []\n[kinds.recipe]\npreset = "fact"\n', ["recipe"]),
+    ],
+)
+def test_packs_select_the_kinds_beside_the_five(text, more):
+    policy = Policy.from_toml(text)
+    assert list(policy.kinds) == [*BASIC, *more]
+    assert all(policy.kinds[kind] == DEFAULT_KINDS[kind] for kind in BASIC)
+
+
+def test_a_policy_that_says_nothing_of_packs_has_all_of_them():
+    assert Policy.from_toml("conflict_days = 3").kinds == DEFAULT_KINDS
+    assert Policy.from_packs(*(pack.name for pack in PACKS)).hash == Policy().hash
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('packs = ["tradin"]', "packs: 'tradin' is not allowed (policy, line 1). Did you mean 'trading'?"),
+        ('packs = "trading"', "packs: must be a list of names (policy, line 1)"),
+        ("packs = [1]", "packs: must be a list of names (policy, line 1)"),
+    ],
+)
+def test_packs_that_are_none_are_refused_with_the_line(text, said):
+    with pytest.raises(InvalidPolicy) as caught:
+        Policy.from_toml(text)
+    assert said in str(caught.value)
+    with pytest.raises(InvalidPolicy, match="Did you mean 'trading'"):
+        Policy.from_packs("tradin")
+
+
+def test_a_kind_of_a_pack_that_is_left_out_says_so():
+    with pytest.raises(UnknownKind) as caught:
+        Policy.from_packs().for_kind("thesis")
+    assert str(caught.value) == (
+        "unknown kind 'thesis' (kind). It is in the pack 'trading', which the policy leaves out. "
+        "Use one of: fact, note, preference, lesson, decision."
+    )
+
 
 def test_an_unknown_kind_is_refused_with_the_list_of_known_ones():
     """S0-6, B-32."""
     with pytest.raises(UnknownKind) as caught:
         Policy().for_kind("lessn")
-    assert "'lessn'" in str(caught.value)
+    assert str(caught.value).startswith("unknown kind 'lessn' (kind). Did you mean 'lesson'? Use one of: fact, note,")
     assert all(kind in str(caught.value) for kind in DEFAULT_KINDS)
 
 
@@ -436,3 +509,8 @@ def test_a_policy_without_the_later_fields_has_the_hash_that_old_journals_name()
 
 def test_the_order_of_kinds_does_not_matter_to_the_hash():
     assert Policy(kinds=dict(reversed(DEFAULT_KINDS.items()))).hash == Policy().hash
+
+
+def test_a_policy_nested_without_end_is_a_typed_error() -> None:
+    with pytest.raises(InvalidPolicy, match="not TOML: more than 200 levels of nesting"):
+        Policy.from_toml("a=" + "[" * 5000 + "]" * 5000)

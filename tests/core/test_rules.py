@@ -58,6 +58,8 @@ def test_the_rules_of_the_source_fit_to_the_decimal(rule: Rule, seen: Figures, *
         (When(max_importance=0.4), Figures(importance=0.4), Figures(importance=0.5)),
         (When(max_importance=0.0), Figures(importance=0.0), Figures(importance=0.1)),
         (When(max_score=0.1), Figures(score=0.1), Figures(score=0.2)),
+        (When(min_score=0.9), Figures(contradiction=0.9), Figures(contradiction=0.89)),
+        (When(min_score=0.0), Figures(contradiction=0.0), Figures()),
         (When(expired=True), Figures(expired=True), Figures()),
         (When(expired=False), Figures(), Figures(expired=True)),
         (When(lifecycle_any=("WEAK", "DORMANT")), Figures(lifecycle="WEAK"), Figures()),
@@ -144,6 +146,15 @@ def test_toml_adds_rules_and_replaces_those_of_the_same_id_in_place() -> None:
     assert len({str(plain(some)) for some in (rules, DEFAULT_RULES, ())}) == 3
 
 
+def test_a_least_score_is_read_for_rules_on_contradictions_and_is_no_part_of_older_hashes() -> None:
+    """S1-28: the score from which a contradiction is flagged is the user's."""
+    flags = _one('{action = "flag_contradiction"}', when="{minScore = 0.9}")
+    spares = _one('{action = "noop"}', trigger='"on_contradiction"', when="{minScore = 1}")
+    assert [rules_from_toml(text)[-1].when for text in (flags, spares)] == [When(min_score=0.9), When(min_score=1.0)]
+    assert "min_score" not in str(plain(DEFAULT_RULES))
+    assert "'min_score': 0.9" in str(plain(rules_from_toml(flags)))
+
+
 def _one(then: str = '{action = "archive"}', **more: str) -> str:
     keys = {"id": '"x"', "then": then, **more}
     return "[[rules]]\n" + "\n".join(f"{key} = {value}" for key, value in keys.items() if value)
@@ -194,6 +205,11 @@ def _one(then: str = '{action = "archive"}', **more: str) -> str:
         (_one(when="{minAccessCount = true}"), "rule 1 (x): when.minAccessCount", "True"),
         (_one(when="{maxImportance = 1.5}"), "rule 1 (x): when.maxImportance", "0 to 1"),
         (_one(when="{maxScore = 2}"), "rule 1 (x): when.maxScore", "0 to 1"),
+        (_one('{action = "flag_contradiction"}', when="{minScore = 1.1}"), "rule 1 (x): when.minScore", "0 to 1"),
+        (_one('{action = "flag_contradiction"}', when="{minScore = nan}"), "rule 1 (x): when.minScore", "nan"),
+        (_one(when="{minScore = 0.9}"), "rule 1 (x): when", "of contradictions"),
+        (_one('{action = "merge"}', when="{minScore = 0.9}"), "rule 1 (x): when", "of contradictions"),
+        (_one('{action = "noop"}', when="{minScore = 0.9}"), "rule 1 (x): when", "on_contradiction"),
         (_one('{action = "merge"}', when="{minSimilarity = 1.1}"), "rule 1 (x): when.minSimilarity", "0 to 1"),
         (_one(when="{minSimilarity = 0.9}"), "rule 1 (x): when", "clusters"),
         (_one(when="{minClusterSize = 2}"), "rule 1 (x): when", "clusters"),

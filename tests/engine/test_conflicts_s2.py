@@ -1,4 +1,9 @@
-"""Conflicts at write time: detected, reported, superseded, refused, reviewed (source 002)."""
+"""Conflicts at write time: detected, reported, superseded, refused, reviewed (source 002).
+
+The relation model of these tests leaves every pair to rules and similarity (`FakeRelationModel.defers`), which the
+packaged one never does: bounds can so be tried to the fourth decimal. The twins with the packaged models stand in
+`scenarios/test_shipped_bands.py` and `scenarios/test_seed_sentences.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import pytest
 import wellkept
 from wellkept.errors import ConflictError, CycleError, IllegalTransition, InvalidField, NotFound, SelfReference
 from wellkept.policy import DEFAULT_KINDS, Policy
+from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter, NewMemory
 
 RUFF, FLAKE8 = "Use ruff for linting", "Use flake8 for linting"
@@ -39,7 +45,7 @@ def pair(table, cosine, *, old=RUFF, new=FLAKE8, old_fields=None, **fields):
     ],
 )
 @pytest.mark.parametrize("cosine", [0.85, 0.99])
-def test_two_texts_that_cannot_both_hold_are_kept_and_reported(make, old, new, reason, cosine):
+def test_two_texts_that_cannot_both_hold_are_kept_and_reported_by_injected_similarity(make, old, new, reason, cosine):
     """S2-22, S2-26, S2-28, S2-36, S2-38, B-5, B-6: under `warn` both rows stay, one conflict."""
     table = make()
     stored, write = pair(table, cosine, old=old, new=new)
@@ -64,11 +70,18 @@ def test_a_contradiction_acts_from_080_on(make, cosine, acts):
 
 
 @pytest.mark.parametrize(("cosine", "found"), [(0.6001, True), (0.6000, True), (0.5999, False)])
-def test_a_contradiction_is_reported_from_060_on(make, cosine, found):
+def test_a_denial_is_reported_from_060_on(make, cosine, found):
     """S2-21, B-1: .80 before anything is reported would lose half of the contradictions the rules find."""
     table = make()
-    _, write = pair(table, cosine)
+    _, write = pair(table, cosine, old="Commit the lock file", new="Do not commit the lock file")
     assert bool(write().conflicts) is found
+
+
+@pytest.mark.parametrize("cosine", [0.6, 0.4016, 0.31])
+def test_one_value_replaced_in_one_frame_is_reported_at_any_similarity(make, cosine):
+    table = make()
+    _, write = pair(table, cosine)
+    assert write().conflicts
 
 
 @pytest.mark.parametrize(
@@ -132,6 +145,20 @@ def test_a_judge_of_ones_own_is_asked_about_near_texts(make, verdict, cosine, re
     result = write()
     assert [item.reason for item in result.conflicts] == ([reason] if reason else [])
     assert asked == ([(PLAIN, PLAIN_REWORDED)] if cosine >= 0.6 else [])
+
+
+@pytest.mark.parametrize(("cosine", "asked"), [(0.90, 1), (0.80, 1), (0.7999, 0), (0.70, 0), (0.60, 0)])
+@pytest.mark.parametrize("conflict", [0.0, 0.45, 0.55, 0.95])
+def test_a_judge_of_ones_own_is_asked_whatever_the_relation_model_says(make, cosine, asked, conflict):
+    """S2-24, S2-21: from .80 on; what the model thinks too improbable to be listed is asked like everything else."""
+    model = FakeRelationModel()
+    model.declare(PLAIN, PLAIN_REWORDED, conflict=conflict)
+    told = []
+    table = make(relation_model=model, contradiction_fn=lambda *pair: told.append(pair) or True)
+    _, write = pair(table, cosine, old=PLAIN, new=PLAIN_REWORDED)
+    reasons = [item.reason for item in write().conflicts]
+    assert len(told) == asked
+    assert reasons == (["custom_fn"] if asked else ["model"] if conflict > 0.5 else [])
 
 
 def test_the_judge_is_not_asked_where_the_rules_are_sure(make):
@@ -549,6 +576,23 @@ def test_nothing_is_compared_across_namespaces(make):
     assert table.rows("active") == ["threshold 0.85"]
     assert table.store.remember("threshold 0.85").outcome == "duplicate"
     assert set(table.store.namespaces()) == {"default", "elsewhere"}
+
+
+def test_a_judge_given_for_one_call_is_heard_in_that_call_instead_of_the_stores(make):
+    """S2-25, S2-56: by check and write alike, and never put off with the write."""
+    table = make(contradiction_fn=lambda old, new: False)
+    table.near(PLAIN, PLAIN_REWORDED, 0.9)
+    table.store.remember(PLAIN)
+    for verb in (table.store.check, table.store.remember):
+        assert [item.reason for item in verb(PLAIN_REWORDED, contradiction_fn=lambda *_: True).conflicts] == [
+            "custom_fn"
+        ]
+    assert table.store.check("A container is where every build runs").conflicts == ()
+    with table.store.deferred():
+        result = table.store.remember("Something else entirely", contradiction_fn=lambda *_: True)
+        assert result.outcome == "created"
+    with pytest.raises(InvalidField, match="contradiction_fn"):
+        table.store.remember(PLAIN, contradiction_fn="yes")
 
 
 def test_a_new_memory_value_can_be_passed_whole(table):

@@ -225,6 +225,7 @@ def episode(table, content, **fields):
 @pytest.mark.parametrize(
     ("minutes", "first", "second", "reused"),
     [
+        (0, "Here's my status.", "here's my current status", True),  # a full stop makes no other word
         (0, STATUS, STATUS, True),  # S3-2, S3-24 test 8, F-23
         (29, STATUS, STATUS, True),
         (30, STATUS, STATUS, True),  # S3-13: started_at >= now - 30 min

@@ -291,8 +291,12 @@ def test_a_store_that_cannot_be_written_keeps_all_that_waits(make, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(type(table.store._ctx.storage), "begin", busy)
-        with pytest.raises(Busy):
-            queue.flush()
+        if "postgres" in type(table.store._ctx.storage).__module__:
+            # A flush of a database goes on with other namespaces and leaves these writes for the next one.
+            assert queue.flush().results == ()
+        else:
+            with pytest.raises(Busy):
+                queue.flush()
     assert len(queue.pending()) == 1
     queue.flush()
     assert contents(table) == ["one"]

@@ -1,4 +1,9 @@
-"""Search before store: the same insight leaves one row (source 000)."""
+"""Search before store: the same insight leaves one row (source 000).
+
+The relation model of these tests leaves every pair to rules and similarity (`FakeRelationModel.defers`), which the
+packaged one never does: bounds can so be tried to the fourth decimal. The twins with the packaged models stand in
+`scenarios/test_shipped_bands.py` and `scenarios/test_seed_sentences.py`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ def pair(table, cosine, *, kind="lesson", old=L1, new=PARAPHRASE, title=""):
 
 
 @pytest.mark.parametrize("kind", ["lesson", "curiosity"])
-def test_the_same_insight_told_three_times_leaves_one_row(make, kind):
+def test_the_same_insight_told_three_times_leaves_one_row_by_injected_similarity(make, kind):
     """S0-1, S0-47, S0-54."""
     table = make()
     table.near(NewMemory(content=L1, kind=kind), NewMemory(content=PARAPHRASE, kind=kind), 0.97)
@@ -92,7 +97,7 @@ def test_the_same_text_of_another_kind_is_not_a_repeat(make, other):
         (0.3, "created", False),
     ],
 )
-def test_the_tiers_have_exact_bounds(make, cosine, outcome, linked):
+def test_the_tiers_have_exact_bounds_by_injected_similarity(make, cosine, outcome, linked):
     """S0-10, S0-31, S0-36, S0-39, B-1."""
     table = make()
     old, write = pair(table, cosine)
@@ -124,7 +129,7 @@ def test_a_short_text_is_checked_like_a_long_one(make):
     assert table.store.remember("purchase cheaply", kind="lesson").outcome == "duplicate"
 
 
-def test_the_repeat_is_found_as_16th_newest(make):
+def test_the_repeat_is_found_as_16th_newest_by_injected_similarity(make):
     """S0-19 is wrong there: B-15, F-4. All rows of the scope are compared."""
     table = make()
     old, write = pair(table, 0.96)
@@ -159,7 +164,7 @@ def test_a_new_text_is_embedded_once_for_check_and_insert(make):
     assert table.fake.texts_seen == [L1, UNRELATED]
 
 
-def test_the_same_lesson_twice_in_one_breath_is_one(make):
+def test_the_same_lesson_twice_in_one_breath_is_one_by_injected_similarity(make):
     """S0-48: the source accepts a race here; we do not."""
     table = make()
     table.near(NewMemory(content=L1, kind="lesson"), NewMemory(content=PARAPHRASE, kind="lesson"), 0.96)
@@ -271,7 +276,7 @@ def test_a_faded_row_still_stops_a_repeat_and_says_how_faded_it_is(make, days, s
 # Messages
 
 
-@pytest.mark.parametrize(("days", "aside"), [(0, ""), (300, " [DORMANT]. Use update_memory to reactivate if needed")])
+@pytest.mark.parametrize(("days", "aside"), [(0, ""), (300, " [DORMANT]. Use restore to reactivate if needed")])
 def test_the_message_of_a_repeat_is_the_one_of_the_source(make, days, aside):
     """S0-32."""
     table = make()
@@ -391,7 +396,7 @@ def test_a_refinement_is_never_dropped(make, cosine):
 
 
 @pytest.mark.parametrize("cosine", [0.90, 0.938, 0.96])
-def test_two_ways_to_say_it_are_a_duplicate_or_connected(make, cosine):
+def test_two_ways_to_say_it_are_a_duplicate_or_connected_by_injected_similarity(make, cosine):
     """S0-49: the host measured .938 later."""
     table = make()
     _, write = pair(table, cosine)
@@ -400,7 +405,7 @@ def test_two_ways_to_say_it_are_a_duplicate_or_connected(make, cosine):
 
 
 @pytest.mark.parametrize("cosine", [0.90, 0.94, 0.97])
-def test_the_quick_check_of_the_source_finds_the_stored_lesson(make, cosine):
+def test_the_quick_check_of_the_source_finds_the_stored_lesson_by_injected_similarity(make, cosine):
     """S0-53: `duplicate_found` or `similar_found`, given the cosine of the source's own embedder."""
     table = make()
     stored = NewMemory(

@@ -10,7 +10,7 @@ import pytest
 
 import wellkept
 from wellkept import ImportSpec
-from wellkept.engine import transfer
+from wellkept.engine import exported as exporting
 from wellkept.errors import Corrupt, IdempotencyMismatch, InvalidField, InvalidInput, StorePathError
 from wellkept.types import ALL_STATUSES, Filter
 
@@ -115,11 +115,15 @@ def test_a_line_with_no_usable_namespace_is_refused(table, write, user):
     assert table.store.namespaces() == ("default/bob",)
 
 
-def test_progress_tells_the_bytes_read(table, write):
-    path = write({"content": "Use ruff"}, {"content": "Use uv"})
+@pytest.mark.parametrize(("spec", "last"), [({}, (30, 30)), ({"limit": 12}, (11, 11)), ({"items": "facts"}, (0, 0))])
+def test_progress_tells_how_many_memories_are_done_of_how_many_after_each_batch(table, write, spec, last):
+    """N9: the file's blank lines are none; what lies inside of lines is counted by nobody beforehand."""
+    path = write(*({"content": f"Text about item{n}", "facts": []} for n in range(5)), b"",
+                 *({"content": f"Text about item{n}", "facts": []} for n in range(5, 30)))  # fmt: skip
     seen = []
-    table.store.import_(path, progress=seen.append)
-    assert seen[-1] == path.stat().st_size and seen == sorted(seen)
+    table.store.import_(path, ImportSpec(source="x", **spec), progress=lambda done, whole: seen.append((done, whole)))
+    assert seen[-1] == last and seen == sorted(seen)
+    assert len(seen) > 1 or last[0] < 12
 
 
 # --------------------------------------------------------------------------------------------
@@ -518,7 +522,7 @@ def test_an_export_that_fails_leaves_what_was_there(table, tmp_path, monkeypatch
         yield "{}"
         raise Corrupt("the page is damaged")
 
-    monkeypatch.setattr(transfer, "export_lines", broken)
+    monkeypatch.setattr(exporting, "export_lines", broken)
     with pytest.raises(Corrupt):
         table.store.export(target)
     assert (target.read_text("utf-8"), sorted(tmp_path.iterdir())) == ("the export before", before)

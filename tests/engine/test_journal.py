@@ -240,6 +240,21 @@ def test_reading_a_memory_does_not_stand_in_the_way(table: Desk, use: str) -> No
     assert table.store.list() == ()
 
 
+def test_a_use_is_no_act(table: Desk) -> None:
+    """E10: reading counts, and leaves journal, version and verdict of `verify` as they were."""
+    made = table.store.remember("Tea is upstairs.").memory
+    assert made is not None
+    journal = table.store.journal()
+    table.clock.advance(days=1)
+    table.store.get(made.id)
+    table.store.recall("tea")
+    read = table.store.get(made.id, touch=False)
+    assert (read.access_count, read.last_accessed_at) == (2, table.clock())
+    assert (read.version, read.updated_at) == (made.version, made.updated_at)
+    assert table.store.journal() == journal
+    assert table.store.verify() == ()
+
+
 def test_what_changed_no_memory_cannot_be_undone_and_says_what_to_do(table: Desk) -> None:
     result = table.store.remember("ok", kind="lesson")
     assert result.outcome == "rejected"

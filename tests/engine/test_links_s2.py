@@ -87,7 +87,7 @@ def test_a_memory_cannot_be_linked_to_itself(table, ids):
 @pytest.mark.parametrize("rel", ["", "   ", "x" * 101, "two\nlines", "nul\x00"])
 def test_a_relation_is_one_short_line(table, ids, rel):
     before = table.snapshot()
-    with pytest.raises(InvalidField, match="is no relation"):
+    with pytest.raises(InvalidField, match="is not a relation"):
         table.store.link(ids[0], ids[1], rel)
     assert table.snapshot() == before
 
@@ -99,6 +99,7 @@ def test_a_link_to_nowhere_is_kept_and_reported_as_dangling(table, ids):
     assert [one for one, *_ in reached(table, ids[0])] == [ids[1]]
     graph = table.store.subgraph([ids[0]])
     assert graph.dangling == ("00000000-gone",)
+    assert table.store.neighbors(ids[0]).dangling == ("00000000-gone",)
     assert set(graph.nodes) == {ids[0], ids[1]}
     assert any("does not exist" in problem.what for problem in table.store.verify())
 

@@ -104,8 +104,10 @@ def test_a_line_cut_off_by_a_crash_is_none_and_spoils_no_other(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", [b"[]", b"3", b'{"put":{}}', b'{"put":3}', b"\xff\xfe", b'{"done":"nobody"}', b"[" * 5000]
-)
+    "line",
+    [b"[]", b"3", b'{"put":{}}', b'{"put":3}', b"\xff\xfe", b'{"done":"nobody"}', b"[" * 5000,
+     b'{"put":{"id":"x","namespace":"n","attempts":' + b"9" * 5000 + b"}}"],
+)  # fmt: skip
 def test_a_damaged_line_is_passed_over(tmp_path, line):
     table = desk("sqlite", tmp_path)
     queue_file(table).write_bytes(line + b"\n")
@@ -117,7 +119,9 @@ def test_a_damaged_line_is_passed_over(tmp_path, line):
 @pytest.mark.parametrize(
     "damage",
     [{"attempts": "x"}, {"id": []}, {"namespace": 3}, {"session": {}}, {"actor": None}, {"at": 3}, {"statement": "x"},
-     {"on_conflict": "bogus"}, {"on_conflict": []}, {"namespace": "/"}, {"statement": {"content": 5}}],
+     {"on_conflict": "bogus"}, {"on_conflict": []}, {"namespace": "/"}, {"statement": {"content": 5}},
+     {"at": "0001-01-01T00:00:00+14:00"}, {"at": "9999-12-31T23:59:59-14:00"}, {"at": "9999-12-31T23:59:59Z"},
+     {"statement": {"content": "x", "metadata": json.loads("[" * 150 + "]" * 150)}}],
 )  # fmt: skip
 def test_a_line_with_a_damaged_field_keeps_no_other_from_being_written(tmp_path, damage):
     """I1: neither the flush nor the next `open` may fail for it."""

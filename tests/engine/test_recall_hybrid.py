@@ -449,7 +449,7 @@ def test_replaced_rows_take_no_places_of_current_ones(make):
     assert found(table, "the question", limit=2, mode="semantic") == [rows[-1].content, "Crowd item2"]
 
 
-def test_ruff_and_flake8_are_told_as_a_conflict_and_the_newer_comes_first(make):
+def test_ruff_and_flake8_are_told_as_a_conflict_and_the_newer_comes_first_by_injected_similarity(make):
     """S2-38: in hybrid too, although the older answers a little better."""
     table = make()
     table.near("Use ruff for linting", "Use flake8 for linting", 0.85)

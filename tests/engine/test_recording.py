@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.blocks import decisions_block
+from wellkept import decisions_block
 from wellkept.errors import IllegalTransition, InvalidField, NotFound
 from wellkept.types import ALL_STATUSES, Filter
 

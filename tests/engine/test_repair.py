@@ -17,7 +17,7 @@ from wellkept.engine.repairing import RepairReport, repair
 from wellkept.errors import ModelUnavailable, StorageError, WellkeptError
 from wellkept.testing.clock import CountingIds
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import Conflict, ConflictChange, Link, LinkChange, MemoryChange
+from wellkept.types import Conflict, ConflictChange, Filter, Link, LinkChange, MemoryChange
 
 TEXTS = (
     "A text about apples",
@@ -125,7 +125,7 @@ MENDABLE = {
     "the full text is gone": ("INSERT INTO words (words) VALUES ('delete-all')", "not found by all their words"),
     "the full text holds more": (
         "INSERT INTO words (rowid, terms) VALUES (77, '1_nothing')",
-        "rows that are no active memory",
+        "rows that are not active memories",
     ),
     "the full text's rows are gone": ("DELETE FROM words_data WHERE id > 10", "full text"),
     "a conflict has another memory in its column": ("UPDATE conflict SET a = 'x'", "do not repeat its record"),
@@ -189,7 +189,6 @@ HOPELESS = {
         "Restore a backup",
     ),
     "a memory is gone": (f"DELETE FROM memory WHERE id = {SECOND}", "the journal left it, and it is not there", "Rest"),
-    "a memory cannot be read": ("UPDATE memory SET record = '{' WHERE place = 2", "cannot be read", "Restore a backup"),
     "a memory is of another namespace": (
         "UPDATE memory SET record = json_set(record, '$.namespace', 'x') WHERE place = 2",
         "do not repeat its record",
@@ -207,6 +206,52 @@ def test_what_cannot_be_mended_is_said_with_the_way_out(name: str, tmp_path: Pat
         left = mended(store).left
         assert any(what in problem.what and todo in problem.todo for problem in left), left
         assert mended(store).left == left
+
+
+def record(change: str) -> str:
+    return f"UPDATE memory SET record = {change} WHERE place = 2"
+
+
+UNREADABLE = {
+    "cut off": record("substr(record, 1, 30)"),
+    "nothing": record("''"),
+    "another thing": record("'[]'"),
+    "nested deeply": record(f"'{'[' * 5_000}'"),
+    "a text that is a number": record("json_set(record, '$.content', 5)"),
+    "a time before all times": record("json_set(record, '$.event_time', '0001-01-01T00:00:00+14:00')"),
+    "a status that is none": record("json_set(record, '$.status', 'zombie')"),
+    "a stance that is none": record("json_set(record, '$.polarity', 99)"),
+    "a share that is a word": record("json_set(record, '$.confidence', 'x')"),
+    "metadata that are a list": record("json_set(record, '$.metadata', json('[]'))"),
+    "a field of its own": record("json_set(record, '$.unheard_of', 1)"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_memory_that_recall_cannot_read_is_told_and_set_aside_with_its_text(name: str, tmp_path: Path) -> None:
+    """E2: until then it stops nothing but what reads it; afterwards nothing at all."""
+    table = filled(tmp_path)
+    table.store.in_namespace("other").remember("Tea is upstairs.")
+    with damaged(table, UNREADABLE[name]) as store:
+        [(_, held)] = [row for row in _rows(table.path) if row[0] == 2]
+        assert len(store.in_namespace("other").recall("tea")) == 1
+        linked = next(entry for entry in store.journal(after=store.stats().journal - 1) if entry.verb == "link")
+        store.undo(store.undo(linked.seq))
+        assert any("cannot be read" in problem.what and "repair" in problem.what for problem in store.verify())
+        assert mended(store, dry_run=True).mends
+        assert mended(store).left == ()
+        assert store.verify() == ()
+        [aside] = store.list(Filter(statuses=("archived",)))
+        assert (aside.content, aside.tags) == (held or "(nothing)", ("unreadable",))
+        assert len(store.recall("text about candles", limit=9)) >= 3
+        assert mended(store) == RepairReport(dry_run=False, mends=(), left=())
+
+
+def _rows(path: Path | None) -> list[tuple[int, str]]:
+    with sqlite3.connect(str(path)) as connection:
+        found = connection.execute("SELECT place, record FROM memory").fetchall()
+    connection.close()
+    return found
 
 
 def test_several_kinds_of_damage_are_mended_at_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -87,6 +88,25 @@ def test_every_action_has_before_and_after_and_its_journal_entry(place: Desk) ->
     assert len(merge["changes"]) == 2 and merge["entry"] > 0 and merge["state"] == "executed"
     entry = next(item for item in place.store.journal() if item.seq == merge["entry"])
     assert entry.run_id == report["run_id"]
+
+
+def test_every_action_is_a_planned_action_of_the_source_too(place: Desk) -> None:
+    """S1-15: names and nesting; what an action does not change is left out."""
+    promote = Rule(id="raise", trigger="always", action="promote", bump=0.25, when=When(categories_any=("old",)))
+    run = place.store.consolidate(Consolidation(rules=(*DEFAULT_RULES[:2], promote, DEFAULT_RULES[4])))
+    told = {action["type"]: action for action in report_of(run)["actions"]}
+    assert set(told) == {"merge", "promote", "flag_contradiction"}
+    for planned, action in ((action, told[action.type]) for action in run.plan.actions):
+        assert action["targetIds"] == list(planned.targets)
+        assert (action["rationale"]["ruleId"], action["rationale"]["reasons"]) == (planned.rationale.rule, ANY)
+        assert action["rationale"].get("score") == planned.rationale.score
+    merge, flag, raised = told["merge"], told["flag_contradiction"], told["promote"]
+    assert merge["canonicalId"] == merge["canonical"] == merge["targetIds"][-1]
+    assert merge["newCategories"] == ["a"] and "newImportance" not in merge
+    assert merge["rationale"]["evidence"] == {"similarity": 1.0, "clusterId": ANY}
+    assert flag["rationale"]["evidence"] == {"similarity": 0.97, "contradictionSignals": ["number"]}
+    assert "canonicalId" not in flag and "newImportance" not in flag
+    assert raised["newImportance"] > 0.5 and "newCategories" not in raised
 
 
 def test_samples_are_short_and_hold_no_secret(place: Desk) -> None:
@@ -168,7 +188,7 @@ def test_a_plan_file_replaces_a_plan_and_nothing_else(place: Desk) -> None:
     write_plan(place.store.plan(), file)
     assert read_plan(file) == place.store.plan()
     file.write_text("my notes", encoding="utf-8")
-    with pytest.raises(StorePathError, match="is no plan"):
+    with pytest.raises(StorePathError, match="is not a plan"):
         write_plan(plan, file)
     assert file.read_text("utf-8") == "my notes"
 

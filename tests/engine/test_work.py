@@ -183,12 +183,31 @@ def test_a_mistake_of_ours_ends_the_worker_and_is_told_where_the_job_is_kept(tab
     table.store.remember(PAIR[0])
 
     def run(ctx: Context, step: Step) -> Outcome:
-        raise ZeroDivisionError("a mistake")
+        raise AssertionError("a mistake")
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(AssertionError):
         once(table, queue, doing(run))
     [job] = queue.jobs()
-    assert (job.state, job.error, job.attempts) == ("due", "ZeroDivisionError: a mistake", 1)
+    assert (job.state, job.error, job.attempts) == ("due", "AssertionError: a mistake", 1)
+
+
+@pytest.mark.parametrize("error", [RecursionError, OverflowError, TypeError, KeyError, AttributeError, ValueError])
+def test_what_one_namespace_makes_of_the_code_fails_its_job_and_the_worker_goes_on(
+    table: Desk, queue: JobQueue, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    """E3: what is stored in one namespace stops no other one."""
+    for name in ("acme", "beta"):
+        table.store.in_namespace(name).remember(PAIR[0])
+
+    def run(ctx: Context, step: Step) -> Outcome:
+        if ctx.namespace == "acme":
+            raise error("odd")
+        return Outcome()
+
+    told = {one.namespace: one for one in once(table, queue, doing(run))}
+    assert (told["acme"].state, told["beta"].state) == ("failed", "done")
+    assert told["acme"].error.startswith(error.__name__)
+    assert "The job x of 'acme' failed" in caplog.text and "Traceback" in caplog.text
 
 
 def test_a_failed_job_stops_no_other(table: Desk, queue: JobQueue) -> None:

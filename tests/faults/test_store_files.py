@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,10 +117,10 @@ def a_newer_store(folder: Path) -> Path:
     [
         (a_directory, StorePathError, "directory"),
         (in_a_missing_directory, StorePathError, "does not exist"),
-        (a_text_file, NotAStore, "no Wellkept store"),
-        (a_short_file, NotAStore, "no Wellkept store"),
-        (another_programs_database, NotAStore, "SQLite database, but no Wellkept store"),
-        (another_programs_marked_database, NotAStore, "SQLite database, but no Wellkept store"),
+        (a_text_file, NotAStore, "not a Wellkept store"),
+        (a_short_file, NotAStore, "not a Wellkept store"),
+        (another_programs_database, NotAStore, "SQLite database, but not a Wellkept store"),
+        (another_programs_marked_database, NotAStore, "SQLite database, but not a Wellkept store"),
         (the_first_half_of_a_header, Corrupt, "cut off"),
         (a_truncated_store, Corrupt, "cut off"),
         (a_store_with_a_damaged_beginning, Corrupt, "damaged"),
@@ -425,6 +425,16 @@ def test_a_store_of_version_1_opens_with_everything_it_held(tmp_path: Path) -> N
     ]
 
 
+def test_rows_of_an_old_store_have_no_links_and_neutral_fields(tmp_path: Path) -> None:
+    """S2-1, S2-46, S2-54: what was written before a field existed loads without being written anew."""
+    store = SqliteStorage(old_store(tmp_path))
+    with store.begin("team/zwei", write=False) as tx:
+        [row] = tx.find(Filter())
+        assert tx.links((row.id,)) == []
+        assert (row.polarity, row.superseded_by, row.updates, row.tags, row.metadata) == (0, "", (), (), {})
+    store.close()
+
+
 def test_the_file_from_before_a_migration_is_kept_beside_it(tmp_path: Path) -> None:
     path = old_store(tmp_path)
     SqliteStorage(path).close()
@@ -536,3 +546,45 @@ def test_an_erasure_while_somebody_reads_is_wiped_by_the_next_write(tmp_path: Pa
     world.apply()
     assert traces(tmp_path) == []
     world.store.close()
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Callable[[int], object]]:
+    """An open store, and what writes a row of a number into it."""
+    world = World(SqliteStorage(path, durability="relaxed"))
+    try:
+        yield lambda number: world.add(memory(f"n{number}", f"row {number}"), seed=number)
+    finally:
+        world.store.close()
+
+
+@pytest.mark.parametrize("left", [0, 50, 4096, 0.5, 0.9])
+def test_a_file_cut_off_under_a_running_process_is_told_of_at_the_next_write(left: float, tmp_path: Path) -> None:
+    """SQLite looks only at the pages that it needs: five more writes were acknowledged before (security, "Also")."""
+    path = made(tmp_path / "cut.db", rows=200)
+    with writing(path) as write:
+        write(201)
+        size = path.stat().st_size
+        os.truncate(path, int(left if left > 1 or left == 0 else size * left))
+        for turn in range(2):
+            with pytest.raises(Corrupt, match="cut off while it was open"):
+                write(202 + turn)
+
+
+def test_a_file_that_another_process_makes_shorter_is_written_on(tmp_path: Path) -> None:
+    path = made(tmp_path / "short.db", rows=200)
+    with writing(path) as write:
+        write(201)
+        before = path.stat().st_size
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE wide AS SELECT randomblob(200000) AS bytes")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        write(202)
+        grown = path.stat().st_size
+        assert grown > before
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("DROP TABLE wide")
+            other.execute("VACUUM")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert path.stat().st_size < grown
+        write(203)

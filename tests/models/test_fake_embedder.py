@@ -65,7 +65,7 @@ def test_cosines_that_no_vectors_have_are_refused_where_they_are_stated(cosines)
     [
         ({("a", "a"): 0.5}, "two different texts"),
         ({frozenset({"a"}): 0.5}, "two different texts"),
-        ({("a", "b"): 1.01}, "is no cosine"),
+        ({("a", "b"): 1.01}, "is not a cosine"),
         ({("a", "b"): 0.5, ("b", "a"): 0.6}, "two different cosines"),
     ],
 )

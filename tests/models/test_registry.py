@@ -29,9 +29,9 @@ def test_a_setting_names_an_embedder(spec, id_part, lexical):
     assert embedder.lexical is lexical
 
 
-def test_auto_falls_back_to_the_lexical_embedder_and_says_so(monkeypatch):
+def test_auto_falls_back_to_the_lexical_embedder_and_says_so(monkeypatch, tmp_path):
     """I7, design §6."""
-    monkeypatch.setattr(minilm, "WEIGHTS_PACKAGE", "no_such_package_of_weights")
+    monkeypatch.setattr(minilm, "_packaged", lambda: tmp_path / "absent.onnx")
     assert load_embedder("auto").lexical
 
 
@@ -41,8 +41,8 @@ def test_auto_falls_back_when_the_weights_are_damaged(monkeypatch, tmp_path):
     assert load_embedder(None).lexical
 
 
-def test_minilm_by_name_never_becomes_another_embedder(monkeypatch):
-    monkeypatch.setattr(minilm, "WEIGHTS_PACKAGE", "no_such_package_of_weights")
+def test_minilm_by_name_never_becomes_another_embedder(monkeypatch, tmp_path):
+    monkeypatch.setattr(minilm, "_packaged", lambda: tmp_path / "absent.onnx")
     with pytest.raises(ModelUnavailable):
         load_embedder("minilm")
 
@@ -77,7 +77,7 @@ def test_options_in_the_url_reach_the_embedder_and_the_rest_stays_in_the_url():
     embedder = load_embedder("https://h/v1/embeddings?model=m&dim=256&prefix=query:%20&api-version=2&send_dimensions=1")
     assert embedder.dim == 256
     assert "/256/prefix-" in embedder.id
-    assert str(embedder._url) == "https://h/v1/embeddings?api-version=2"
+    assert str(embedder.endpoint._url) == "https://h/v1/embeddings?api-version=2"
 
 
 def test_naming_embedders_imports_no_heavy_module():

@@ -28,7 +28,7 @@ FACTS, WORDINGS, PROCESSES = 500, 2, 8
 SPACES = tuple(f"acme/team-{number}" for number in range(8))
 COSINE, DIM = 0.98, 128
 ROOT = Path(__file__).parents[2]
-PATHS = [str(ROOT / "src"), str(ROOT / "packages" / "relation" / "src"), str(ROOT / "tests"), str(ROOT)]
+PATHS = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
 NAIVE = "CREATE TABLE naive (ns text, content text, vec halfvec(128)); CREATE INDEX naive_ns ON naive (ns)"
 
 

@@ -19,6 +19,7 @@ from surfaces.command_line import Cli
 from wellkept.storage.postgres import PostgresStorage, looking
 from wellkept.storage.postgres.looking import Look, ServerFacts, StoreFacts
 from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.session import Bounds
 from wellkept.storage.postgres.spreading import distribute
 from wellkept.storage.postgres.sql import schema_version
 from wellkept.surfaces.cli.store_findings import _placed, _server
@@ -175,7 +176,7 @@ def test_what_is_broken_inside_is_a_failure_and_what_comes_after_is_told_too(her
 
 
 def test_a_store_that_another_one_holds_is_told_soon(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "_LONGEST", "100ms")
+    monkeypatch.setattr(looking, "_BOUNDS", Bounds(lock=100, statement=100))
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE wellkept.migration")
         found = look(here, url, code=3)
@@ -191,7 +192,7 @@ def test_an_empty_database_is_told_and_stays_as_it_was(here: Path, bare: str) ->
     before = ask(bare, CATALOGUE)
     found = look(here, bare)
     assert "holds no store yet" in found["store"]["what"]
-    assert (found["store"]["health"], found["store"]["todo"]) == ("ok", "`wellkept remember TEXT` makes it")
+    assert (found["store"]["health"], found["store"]["todo"]) == ("ok", "`wellkept remember TEXT` creates it")
     assert ", no pgvector in the database, login postgres; the server has " in found["postgresql"]["what"]
     assert set(found).isdisjoint(INSIDE) and set(found) >= NO_STORE
     assert ask(bare, CATALOGUE) == before
@@ -231,7 +232,7 @@ def test_a_store_of_a_newer_release_is_a_failure_with_a_remedy(here: Path, bare:
 @pytest.mark.parametrize(
     "statements, said",
     [
-        (["CREATE SCHEMA wellkept", "CREATE TABLE wellkept.theirs (x int)"], "is no store"),
+        (["CREATE SCHEMA wellkept", "CREATE TABLE wellkept.theirs (x int)"], "is not a store"),
         (["CREATE SCHEMA wellkept", "CREATE TABLE wellkept.migration (version int)"], "does not say what it is|tables"),
     ],
 )
@@ -314,7 +315,7 @@ def closed() -> Iterator[Ground]:
 def test_the_owner_is_told_everything(here: Path, closed: Ground) -> None:
     found = look(here, closed.owner)
     assert found["access"]["what"] == (
-        "this login owns the store and sees all namespaces; rules of access hold for others"
+        "this login owns the store and sees all namespaces; access rules apply to others"
     )
     assert "2 memories, 2 journal entries, 2 namespaces" in found["contents"]["what"]
     assert found["queue"]["what"] == "2 writes wait"
@@ -322,7 +323,7 @@ def test_the_owner_is_told_everything(here: Path, closed: Ground) -> None:
 
 
 def test_a_superuser_is_told_that_no_rule_holds_for_him(here: Path, closed: Ground) -> None:
-    assert look(here, closed.above)["access"]["what"].startswith("this login passes by all rules and sees all")
+    assert look(here, closed.above)["access"]["what"].startswith("this login bypasses all access rules and sees all")
 
 
 def test_an_owner_with_a_token_is_told_that_it_narrows_what_is_seen(
@@ -337,7 +338,7 @@ def test_an_owner_with_a_token_is_told_that_it_narrows_what_is_seen(
 def test_an_application_without_a_token_is_told_that_it_sees_nothing(here: Path, closed: Ground) -> None:
     found = look(here, closed.tenant)
     assert (found["access"]["health"], found["access"]["todo"]) == ("warn", "Set WELLKEPT_TOKEN")
-    assert "behind the rules of access" in found["access"]["what"]
+    assert "subject to the access rules" in found["access"]["what"]
     assert found["store"]["health"] == "ok" and "schema" in found["store"]["what"]
     assert set(found).isdisjoint({"contents", "queue", "jobs", "integrity"})
 
@@ -348,7 +349,7 @@ def test_an_application_is_told_what_its_token_opens(
     """I8: neither memories nor writes of others are counted."""
     monkeypatch.setenv("WELLKEPT_TOKEN", SECRETS[ALICE])
     found = look(here, closed.tenant)
-    assert found["access"]["health"] == "ok" and "behind the rules of access" in found["access"]["what"]
+    assert found["access"]["health"] == "ok" and "subject to the access rules" in found["access"]["what"]
     assert "1 memory, 1 journal entry, 1 namespace" in found["contents"]["what"]
     assert found["integrity"]["what"] == "sound"
     assert "queue" not in found and "jobs" not in found
@@ -406,7 +407,7 @@ UPDATE = "Run ALTER EXTENSION vector UPDATE"
     "facts, health, what, todo",
     [
         ({}, "ok", "18.6, pgvector 0.8.1, login ana", ""),
-        ({"standby": True}, "ok", "18.6, pgvector 0.8.1, login ana, a standby that only reads", ""),
+        ({"standby": True}, "ok", "18.6, pgvector 0.8.1, login ana, a read-only standby", ""),
         ({"version": "14.19"}, "ok", "14.19, pgvector 0.8.1, login ana", ""),
         ({"version": "13.22"}, "fail", "13.22, pgvector 0.8.1, login ana", "Use PostgreSQL 14 or newer"),
         ({"vectors": "0.10.0"}, "ok", "18.6, pgvector 0.10.0, login ana", ""),

@@ -24,7 +24,6 @@ from wellkept.engine.jobs import queue_of
 from wellkept.engine.work import Pace, WorkReport, work
 from wellkept.storage.port import JobQueue
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.storage.postgres.jobs import LOOK_LOCK
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter
 from wellkept.types.jobs import Cadence
@@ -112,7 +111,7 @@ def test_whoever_looks_while_another_one_looks_does_nothing(storage: PostgresSto
     with opened(url) as store:
         store.remember("Tea is upstairs.")
     with psycopg.connect(url) as other:
-        other.execute(b"SELECT pg_advisory_xact_lock(%d)" % LOOK_LOCK)
+        other.execute(b"LOCK TABLE wellkept.job IN SHARE UPDATE EXCLUSIVE MODE")
         assert storage.queue().look([Cadence(kind="one", changes=1)]) == 0
     assert storage.queue().look([Cadence(kind="one", changes=1)]) == 1
 
@@ -177,7 +176,7 @@ def _word(number: int) -> str:
 def worker(url: str, *options: str) -> subprocess.Popen[str]:
     """`wellkept work` in a process of its own."""
     command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", url, "--embedder", "hashing", "work", "--json"]
-    paths = os.pathsep.join((str(ROOT / "src"), str(ROOT / "packages" / "relation" / "src")))
+    paths = str(ROOT / "src")
     return subprocess.Popen(
         [*command, "--execute", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"},

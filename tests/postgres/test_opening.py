@@ -362,7 +362,7 @@ def test_a_statement_that_takes_too_long_is_ended_and_its_call_leaves_nothing_be
     patient = PostgresStorage(url, statement_seconds=0)
     with patient.begin(NS, write=False) as tx:
         assert tx._session.select("SELECT current_setting('statement_timeout')") == [("0",)]
-    with store._begun("begin.read") as session:
+    with store._begun("begin.read", store._unhurried) as session:
         assert session.select("SELECT current_setting('statement_timeout')") == [("0",)], "administration is bounded"
     patient.close()
     store.close()

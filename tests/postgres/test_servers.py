@@ -42,7 +42,7 @@ def url() -> Iterator[str]:
 def serving(url: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server of a store in a process of its own, and its address."""
     command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", url, "--embedder", "hashing", "serve"]
-    paths = os.pathsep.join((str(ROOT / "src"), str(ROOT / "packages" / "relation" / "src")))
+    paths = str(ROOT / "src")
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
     with (folder / f"{os.urandom(4).hex()}.log").open("w+") as said:
         process = subprocess.Popen(

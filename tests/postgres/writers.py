@@ -23,7 +23,7 @@ from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter
 
 ROOT = Path(__file__).parents[2]
-PATHS = [str(ROOT / "src"), str(ROOT / "packages" / "relation" / "src"), str(ROOT / "tests")]
+PATHS = [str(ROOT / "src"), str(ROOT / "tests")]
 SPACES = ("acme/one", "acme/two", "acme/three")
 DIM = 16
 

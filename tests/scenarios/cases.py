@@ -14,7 +14,9 @@ from wellkept.policy import Policy
 from wellkept.types import OnConflict
 
 Triple = tuple[str, str, str]
-VERBATIM_BLOCKS = frozenset({"lesson", "curiosity", "semantic", "note", "procedural", "fact", "knowledge", "summary"})
+VERBATIM_BLOCKS = frozenset(
+    {"lesson", "curiosity", "semantic", "note", "procedural", "fact", "preference", "knowledge", "summary"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -152,7 +152,9 @@ def test_planning_emits_one_merge_of_two_a_promotion_and_an_archiving(world: Wor
     assert here.store.get(old.id).content == "A note that nobody ever reads."  # S1-42
 
 
-def test_retries_allowed_and_not_allowed_are_one_finding_with_both_signals(world: Worlds) -> None:
+def test_retries_allowed_and_not_allowed_are_one_finding_by_injected_similarity(
+    world: Worlds,
+) -> None:
     """S1-55, S1-25, S1-27, S1-28: and executing the same flag twice leaves one row."""
     pair = ("system allows 3 retries", "system does not allow 5 retries")
     here = world({pair: 0.96})
@@ -507,14 +509,14 @@ def test_kinds_whose_repeats_are_events_never_merge(world: Worlds, kind: str) ->
         {"subject": "006", "attribute": "colour"},
         {"event_time": datetime(2026, 3, 2, tzinfo=UTC)},
         {"polarity": -1},
-        {"title": "Another title"},
+        {"trigger": "At another time"},
     ],
     ids=str,
 )
 def test_the_same_words_about_something_else_are_another_memory(world: Worlds, other: dict[str, Any]) -> None:
     """I2, B-37, S0-52: and the model's word does not change that."""
     base: dict[str, Any] = {
-        "kind": "fact", "subject": "006", "attribute": "status", "polarity": 1, "title": "A title",
+        "kind": "fact", "subject": "006", "attribute": "status", "polarity": 1, "trigger": "At a time",
         "event_time": datetime(2026, 3, 1, tzinfo=UTC),
     }  # fmt: skip
     here = world({("Done.", "It is done."): 0.99})

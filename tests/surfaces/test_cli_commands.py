@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -24,11 +25,16 @@ def contents(cli: Cli, *arguments: str) -> list[str]:
 # ---- writing ----
 
 
+def test_why_a_text_is_rejected_is_printed_once(cli: Cli) -> None:
+    said = cli("remember", "ok, thanks", code=4).stdout
+    assert said.count("only an acknowledgement") == 1
+
+
 def test_remember_says_what_became_of_the_text_why_and_how_to_take_it_back(cli: Cli) -> None:
     # I6, and S0-32 in words for people.
     first = cli("remember", OLD).stdout
     assert first.startswith("created  Stored:")
-    assert "why       nothing like it is stored" in first
+    assert "why       no match found" in first
     assert "`wellkept undo 1`" in first
     again = cli("remember", OLD).stdout
     assert again.startswith("duplicate  Duplicate: already stored as")
@@ -53,7 +59,7 @@ def test_remember_passes_every_field_on(cli: Cli) -> None:
         "source": "chat", "provenance": ["m1"], "metadata": {"y": [2]}, "created_at": "2026-03-07T00:00:00Z",
     }  # fmt: skip
     assert {name: memory[name] for name in expected} == expected
-    assert [row["memory"]["id"] for row in cli.rows("neighbors", memory["id"])] == [other]
+    assert [row["memory"]["id"] for row in cli.json("neighbors", memory["id"])["neighbors"]] == [other]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +203,7 @@ def test_undo_says_what_was_taken_back(cli: Cli) -> None:
     cli("remember", OLD, *SLOT)
     cli("remember", NEW, *SLOT)
     undone = cli("undo", "2").stdout
-    assert "Took back entry 2; `wellkept undo 3` redoes it" in undone
+    assert "Undid entry 2; `wellkept undo 3` redoes it" in undone
     assert f"gone      {NEW}" in undone
     assert f"active    {OLD}" in undone
     cli("undo", "3")
@@ -217,6 +223,7 @@ def test_conflicts_show_both_texts_the_words_that_decide_and_the_way_out(cli: Cl
     shown = cli("conflicts", "--exit-code", code=3).stdout
     for part in ("Deploys happen on Monday.", "Deploys do not happen on Monday.", "negation:", old[-8:], new[-8:]):
         assert part in shown
+    assert "  Deploys {+do not+} happen on Monday." in shown
     [conflict] = cli.rows("conflicts", old)
     assert f"wellkept resolve {conflict['key']} keep-new" in shown
     cli("resolve", conflict["key"], "keep-new")
@@ -240,6 +247,15 @@ def test_a_resolution_may_be_spelled_either_way(cli: Cli, said: str, settled: st
     cli("remember", "Deploys happen on Monday.")
     cli("remember", "Deploys do not happen on Monday.")
     assert cli.json("resolve", cli.rows("conflicts")[0]["key"], said)["resolution"] == settled
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("keepnew", "keep-new"), ("keep_bth", "keep-both"), ("dismis", "dismissed")]
+)
+def test_a_misspelled_resolution_is_answered_with_the_one_that_is_meant(cli: Cli, said: str, meant: str) -> None:
+    refused = cli("resolve", "0" * 16, said, code=2).stderr
+    told = " ".join(re.sub(r"[^\w',:?.-]", " ", refused).split())
+    assert f"Did you mean '{meant}'? Use one of: keep-old, keep-new, keep-both, merge, dismissed" in told
 
 
 def test_forget_and_restore(cli: Cli) -> None:
@@ -271,8 +287,8 @@ def test_links_are_listed_and_one_that_leads_nowhere_is_told(cli: Cli) -> None:
     first, second = cli.remember(OLD), cli.remember("Tea at four.")
     cli("link", first, second, "refines")
     assert "refines" in cli("neighbors", first).stdout
-    assert "leads nowhere" in cli("link", first, "nobody").stderr  # S2-42
-    assert "Leads nowhere: nobody" in cli("subgraph", first).stdout
+    assert "works once it exists" in cli("link", first, "nobody").stderr  # S2-42
+    assert "Linked id does not exist: nobody" in cli("subgraph", first).stdout
     assert cli("unlink", first, second).stdout == "1 removed\n"
 
 
@@ -339,7 +355,7 @@ def test_export_overwrites_only_when_told(cli: Cli) -> None:
 
 def test_verify_ends_with_3_and_says_what_mends_it(cli: Cli) -> None:
     memory_id = cli.remember(OLD)
-    assert cli("verify").stdout == "All is well\n"
+    assert cli("verify").stdout == "No problems found\n"
     cli("link", memory_id, "nobody", "--quiet")
     assert "Unlink it" in cli("verify", code=3).stdout
 
@@ -364,3 +380,24 @@ def test_who_embeds_nothing_leaves_the_policy_that_the_store_was_written_under(c
         cli(command, *(("timeout",) if command == "recall" else ()))
         with closing(_storage(str(cli.db))) as storage:
             assert storage.header().policy == policy.hash, command
+
+
+def test_kinds_are_listed_by_pack_with_what_they_do(cli: Cli, tmp_path: Path) -> None:
+    """N8."""
+    rows = {row["kind"]: row for row in cli.rows("kinds")}
+    assert list(rows)[:5] == ["fact", "note", "preference", "lesson", "decision"]
+    does = {
+        kind: (rows[kind]["duplicate"], rows[kind]["new_value"]) for kind in ("fact", "note", "thesis", "knowledge")
+    }
+    assert does == {
+        "fact": ("dropped", "replaces the old one"),
+        "note": ("dropped", "kept, conflict listed"),
+        "thesis": ("stored", "kept"),
+        "knowledge": ("dropped", "appended, or conflict listed"),
+    }
+    assert {row["kind"] for row in cli.rows("kinds", "--pack", "conversations")} == {
+        "episode", "turn_summary", "session_summary",
+    }  # fmt: skip
+    (tmp_path / "own.toml").write_text('packs = []\n[kinds.recipe]\npreset = "fact"\n', "utf-8")
+    shown = cli("kinds", "--policy", str(tmp_path / "own.toml")).stdout
+    assert "recipe" in shown and "kinds of this policy only" in shown and "thesis" not in shown

@@ -173,7 +173,7 @@ def test_the_threshold_is_that_of_near_repeats_and_no_rule_merges_below_it() -> 
         (("--rules", "none.toml"), 1, "none.toml"),
         (("--rules", "bad.toml"), 1, "unknown key 'when_'"),
         (("--rules", "binary.toml"), 1, "not UTF-8"),
-        (("--since", "yesterday"), 1, "is no time"),
+        (("--since", "yesterday"), 1, "is not a date"),
         (("--since", "2026-02-01", "--until", "2026-01-01"), 2, "--until"),
         (("--trigger", "hourly"), 2, "hourly"),
         (("--threshold", "7"), 2, "--threshold"),
@@ -260,7 +260,7 @@ def test_a_run_is_listed_and_taken_back_as_a_whole(dirty: Cli) -> None:
     line = dirty.rows("runs")[-1]
     assert (line["run_id"], line["counts"], line["undone"]) == (run, {"flag_contradiction": 1, "merge": 1}, "no")
     assert run in dirty("runs").stdout
-    taken = f"Took back 2 entries of the run; `wellkept undo --run undo-{run}` redoes them"
+    taken = f"Undid 2 entries of the run; `wellkept undo --run undo-{run}` redoes them"
     assert taken in dirty("undo", "--run", run).stdout
     assert dirty.rows("list", "--status", "all") == before
     assert [one["undone"] for one in dirty.rows("runs")] == ["no", "yes"]

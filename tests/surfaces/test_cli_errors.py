@@ -15,7 +15,7 @@ from wellkept.surfaces.cli.app import app
 
 # arguments, standard input, exit code, words of the message
 WRONG: list[tuple[list[str], bytes | None, int, str]] = [
-    # 2: the command line was not understood
+    # 2: invalid command line
     (["no-such-command"], None, 2, "No such command"),
     (["remember", "x", "--no-such-option"], None, 2, "No such option"),
     (["remember", "x", "--importance", "much"], None, 2, "--importance"),
@@ -26,8 +26,8 @@ WRONG: list[tuple[list[str], bytes | None, int, str]] = [
     (["recall", "x", "--limit", "0"], None, 2, "greater than or equal to 1"),
     (["resolve", "k", "win"], None, 2, "keep-new"),
     (["import", "x", "--map", "content"], None, 2, "NAME=VALUE"),
-    (["import", "x", "--map", "colour=c"], None, 2, "is no field"),
-    (["import", "x", "--set", "colour=red"], None, 2, "is no field"),
+    (["import", "x", "--map", "colour=c"], None, 2, "is not a field"),
+    (["import", "x", "--set", "colour=red"], None, 2, "is not a field"),
     (["undo", "0"], None, 2, "greater than or equal to 1"),
     (["get"], None, 2, "Missing argument"),
     # 1: it could not be done
@@ -45,7 +45,7 @@ WRONG: list[tuple[list[str], bytes | None, int, str]] = [
     (["remember", "Tea.", "--event-time", "yesterday"], None, 1, "ISO 8601"),
     (["remember", "Tea.", "--metadata", "{"], None, 1, "JSON"),
     (["remember", "Tea.", "--metadata", "[1]"], None, 1, "mapping"),
-    (["remember", "Tea.", "--namespace", "a//b"], None, 1, "is no path"),
+    (["remember", "Tea.", "--namespace", "a//b"], None, 1, "is not a path"),
     (["remember", "Tea.", "--embedder", "magic"], None, 1, "minilm"),
     (["remember", "Tea.", "--durability", "some"], None, 1, "relaxed"),
     (["remember", "Tea.", "--policy", "none.toml"], None, 1, "none.toml"),
@@ -113,8 +113,8 @@ def test_with_json_the_error_is_the_one_object(cli: Cli, arguments: list[str], c
 def test_a_file_that_is_no_store_is_left_alone(cli: Cli) -> None:
     cli.file.write_bytes(b"precious text, and quite a lot of it " * 5)
     before = cli.file.read_bytes()
-    assert "no Wellkept store" in cli("remember", "Tea.", code=1).stderr
-    assert "no Wellkept store" in cli("list", code=1).stderr
+    assert "not a Wellkept store" in cli("remember", "Tea.", code=1).stderr
+    assert "not a Wellkept store" in cli("list", code=1).stderr
     assert cli.file.read_bytes() == before
 
 

@@ -22,7 +22,6 @@ from wellkept.types import (
     JournalEntry,
     Link,
     Memory,
-    Neighbour,
     Problem,
     Stats,
     Version,
@@ -67,6 +66,7 @@ ELSEWHERE = {
     "jobs retry": "surfaces/test_cli_work.py::"
     "test_what_was_given_up_is_listed_with_the_reason_and_tried_again_on_request",
     "queue drop": "surfaces/test_cli_recording.py::test_what_fails_stays_says_why_and_can_be_dropped",
+    "kinds": "surfaces/test_cli_commands.py::test_kinds_are_listed_by_pack_with_what_they_do",
     "reflect": "surfaces/test_cli_lifecycle.py::test_reflect_executes_once_and_is_taken_back",
     "replay": "surfaces/test_cli_replay.py::test_json_is_the_whole_report",
     "runs": "surfaces/test_cli_consolidate.py::test_a_run_is_listed_and_taken_back_as_a_whole",
@@ -155,15 +155,8 @@ LISTS: list[tuple[str, Callable[[Cli], list[str]], type]] = [
     ("history", lambda cli: [cli.rows("list")[0]["id"]], Version),
     ("journal", lambda cli: [], JournalEntry),
     ("conflicts", lambda cli: [], Conflict),
-    ("neighbors", lambda cli: [linked(cli)], Neighbour),
     ("queue list", lambda cli: [waiting(cli)][1:], QueuedWrite),
 ]
-
-
-def linked(cli: Cli) -> str:
-    src, dst = (row["id"] for row in cli.rows("list"))
-    cli("link", src, dst)
-    return str(src)
 
 
 @pytest.mark.parametrize(("name", "arguments", "record"), LISTS, ids=[name for name, *_ in LISTS])
@@ -184,6 +177,7 @@ PLAIN: list[tuple[str, Callable[[Cli], list[str]], dict[str, object]]] = [
     ("undo", lambda cli: [(cli.remember(OLD), "1")[1]], {"entry": 2, "undone": 1}),
     ("unlink", lambda cli: [*ids(cli)], {"removed": 0}),
     ("recall", lambda cli: ["anything"], {"hits": []}),
+    ("neighbors", lambda cli: [cli.remember(OLD)], {"neighbors": [], "dangling": []}),
     ("pack", lambda cli: ["anything"], {"text": "", "tokens": 0, "groups": []}),
     ("verify", lambda cli: [], {"problems": []}),
     ("repair", lambda cli: [], {"dry_run": True, "mends": [], "left": []}),

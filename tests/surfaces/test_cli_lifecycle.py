@@ -20,7 +20,7 @@ def fill(cli: Cli) -> list[str]:
 def test_reflect_shows_the_summary_and_changes_nothing(cli: Cli) -> None:
     fill(cli)
     shown = cli("reflect").stdout
-    assert "dry run" in shown and f"    {FIRST}\n    {SECOND}\n" in shown and "--execute does it" in shown
+    assert "dry run" in shown and f"    {FIRST}\n    {SECOND}\n" in shown and "--execute applies it" in shown
     assert len(cli.rows("list")) == 2
 
 

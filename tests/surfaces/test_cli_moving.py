@@ -63,7 +63,7 @@ def test_one_namespace_is_moved_beside_others(cli: Cli) -> None:
     other.remember("Something else.")
     assert "namespace 'default'" in cli.json("migrate", str(cli.db), "other.db", code=1)["error"]["what"]
     report = cli("migrate", str(cli.db), "other.db", "--namespace", "acme/bob").stdout
-    assert "acme/bob" in report and "Left alone there: default" in report
+    assert "acme/bob" in report and "Left unchanged there: default" in report
     assert [row["content"] for row in other.rows("list")] == ["Something else."]
     assert [row["content"] for row in other.rows("list", "--namespace", "acme/bob")] == ["Bob's own."]
 
@@ -74,7 +74,7 @@ def test_one_namespace_is_moved_beside_others(cli: Cli) -> None:
         ("test.db", "test.db", "the same store"),
         ("test.db", "sqlite:///test.db", "the same store"),
         ("missing.db", "copy.db", "there is no such store"),
-        ("test.db", "memory:", "nothing outlives the process"),
+        ("test.db", "memory:", "a store in memory ends with the process"),
         ("test.db", "mysql://ana:secret@host/x", "mysql://host/x"),
     ],
 )

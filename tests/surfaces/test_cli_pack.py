@@ -33,7 +33,7 @@ def test_what_does_not_fit_is_told_beside_the_block(cli: Cli) -> None:
     cli.remember("Tea is served with milk, " + "and sugar, " * 60)
     done = cli("pack", "tea", "--budget", "80")
     assert "upstairs" in done.stdout and "sugar" not in done.stdout
-    assert "1 more answer the query and do not fit into 80 tokens" in done.stderr
+    assert "1 more match the query and do not fit into 80 tokens" in done.stderr
 
 
 @pytest.mark.parametrize("named", ["id", "text"])

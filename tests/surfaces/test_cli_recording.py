@@ -89,7 +89,7 @@ def test_what_is_put_off_waits_in_a_file_until_it_is_flushed_in_order(cli: Cli) 
     assert set(flushed) == keys_of(Flushed)
     assert [row["content"] for row in cli.rows("list")] == texts
     assert cli.rows("queue", "list") == []
-    assert cli("queue", "list").stdout == "Nothing waits\n"
+    assert cli("queue", "list").stdout == "The queue is empty\n"
     assert cli.json("queue", "flush") == {"results": [], "failed": []}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -86,3 +87,31 @@ def test_short_ids_grow_until_they_differ() -> None:
     both = ShortIds([one, twin])
     assert (both(one), both(twin)) == ("0123456789ab", "ffff456789ab")
     assert ShortIds([one, one])(one) == "456789ab"
+
+
+RAW = "\x1b[31mred\u202e"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("export", f"{RAW}.jsonl"), 0),
+        (("list", f"--no{RAW}"), 2),
+        (("list", f"more{RAW}"), 2),
+        ((f"--no{RAW}", "list"), 2),
+        ((f"no-command{RAW}",), 2),
+        (("token", f"no-command{RAW}"), 2),
+        (("list", "--status", f"gone{RAW}"), 2),
+        (("import", f"{RAW}.jsonl"), 1),
+        (("get", f"id{RAW}"), 1),
+    ],
+)
+def test_what_stands_in_a_command_line_is_spelled_out(
+    cli: Cli, arguments: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program may have put it there: a file name, an argument in a script (D6)."""
+    cli("remember", "Tea is upstairs.")
+    monkeypatch.chdir(tmp_path)
+    done = cli(*arguments, code=code)
+    assert not [char for char in done.output if char != "\n" and safe(char) != char]
+    assert "red" in done.output

@@ -86,7 +86,7 @@ def test_repair_says_what_it_would_do_and_does_it_only_when_told(cli: Cli) -> No
     cli("verify", code=3)
     done = cli("repair", "--execute").stdout
     assert "unlinked" in done and "entry 3" in done
-    assert cli("repair").stdout == "All is well\n"
+    assert cli("repair").stdout == "No problems found\n"
     cli("verify")
     cli("undo", "3")
     cli("verify", code=3)
@@ -97,7 +97,7 @@ def test_repair_names_what_it_cannot_mend_and_ends_with_3(cli: Cli) -> None:
         cli.remember(text)
     damage(cli, "DELETE FROM journal WHERE seq = 2")
     told = cli("repair", "--execute", code=3).stdout
-    assert "Left as it is" in told and "entries are missing: 2" in told and "backup" in told
+    assert "Left unchanged" in told and "entries are missing: 2" in told and "backup" in told
     assert cli.json("repair", code=3)["left"]
 
 

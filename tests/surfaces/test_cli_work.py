@@ -100,7 +100,7 @@ def test_what_was_given_up_is_listed_with_the_reason_and_tried_again_on_request(
     assert "failed" in told and "Busy: another" in told
     assert "\x1b" not in told and "\u202e" not in told
     assert cli.json("jobs", "list", "--state", "failed", code=3)["attempts"] == 1
-    assert cli("jobs", "list", "--state", "running").stdout == "There are no jobs\n"
+    assert cli("jobs", "list", "--state", "running").stdout == "No jobs\n"
     assert cli.json("jobs", "retry", "--jobs", "sweep") == {"due": 0}
     assert cli.json("jobs", "retry") == {"due": 1}
     cli("work", "--once", "--execute", "--jobs", "consolidate")
@@ -122,7 +122,7 @@ def test_what_makes_no_sense_is_refused(cli: Cli, option: str) -> None:
 
 
 def test_a_store_that_is_not_there_has_no_jobs_and_none_is_made(cli: Cli) -> None:
-    assert cli("jobs", "list").stdout == "There are no jobs\n"
+    assert cli("jobs", "list").stdout == "No jobs\n"
     assert list(cli.folder.iterdir()) == []
 
 

@@ -55,10 +55,12 @@ class Told:
         return "hashing" if self.whole["embedder"].startswith("hash") else "minilm"
 
 
-def shown(*, width: int = 80, embedder: str = "minilm", db: Path | None = None, terminal: bool = False) -> str:
+def shown(
+    *, width: int = 80, embedder: str = "minilm", db: Path | None = None, terminal: bool = False, verbose: bool = False
+) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, color_system="truecolor" if terminal else None)
-    assert run(console, db=str(db) if db else None, pause=0, embedder=embedder) == 0
+    assert run(console, db=str(db) if db else None, pause=0, embedder=embedder, verbose=verbose) == 0
     return out.getvalue()
 
 
@@ -75,7 +77,7 @@ def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return shown()
+    return shown(verbose=True)
 
 
 # --------------------------------------------------------------------------------------------
@@ -116,15 +118,32 @@ def test_nothing_is_lost_on_the_way(month: Told) -> None:
     assert lost == []
 
 
-def test_the_month_shows_every_outcome_a_write_can_have() -> None:
-    seen = {line.split()[3] for line in shown().splitlines() if re.match(r" ?\d+ Apr \d\d ", line)}
-    assert seen >= {"created", "duplicate", "evolved", "superseded", "reused", "rejected", "refused"}
+OUTCOMES = {"created", "duplicate", "evolved", "superseded", "reused", "rejected", "refused"}
+
+
+def outcomes(text: str) -> list[str]:
+    return [line.split()[3] for line in text.splitlines() if re.match(r" ?\d+ Apr \d\d ", line)]
+
+
+def test_the_month_shows_every_outcome_a_write_can_have(page: str) -> None:
+    assert set(outcomes(page)) >= OUTCOMES
+    assert len(outcomes(page)) == len(sample())
+    assert re.search(r"\(only an\s+acknowledgement\)", page), "why a text was rejected is told"
+    assert not re.search(r"acknowledgement\)?:\s+only\s+an", page), "and told once"
+
+
+def test_the_demo_leads_with_its_summary_and_one_write_of_each_outcome() -> None:
+    text = shown()
+    lines = text.splitlines()
+    assert "Summary" in lines[:6]
+    assert len(outcomes(text)) == len(set(outcomes(text))) and set(outcomes(text)) >= OUTCOMES
+    assert f"All {len(sample())} writes: wellkept demo --verbose" in text
 
 
 def test_without_an_embedder_nothing_is_stopped_for_its_similarity_and_the_demo_says_so(tmp_path: Path) -> None:
     """I7: the fallback is marked and never skips on similarity; the relation model reads the texts themselves."""
     text = shown(embedder="hashing")
-    assert re.search(r"\d\d writes were compared by their letters only", text)
+    assert re.search(r"\d\d writes: compared by spelling only", text)
     rules = {
         reason["rule"]
         for item in told(tmp_path / "month.db", "hashing").decisions
@@ -200,10 +219,10 @@ def test_an_old_encoding_gets_escapes_and_no_crash() -> None:
 
 
 @pytest.mark.parametrize("render", (shown, None), ids=("page", "json"))
-def test_a_second_run_is_the_same_apart_from_ids(render: Callable[[], str] | None, page: str, tmp_path: Path) -> None:
+def test_a_second_run_is_the_same_apart_from_ids(render: Callable[..., str] | None, page: str, tmp_path: Path) -> None:
     """I4: the same writes at the same times give the same decisions."""
     if render is not None:
-        assert render() == page
+        assert render(verbose=True) == page
         return
     first, second = (json.dumps(told(tmp_path / name, "minilm").whole) for name in ("a.db", "b.db"))
     first, second = first.replace("a.db", ""), second.replace("b.db", "")

@@ -44,7 +44,7 @@ def test_a_store_is_looked_through(cli: Cli) -> None:
 
 def test_the_default_embedder_answers(cli: Cli) -> None:
     found = look(cli, "--embedder", "minilm")
-    assert "minilm-l6-v2-int8" in found["model"]["what"] and "384 dimensions" in found["model"]["what"]
+    assert "minilm-l6-v2-int7" in found["model"]["what"] and "384 dimensions" in found["model"]["what"]
 
 
 def test_where_each_setting_comes_from_is_told_and_a_key_is_not(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_where_each_setting_comes_from_is_told_and_a_key_is_not(cli: Cli, monkey
     found = look(cli)
     assert found["actor"]["what"] == "alice  [environment]"
     assert found["namespace"]["what"] == "acme  [wellkept.toml]"
-    assert "23 kinds" in found["policy"]["what"] and "[wellkept.toml]" in found["policy"]["what"]
+    assert "24 kinds" in found["policy"]["what"] and "[wellkept.toml]" in found["policy"]["what"]
     assert found["durability"]["what"] == "full  [default]"
     assert found["settings read"]["what"] == "wellkept.toml"
     shown = cli("doctor").stdout
@@ -87,7 +87,7 @@ def test_a_damaged_store_is_a_failure_and_not_a_crash(cli: Cli) -> None:
     cli.file.write_bytes(b"this is no database, whatever its name says" * 5)
     found = look(cli, code=3)
     assert found["store"]["health"] == "fail"
-    assert "no Wellkept store" in found["store"]["what"]
+    assert "not a Wellkept store" in found["store"]["what"]
     assert found["model"]["health"] == "ok"
 
 

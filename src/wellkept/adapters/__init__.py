@@ -135,7 +135,7 @@ def recognise(source: str | Path, *, format: str = "", plain: bool = False) -> S
     """
     path = Path(source)
     if format and format not in FORMATS:
-        raise InvalidField(f"{format!r} is no format", where="format", todo=f"Use one of: {', '.join(FORMATS)}")
+        raise InvalidField(f"{format!r} is not a format", where="format", todo=f"Use one of: {', '.join(FORMATS)}")
     if not path.exists():
         raise StorePathError("there is no such file or folder", where=str(path), todo="Check the path")
     if format:
@@ -144,7 +144,7 @@ def recognise(source: str | Path, *, format: str = "", plain: bool = False) -> S
         return Source(path, FORMATS[JSON_LINES])
     found = _folder(path) if path.is_dir() else _file(path)
     if found is None:
-        raise NotAStore("is no store that is known", where=str(path), todo=_READ)
+        raise NotAStore("is not a known kind of store", where=str(path), todo=_READ)
     return found
 
 
@@ -172,7 +172,7 @@ def _refuse_known_others(path: Path) -> None:
         todo = "Have Chroma 0.4 or later migrate it first (chroma-migrate)"
         raise NotAStore("is a folder of Chroma before 0.4", where=str(path), todo=todo)
     if (path / "raft_state.json").exists():
-        todo = "Read it over the server, and audit what you got as JSON lines"
+        todo = "Read it through the server, and audit the result as JSON lines"
         raise NotAStore("is the storage of a Qdrant server, not of its local mode", where=str(path), todo=todo)
 
 

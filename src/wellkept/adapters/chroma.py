@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from wellkept.adapters.databases import looking_at
-from wellkept.adapters.rows import KINDS, Foreign, Found, Unread, texts_of, time_of
+from wellkept.adapters.rows import KINDS, Foreign, Found, Unread, json_of, share_of, texts_of, time_of
+from wellkept.engine.transfer import Relations
 from wellkept.errors import InvalidInput
 
 FILE = "chroma.sqlite3"
@@ -19,6 +21,7 @@ _NEEDED = {
     "embeddings": ("id", "segment_id", "embedding_id", "created_at"),
     "embedding_metadata": ("id", "key", "string_value", "int_value", "float_value", "bool_value"),
 }
+_MOST_LINKS = 1_000
 _TIMES = ("created_at", "timestamp", "date", "time")
 _OWNERS = ("user_id", "user", "agent_id")
 
@@ -63,6 +66,7 @@ def _memory(key: str, about: Mapping[str, Any], where: tuple[str, object]) -> Fo
     rest = {name: value for name, value in about.items() if not name.startswith("chroma:")}
     said = next((time for name in _TIMES if (time := time_of(rest.get(name)))), "")
     user = next((str(rest[name]) for name in _OWNERS if rest.get(name)), "")
+    used = rest.get("access_count")
     return Foreign(
         id=key,
         text=text,
@@ -71,5 +75,33 @@ def _memory(key: str, about: Mapping[str, Any], where: tuple[str, object]) -> Fo
         tags=texts_of(rest.get("tags")),
         owner="/".join(part for part in (collection, user) if part),
         recorded_at=said or time_of(written),
+        updated_at=_told(rest, "updated_at", "last_modified"),
+        last_accessed_at=_told(rest, "last_accessed_at", "last_accessed"),
+        expires_at=_told(rest, "expires_at"),
+        importance=share_of(rest.get("importance")),
+        confidence=share_of(rest.get("confidence")),
+        polarity=rest["polarity"] if rest.get("polarity") in (-1, 1) else 0,
+        pinned=rest.get("pinned") is True,
+        access_count=used if type(used) is int and used > 0 else 0,
+        relations=_relations(key, rest),
         metadata=rest,
+    )
+
+
+def _told(about: Mapping[str, Any], *names: str) -> str:
+    """A time under one of these names; 0 stands for none."""
+    return next((time for name in names if about.get(name) and (time := time_of(about[name]))), "")
+
+
+def _relations(key: str, about: Mapping[str, Any]) -> Relations | None:
+    """What replaced a memory, and where it leads: `superseded_by`, and `links` as JSON of `to` and `rel`."""
+    by, links = about.get("superseded_by"), json_of(about.get("links"))
+    leads = [item for item in links if isinstance(item, dict)] if isinstance(links, list) else []
+    edges = tuple((item["to"], str(item.get("rel") or "related")) for item in leads if isinstance(item.get("to"), str))
+    at = _told(about, "superseded_at")
+    return Relations(
+        id=key,
+        superseded_by=by if isinstance(by, str) else "",
+        superseded_at=datetime.fromisoformat(at) if at else None,
+        links=edges[:_MOST_LINKS],
     )

@@ -25,7 +25,7 @@ _HEADER = 100
 _WAIT_SECONDS = 2.0
 _NAME = re.compile(r"^-- name: (\S+)$", re.MULTILINE)
 _BESIDE = ("", "-wal", "-journal")
-_AGAIN = "Close the program that writes it, or look at a copy"
+_AGAIN = "Close the program that writes it, or read a copy"
 
 
 @cache
@@ -116,7 +116,7 @@ def looking_at(path: Path) -> Iterator[Database]:
     if not header:
         raise NotAStore("is empty", where=str(path), todo="Name the store that your agent writes to")
     if not header.startswith(MAGIC):
-        raise NotAStore("is no SQLite database", where=str(path), todo="Name the store that your agent writes to")
+        raise NotAStore("is not an SQLite database", where=str(path), todo="Name the store that your agent writes to")
     if len(header) < _HEADER:
         raise _cut_off(path)
     if header[19] > 2:
@@ -132,7 +132,7 @@ def looking_at(path: Path) -> Iterator[Database]:
     except sqlite3.Error as error:
         raise _typed(error, path) from error
     if _traces(path) != before:
-        raise Busy("was written while it was read", where=str(path), todo=_AGAIN)
+        raise Busy("was changed while it was read", where=str(path), todo=_AGAIN)
 
 
 @contextmanager
@@ -191,7 +191,7 @@ def _require_whole(path: Path, header: bytes) -> None:
 
 
 def _cut_off(path: Path) -> Corrupt:
-    return Corrupt("is cut off", where=str(path), todo="Restore it from a backup, or have its own tool mend it")
+    return Corrupt("is truncated", where=str(path), todo="Restore it from a backup, or repair it with its own tool")
 
 
 def _typed(error: sqlite3.Error, path: Path) -> StorageError:
@@ -199,7 +199,7 @@ def _typed(error: sqlite3.Error, path: Path) -> StorageError:
         return Busy("is locked by another program", where=str(path), todo=_AGAIN)
     if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
         return StorePathError("cannot be opened", where=str(path), todo="Check the path and its permissions")
-    return Corrupt(f"is damaged: {error}", where=str(path), todo="Restore it, or have its own tool mend it")
+    return Corrupt(f"is damaged: {error}", where=str(path), todo="Restore it, or repair it with its own tool")
 
 
 def plain(row: sqlite3.Row) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
-from wellkept.engine.files import counted, opened
+from wellkept.engine.files import opened
+from wellkept.engine.numbered import numbered
 from wellkept.engine.transfer import ImportSpec, Row, rows
+from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 from wellkept.policy import Policy
 
 _PEEKED = 20
@@ -21,7 +24,7 @@ def memories(file: Path, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
         StorePathError: It cannot be read to its end.
     """
     with opened(file) as lines:
-        yield from rows(counted(lines, file, None), spec, policy)
+        yield from rows(numbered(lines, str(file)), spec, policy)
 
 
 def first_value(file: Path) -> object:
@@ -31,11 +34,10 @@ def first_value(file: Path) -> object:
         StorePathError: It cannot be read.
     """
     with opened(file) as data:
-        lines = counted(data, file, None)
-        for _, raw in zip(range(_PEEKED), lines, strict=False):
+        for _, raw in islice(numbered(data, str(file)), _PEEKED):
             try:
-                if len(raw) <= _MOST and raw.strip():
-                    return json.loads(raw)
-            except (ValueError, RecursionError):
+                if len(raw) <= _MOST:
+                    return parsed_json(raw)
+            except InvalidInput:
                 continue
     return None

@@ -6,15 +6,17 @@ was observed later stands later.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from wellkept.adapters.rows import Foreign, Found, Unread
 from wellkept.core.text import content_hash, decode
-from wellkept.engine.files import counted, opened
+from wellkept.engine.files import opened
+from wellkept.engine.numbered import numbered
+from wellkept.engine.transfer import too_long
 from wellkept.errors import InvalidInput, InvalidText
+from wellkept.parsing import parsed_json
 
 NAMES = ("memory.jsonl", "memory.json")
 
@@ -39,18 +41,19 @@ def memories(file: Path) -> Iterator[Found]:
         StorePathError: The file cannot be read.
     """
     with opened(file) as lines:
-        for number, raw in enumerate(counted(lines, file, None), start=1):
-            yield from _of_line(f"line {number}", raw)
+        for number, raw in numbered(lines, str(file)):
+            cut = too_long(raw)
+            yield from [Unread(raw=repr(raw[:200]), why=cut)] if cut is not None else _of_line(f"line {number}", raw)
 
 
 def _of_line(where: str, raw: bytes) -> Iterable[Found]:
     try:
         text = decode(raw).strip()
-        value: Any = json.loads(text) if text else None
+        value: Any = parsed_json(text, where=where, todo="Correct the line") if text else None
     except InvalidText as error:
         return [Unread(raw=repr(raw[:200]), why=error)]
-    except (ValueError, RecursionError) as error:
-        return [Unread(raw=text, why=InvalidInput(f"is not JSON: {error}", where=where, todo="Mend the line"))]
+    except InvalidInput as error:
+        return [Unread(raw=text, why=error)]
     if not text:
         return []
     if not is_line(value):
@@ -63,7 +66,7 @@ def _of_line(where: str, raw: bytes) -> Iterable[Found]:
 def _observation(entity: Mapping[str, Any], at: int, text: object, where: str) -> Found:
     name = entity["name"]
     if not isinstance(text, str):
-        why = InvalidInput(f"observation {at} of {name[:60]!r} is no text", where=where)
+        why = InvalidInput(f"observation {at} of {name[:60]!r} is not text", where=where)
         return Unread(raw=str(text), why=why)
     kind = entity.get("entityType")
     return Foreign(

@@ -6,7 +6,6 @@ it leaves it out itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from wellkept.adapters.databases import looking_at, plain
 from wellkept.adapters.rows import KINDS, Foreign, Found, Unread, texts_of, time_of
 from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 
 _NEEDED = ("id", "content", "content_hash", "tags", "memory_type", "metadata", "created_at")
 _NO_TAG = "untagged"
@@ -62,7 +62,7 @@ def _metadata(text: object) -> dict[str, Any]:
     if not isinstance(text, str) or not text:
         return {}
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parsed_json(text)
+    except InvalidInput:
         return {"metadata": text}
     return value if isinstance(value, dict) else {"metadata": value}

@@ -101,7 +101,7 @@ def points(file: Path) -> Iterator[Found]:
 
 def _point(blob: object) -> tuple[str, dict[str, Any]]:
     if not isinstance(blob, bytes):
-        raise InvalidInput("a point is no pickle", where="points")
+        raise InvalidInput("a point is not a pickle", where="points")
     value = data_of(blob)
     state = value.state if isinstance(value, Thing) else None
     if not isinstance(value, Thing) or value.cls.name != "PointStruct" or not isinstance(state, dict):

@@ -20,11 +20,12 @@ from wellkept.errors import InvalidInput, InvalidText, NotAStore, StorePathError
 ENDINGS = (".md", ".markdown")
 MOST_FILES = 20_000
 MOST_BYTES = 4_000_000
+_MOST_TITLE = 200
+"""Characters of a heading that are taken: it is repeated in the title of each memory below it."""
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
-_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$")
 _RULE = re.compile(r"^\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _DATED = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):\s*(.*)$")
 _DATES = ("created", "date", "created_at", "day", "updated")
@@ -122,10 +123,25 @@ def _of_file(file: Path, name: str) -> Iterator[Found]:
     note, body = _front_matter(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not note.date and (dated := _DATED.search(name)):
         note.date = time_of(dated.group(1))
-    for block in _blocks(_COMMENT.sub("", body), note.title):
+    for block in _blocks(_without_comments(body), note.title):
         text = "\n".join(block.lines).strip()
         if any(char.isalnum() for char in text):
             yield _memory(block, text, note, name)
+
+
+def _without_comments(text: str) -> str:
+    """The text without `<!-- comments -->`; one that is not closed is text."""
+    pieces: list[str] = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        pieces.append(text[at:start])
+        at = end + 3
+    return "".join((*pieces, text[at:]))
+
+
+def _name(heading: str) -> str:
+    """A heading without the marks that may close it."""
+    return heading.rstrip().rstrip("#").rstrip()[:_MOST_TITLE]
 
 
 def _memory(block: _Block, text: str, note: _Note, name: str) -> Foreign:
@@ -133,7 +149,7 @@ def _memory(block: _Block, text: str, note: _Note, name: str) -> Foreign:
     if block.done is not None:
         about["done"] = block.done
     return Foreign(
-        # No line number: a line put in above must not make news of all that follows (I5).
+        # No line number: a line put in above must not make news of all that follows.
         id=f"{name}#{block.title}" if block.title else name,
         text=text,
         title=block.title,
@@ -161,7 +177,7 @@ def _front_matter(text: str) -> tuple[_Note, str]:
             fields[key] = _values(found.group(2))
         elif key and line.strip().startswith("- "):
             fields[key] += _values(line.strip()[2:])
-    note.title = " ".join(fields.pop("title", []))
+    note.title = " ".join(fields.pop("title", []))[:_MOST_TITLE]
     tags = [part.strip(_TAG_MARKS) for name in ("tags", "tag") for part in fields.pop(name, [])]
     note.tags = tuple(dict.fromkeys(tag for tag in tags if tag))
     note.date = next((time for name in _DATES if (time := time_of(" ".join(fields.get(name, []))))), "")
@@ -208,7 +224,9 @@ class _Reader:
             self.block = None
         if heading:
             level = len(heading.group(1))
-            self.path = [(depth, name) for depth, name in self.path if depth < level] + [(level, heading.group(2))]
+            self.path = [(depth, name) for depth, name in self.path if depth < level] + [
+                (level, _name(heading.group(2)))
+            ]
         elif item and not rule:
             done = None if item.group(2) is None else item.group(2) in "xX"
             self.block = _Block([item.group(3)], self._title(), len(item.group(1)), done)

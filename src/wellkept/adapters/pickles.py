@@ -3,6 +3,9 @@
 The local mode of Qdrant keeps its points as pickles, and `pickle.loads` would run whatever a file asks
 for. This reader knows the opcodes that hold data; a class is only a name here, an object is that
 name with the state written beside it. Protocols 2 to 5 are read; other opcodes are refused.
+
+A file is untrusted, so the work is bounded as well: its bytes, its instructions, and the keys and set items that
+have to be hashed. These are texts, bytes, small integers or None: a nested tuple may take exponential time to hash.
 """
 
 from __future__ import annotations
@@ -19,8 +22,12 @@ from wellkept.errors import Corrupt, InvalidInput, SchemaTooNew
 
 _FLOATS = re.compile(rb"(?:G.{8}){8,}", re.DOTALL)
 _FLOAT = np.dtype([("code", "u1"), ("value", ">f8")])
+_MOST_BYTES = 8 << 20
+_MOST_INSTRUCTIONS = 300_000
+_MOST_HASHED = 20_000
 _MOST_VALUES = 200_000
 _DEEPEST = 40
+_TOO_LARGE = "a pickled value is too large or refers to itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,26 @@ class _Machine:
     stack: list[Any] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     memo: dict[int, Any] = field(default_factory=dict)
+    hashed: int = 0
+
+    def hashable(self, items: list[Any]) -> list[Any]:
+        """The items, each of which may be a key or stand in a set.
+
+        Raises:
+            InvalidInput: One of them may not, or there are too many in all.
+        """
+        self.hashed += len(items)
+        if self.hashed > _MOST_HASHED:
+            raise InvalidInput(_TOO_LARGE)
+        for item in items:
+            if not isinstance(item, str | bytes | None) and not (isinstance(item, int) and item.bit_length() <= 64):
+                raise InvalidInput(f"unsupported type {type(item).__name__} as dictionary key or set item in a pickle")
+        return items
 
     def take(self, count: int) -> bytes:
         part = self.data[self.at : self.at + count]
         if len(part) < count:
-            raise Corrupt("a pickled value is cut off", todo="Restore the store from a backup")
+            raise Corrupt("a pickled value is truncated", todo="Restore the store from a backup")
         self.at += count
         return part
 
@@ -72,7 +94,7 @@ class _Machine:
     def line(self) -> str:
         end = self.data.find(b"\n", self.at)
         if end < 0:
-            raise Corrupt("a pickled value is cut off", todo="Restore the store from a backup")
+            raise Corrupt("a pickled value is truncated", todo="Restore the store from a backup")
         return self.take(end + 1 - self.at)[:-1].decode("utf-8", "surrogateescape")
 
     def since_mark(self) -> list[Any]:
@@ -106,29 +128,37 @@ def _float(m: _Machine) -> None:
 
 def _tuple_of(count: int) -> Callable[[_Machine], None]:
     def make(m: _Machine) -> None:
-        items = tuple(m.stack[-count:])
-        del m.stack[-count:]
-        m.stack.append(items)
+        items = [m.pop() for _ in range(count)]
+        m.stack.append(tuple(reversed(items)))
 
     return make
 
 
 def _append(m: _Machine, items: list[Any]) -> None:
     target = m.stack[-1]
-    if isinstance(target, set):
-        target.update(items)
-    else:
-        target.extend(items)
+    if not isinstance(target, list):
+        raise InvalidInput("a pickle appends to something that is not a list")
+    target.extend(items)
+
+
+def _add(m: _Machine, items: list[Any]) -> None:
+    target = m.stack[-1]
+    if not isinstance(target, set):
+        raise InvalidInput("a pickle adds to something that is not a set")
+    target.update(m.hashable(items))
 
 
 def _set_items(m: _Machine, items: list[Any]) -> None:
-    m.stack[-1].update(zip(items[::2], items[1::2], strict=True))
+    target = m.stack[-1]
+    if not isinstance(target, dict):
+        raise InvalidInput("a pickle sets items of something that is not a dictionary")
+    target.update(zip(m.hashable(items[::2]), items[1::2], strict=True))
 
 
 def _made(m: _Machine) -> None:
     args, cls = m.pop(), m.pop()
     if not isinstance(cls, Name) or not isinstance(args, tuple):
-        raise InvalidInput("a pickled object is made in a way that is not read")
+        raise InvalidInput("a pickled object is constructed in an unsupported way")
     m.stack.append(Thing(cls, args))
 
 
@@ -141,7 +171,7 @@ def _build(m: _Machine) -> None:
     state = m.pop()
     thing = m.stack[-1]
     if not isinstance(thing, Thing):
-        raise InvalidInput("a pickled value is built in a way that is not read")
+        raise InvalidInput("a pickled value is built in an unsupported way")
     thing.state = state
 
 
@@ -187,14 +217,14 @@ _OPCODES: Mapping[int, Callable[[_Machine], None]] = {
     0x86: _tuple_of(2),
     0x87: _tuple_of(3),
     ord("t"): lambda m: m.stack.append(tuple(m.since_mark())),
-    0x91: lambda m: m.stack.append(frozenset(m.since_mark())),
+    0x91: lambda m: m.stack.append(frozenset(m.hashable(m.since_mark()))),
     ord("("): lambda m: m.marks.append(len(m.stack)),
     ord("0"): lambda m: _drop(m.pop()),
     ord("1"): lambda m: _drop(m.since_mark()),
     ord("2"): lambda m: m.stack.append(m.stack[-1]),
     ord("a"): lambda m: _append(m, [m.pop()]),
     ord("e"): lambda m: _append(m, m.since_mark()),
-    0x90: lambda m: _append(m, m.since_mark()),
+    0x90: lambda m: _add(m, m.since_mark()),
     ord("s"): lambda m: _set_items(m, [m.stack.pop(-2), m.pop()]),
     ord("u"): lambda m: _set_items(m, m.since_mark()),
     ord("q"): lambda m: _keep(m, m.number("<B")),
@@ -222,7 +252,7 @@ def data_of(pickled: bytes) -> Any:
     """The value a pickle holds: plain data, with `Thing` where it would have made an object.
 
     Raises:
-        InvalidInput: It does more than hold data.
+        InvalidInput: It does more than hold data, or holds too much.
         Corrupt: It is cut off or damaged.
         SchemaTooNew: Its protocol is newer than what is read.
 
@@ -231,12 +261,18 @@ def data_of(pickled: bytes) -> Any:
         >>> data_of(pickle.dumps({"text": "Tea is upstairs.", "tags": ["tea"]}))
         {'text': 'Tea is upstairs.', 'tags': ['tea']}
     """
+    if len(pickled) > _MOST_BYTES:
+        raise InvalidInput(_TOO_LARGE)
     machine = _Machine(pickled)
+    left = _MOST_INSTRUCTIONS
     try:
         while (code := machine.take(1)[0]) != _STOP:
+            left -= 1
+            if left < 0:
+                raise InvalidInput(_TOO_LARGE)
             step = _OPCODES.get(code)
             if step is None:
-                raise InvalidInput(f"a pickle holds the instruction {code:#04x}, which is not read")
+                raise InvalidInput(f"unsupported instruction {code:#04x} in a pickle")
             step(machine)
         return machine.pop()
     except (IndexError, KeyError, ValueError, AttributeError, TypeError, struct.error) as error:
@@ -249,25 +285,38 @@ def as_json(value: Any, left: list[int] | None = None, depth: int = 0) -> Any:
     """Plain data as JSON can hold it; an object is its text where it is a time or an id, else left out (None).
 
     Raises:
-        InvalidInput: There is too much of it, as in data that holds itself.
+        InvalidInput: There is too much of it, as in data that refers to itself.
     """
     left = [_MOST_VALUES] if left is None else left
-    left[0] -= 1 + (len(value) // 64 if isinstance(value, str) else 0)  # one text may stand in many places
-    if left[0] < 0 or depth > _DEEPEST:
-        raise InvalidInput("a pickled value is too large or holds itself")
+    if depth > _DEEPEST:
+        raise InvalidInput(_TOO_LARGE)
+    _charge(left, value)
     match value:
         case None | bool() | int() | float() | str():
             return value
         case dict():
-            return {str(key): as_json(item, left, depth + 1) for key, item in value.items() if isinstance(key, str)}
+            texts = {key: item for key, item in value.items() if isinstance(key, str)}
+            for key in texts:
+                _charge(left, key)
+            return {key: as_json(item, left, depth + 1) for key, item in texts.items()}
         case list() | tuple():
             return [as_json(item, left, depth + 1) for item in value]
         case set() | frozenset():
-            return sorted(str(item) for item in value if isinstance(item, str | int | float))
+            for item in value:
+                _charge(left, item)
+            return sorted(str(item) for item in value if isinstance(item, str | int))
         case Thing(cls=Name("uuid", "UUID"), state=dict() as state) if isinstance(state.get("int"), int):
             return uuid_text(state["int"])
         case _:
             return None
+
+
+def _charge(left: list[int], value: object) -> None:
+    """Takes what a value weighs from what is left: shared in the pickle, it is written out at each place."""
+    size = len(value) // 64 if isinstance(value, str) else value.bit_length() // 256 if isinstance(value, int) else 0
+    left[0] -= 1 + size
+    if left[0] < 0:
+        raise InvalidInput(_TOO_LARGE)
 
 
 def uuid_text(number: int) -> str:

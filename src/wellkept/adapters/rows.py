@@ -11,11 +11,14 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from wellkept.core.text import excerpt
-from wellkept.engine.transfer import ImportSpec, Row, rows
-from wellkept.errors import WellkeptError
+from wellkept.engine.numbered import Line
+from wellkept.engine.transfer import ImportSpec, Relations, Row, rows
+from wellkept.errors import InvalidInput, WellkeptError
+from wellkept.parsing import parsed_json
 from wellkept.policy import Policy
 
 _LABEL = 200
+_PAST = ("access_count", "last_accessed_at", "updated_at")
 _RAW = 500
 _MILLISECONDS = 1e11
 """From here on a number of seconds would lie beyond the year 5000, so it counts milliseconds."""
@@ -30,7 +33,7 @@ KINDS: Mapping[str, str] = {
     "note": "note",
 }
 """Kinds of other tools that mean one of ours. `fact` and `episode` are left out on purpose: there the
-gate replaces and reuses rows by itself, which a guess must not set off (I1)."""
+gate replaces and reuses rows by itself, which a guess must not set off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +43,12 @@ class Foreign:
     Attributes:
         id: Its id in the source.
         text: What it says.
-        owner: Whose it is: a user, a collection; what one owner says is no repeat of another (I8).
+        owner: Whose it is: a user, a collection; what one owner says is no repeat of another.
         recorded_at: When it was written, as ISO 8601; empty when the source does not say.
+        importance, confidence: From 0 to 1; None when the source does not say.
+        polarity: Against, neutral or for: -1, 0 or 1.
+        access_count: How often it was read; `last_accessed_at` tells when it was the last time.
+        relations: How it relates to others of the source.
         metadata: All else the source knows of it.
     """
 
@@ -54,7 +61,15 @@ class Foreign:
     agent: str = ""
     owner: str = ""
     recorded_at: str = ""
+    updated_at: str = ""
+    last_accessed_at: str = ""
     expires_at: str = ""
+    importance: float | None = None
+    confidence: float | None = None
+    polarity: int = 0
+    pinned: bool = False
+    access_count: int = 0
+    relations: Relations | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def item(self, source: str) -> dict[str, Any]:
@@ -69,13 +84,20 @@ class Foreign:
             "agent": excerpt(self.agent, _LABEL),
             "kind": self.kind,
             "recorded_at": self.recorded_at,
+            "updated_at": self.updated_at,
+            "last_accessed_at": self.last_accessed_at,
             "expires_at": self.expires_at,
             "owner": self.owner,
+            "polarity": self.polarity,
+            "pinned": self.pinned,
+            "access_count": self.access_count,
         }
+        shares = {"importance": self.importance, "confidence": self.confidence}
         return {
             "id": self.id,
             "content": self.text,
             **{name: value for name, value in said.items() if value},
+            **{name: value for name, value in shares.items() if value is not None},
             "tags": list(self.tags),
             "provenance": [excerpt(f"{source}:{self.id}", _LABEL)],
             "metadata": dict(self.metadata),
@@ -99,7 +121,7 @@ Found: TypeAlias = "Foreign | Unread"
 
 
 def as_rows(found: Iterable[Found], source: str, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
-    """The memories as rows of an import: mapped, checked, keyed so that a second run changes nothing (I5).
+    """The memories as rows of an import: mapped, checked, keyed so that a second run changes nothing.
 
     Args:
         found: What a reader gives.
@@ -108,9 +130,9 @@ def as_rows(found: Iterable[Found], source: str, spec: ImportSpec, policy: Polic
         policy: The kinds that are known; a guess it does not know is dropped.
     """
     bad: deque[Row] = deque()
-    places: deque[int] = deque()
+    origins: deque[tuple[int, Relations | None]] = deque()
 
-    def lines() -> Iterator[bytes]:
+    def lines() -> Iterator[Line]:
         for place, one in enumerate(islice(found, spec.limit), start=1):
             if isinstance(one, Unread):
                 bad.append(Row(place, excerpt(one.raw, _RAW), None, one.why))
@@ -118,14 +140,23 @@ def as_rows(found: Iterable[Found], source: str, spec: ImportSpec, policy: Polic
             item = one.item(source)
             if item.get("kind") and not {item["kind"], "*"} & policy.kinds.keys():
                 del item["kind"]
-            places.append(place)
-            yield json.dumps(item, default=str).encode()
+            origins.append((place, one.relations))
+            yield place, json.dumps(item, default=str).encode()
 
-    for row in rows(lines(), replace(spec, limit=None, items="", plain=False), policy):
+    past = {name: name for name in _PAST}
+    for row in rows(
+        lines(), replace(spec, mapping={**past, **spec.mapping}, limit=None, items="", plain=False), policy
+    ):
         while bad:
             yield bad.popleft()
-        yield replace(row, line=places.popleft())
+        place, relations = origins.popleft()
+        yield replace(row, line=place, relations=relations)
     yield from bad
+
+
+def share_of(value: object) -> float | None:
+    """A number from 0 to 1; None for anything else, so that nothing is guessed."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else None  # type: ignore[operator, arg-type]
 
 
 def time_of(value: object) -> str:
@@ -148,8 +179,24 @@ def time_of(value: object) -> str:
     return moment.isoformat()
 
 
+def json_of(value: object) -> object:
+    """What a text says that is JSON, as tools write lists where only texts fit; any other value as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return parsed_json(value)
+    except InvalidInput:
+        return value
+
+
 def texts_of(value: object) -> tuple[str, ...]:
-    """Labels of another tool: a list, or one text with commas."""
+    """Labels of another tool: a list, also written as JSON, or one text with commas.
+
+    Example:
+        >>> texts_of("lint, style"), texts_of('["lint"]'), texts_of(["lint", 5])
+        (('lint', 'style'), ('lint',), ('lint', '5'))
+    """
+    value = json_of(value)
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     labels = (excerpt(str(part).strip(), _LABEL) for part in parts if isinstance(part, str | int | float))
     return tuple(dict.fromkeys(label for label in labels if label))

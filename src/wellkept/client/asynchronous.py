@@ -31,11 +31,11 @@ from wellkept.types import (
     Link,
     Memory,
     MemoryFields,
-    Neighbour,
     NewMemory,
     OnConflict,
     Plan,
     Problem,
+    Reached,
     RecallMode,
     RecallOptions,
     Resolution,
@@ -76,7 +76,9 @@ class AsyncClient:
         retries: int = 2,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        self._setting = setting(url, token=token, namespace=namespace, session=session, retries=retries)
+        self._setting = setting(
+            url, token=token, namespace=namespace, session=session, retries=retries, timeout=timeout
+        )
         self._http = httpx2.AsyncClient(timeout=timeout, transport=transport)
         self._sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -88,7 +90,7 @@ class AsyncClient:
     ) -> WriteResult:
         """As `MemoryStore.remember`. Sent again under one key, so a lost answer leaves no second memory.
 
-        A call that had arrived already answers with the rule `replay`, and changes nothing (I5).
+        A call that had arrived already answers with the rule `replay`, and changes nothing.
         """
         return await self._send(calls.remember(content, {"on_conflict": on_conflict, **fields}))
 
@@ -109,7 +111,7 @@ class AsyncClient:
         return await self._send(calls.revise(memory_id, changes))
 
     async def check_similar(self, content: str, title: str, subtype: str, limit: int = 5) -> dict[str, Any]:
-        """What is near a text of one subtype, in the shape of source 000 (S0-27).
+        """What is near a text of one subtype, as `POST /v1/nodes/check-similar` answers.
 
         Args:
             content: The text.
@@ -217,13 +219,16 @@ class AsyncClient:
         """As `MemoryStore.journal`."""
         return await self._send(calls.journal({"newest": newest, "after": after}))
 
-    async def conflicts(self, memory_id: str | None = None, *, settled: bool = False) -> tuple[Conflict, ...]:
+    async def conflicts(
+        self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
+    ) -> tuple[Conflict, ...]:
         """As `MemoryStore.conflicts`."""
-        return await self._send(calls.conflicts({"memory_id": memory_id, "settled": settled}))
+        query = {"memory_id": memory_id, "settled": settled, "threshold": threshold}
+        return await self._send(calls.conflicts(query))
 
     async def neighbors(
         self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
-    ) -> tuple[Neighbour, ...]:
+    ) -> Reached:
         """As `MemoryStore.neighbors`."""
         return await self._send(calls.neighbors(memory_id, {"rel": rel, "direction": direction, "depth": depth}))
 
@@ -290,7 +295,7 @@ class AsyncClient:
     # Plans and runs
 
     async def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
-        """As `MemoryStore.plan`, by the default rules: rules of one's own stay on their machine."""
+        """As `MemoryStore.plan`, by the default rules: rules of your own stay on their machine."""
         return await self._send(calls.plan(config, scope))
 
     async def execute(
@@ -361,7 +366,7 @@ class AsyncClient:
         tries = Tries(call, self._setting)
         while True:
             try:
-                answer = await self._http.request(**sent)
+                answer = await self._once(sent)
             except httpx2.HTTPError as error:
                 wait = tries.after_error(error)
                 if wait is None:
@@ -371,3 +376,11 @@ class AsyncClient:
                 if wait is None:
                     return answer
             await self._sleep(wait)
+
+    async def _once(self, sent: dict[str, Any]) -> httpx2.Response:
+        """One answer within the time for all of it; each read of it alone would wait anew."""
+        try:
+            async with asyncio.timeout(self._setting.timeout):
+                return await self._http.request(**sent)
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout("the answer was not complete in time") from error

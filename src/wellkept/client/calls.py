@@ -29,10 +29,10 @@ from wellkept.types import (
     Json,
     Link,
     Memory,
-    Neighbour,
     NewMemory,
     Plan,
     Problem,
+    Reached,
     Scope,
     Stats,
     UndoReport,
@@ -141,9 +141,9 @@ def conflicts(query: Mapping[str, Any]) -> Call[tuple[Conflict, ...]]:
     return _read("/v1/conflicts", reading.records(Conflict), query)
 
 
-def neighbors(memory_id: str, query: Mapping[str, Any]) -> Call[tuple[Neighbour, ...]]:
+def neighbors(memory_id: str, query: Mapping[str, Any]) -> Call[Reached]:
     """`neighbors`."""
-    return _read(f"/v1/links/{part(memory_id)}", reading.records(Neighbour), query)
+    return _read(f"/v1/links/{part(memory_id)}", reading.reached, query)
 
 
 def stats() -> Call[Stats]:
@@ -191,7 +191,7 @@ def undo(entry: int) -> Call[int]:
 
 
 def link(fields: Mapping[str, Any]) -> Call[Link]:
-    """`link`; the same link twice is one (S2-44)."""
+    """`link`; the same link twice is one."""
     return replace(_act("/v1/links", reading.record(Link), plain(fields)), repeatable=True)
 
 
@@ -222,7 +222,7 @@ def queue_pending() -> Call[tuple[QueuedWrite, ...]]:
 
 
 def queue_flush(*, again: bool) -> Call[Flushed]:
-    """`queue.flush`; whichever of two arrived, nothing waits afterwards and nothing is written twice (I5)."""
+    """`queue.flush`; whichever of two arrived, nothing waits afterwards and nothing is written twice."""
     return _asked("/v1/queue/flush", reading.record(Flushed), {"again": again})
 
 
@@ -242,7 +242,7 @@ def plan(config: Consolidation | None, scope: Scope | None) -> Call[Plan]:
 
 
 def execute(planned: Plan, fields: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    """`execute`; a plan executed twice is executed once (I5)."""
+    """`execute`; a plan executed twice is executed once."""
     body = {"plan": json.loads(plan_text(planned)), **plain(fields)}
     return Call(method="POST", path="/v1/plans/execute", body=body, read=dict, repeatable=True)
 
@@ -253,7 +253,7 @@ def undo_run(run_id: str, fields: Mapping[str, Any]) -> Call[UndoReport]:
 
 
 def similar(body: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    """The question of S0-27."""
+    """`POST /v1/nodes/check-similar`."""
     return _asked("/v1/nodes/check-similar", dict, body)
 
 
@@ -303,7 +303,7 @@ def _differing(record: NewMemory | Filter | Scope) -> dict[str, Json]:
 
 def _name(key: object) -> str:
     if not isinstance(key, str):
-        raise InvalidField(f"{key!r} is no name", where="key", todo="Use text")
+        raise InvalidField(f"{key!r} is not a name", where="key", todo="Use text")
     return key
 
 
@@ -345,7 +345,7 @@ def _figures(config: Consolidation) -> dict[str, Json]:
     """
     given = {item.name: getattr(config, item.name) for item in fields_of(config)}
     if given.pop("rules") != Consolidation().rules:
-        raise InvalidField("rules of your own stay on their machine", where="config", todo="Plan on the server")
+        raise InvalidField("local rules are not sent to a server", where="config", todo="Plan on the server")
     return said(given)
 
 

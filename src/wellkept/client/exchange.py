@@ -13,6 +13,7 @@ import httpx2
 
 from wellkept.client.failures import PASSING, error_of, not_ours
 from wellkept.errors import ConfigError, InvalidField, NotFound
+from wellkept.parsing import parsed_json
 from wellkept.types import Json
 
 T = TypeVar("T")
@@ -54,12 +55,14 @@ class Setting:
         url: Of the server, without `/v1`.
         host: Named in errors.
         retries: How often a call is sent again.
+        timeout: Seconds for each answer, from the first byte sent to the last received.
         headers: Of every request.
     """
 
     url: str
     host: str
     retries: int
+    timeout: float
     headers: Mapping[str, str]
 
     def bound(self, **headers: str) -> Setting:
@@ -67,7 +70,7 @@ class Setting:
         return replace(self, headers={**self.headers, **headers})
 
 
-def setting(url: str, *, token: str, namespace: str, session: str, retries: int) -> Setting:
+def setting(url: str, *, token: str, namespace: str, session: str, retries: int, timeout: float) -> Setting:
     """The setting of a new client.
 
     Raises:
@@ -76,16 +79,18 @@ def setting(url: str, *, token: str, namespace: str, session: str, retries: int)
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError, ValueError):
-        raise ConfigError("this is no URL", where="url", todo="Use http://127.0.0.1:8000") from None
+        raise ConfigError("this is not a URL", where="url", todo="Use http://127.0.0.1:8000") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ConfigError("the address must begin with http:// or https://", where="url", todo="Check it")
     times: Any = retries  # a caller may pass anything
     if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= 20:
-        raise ConfigError("is no number from 0 to 20", where="retries", todo="Use 2")
+        raise ConfigError("is not a number from 0 to 20", where="retries", todo="Use 2")
     headers = {"Accept": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    made = Setting(url=url.rstrip("/").removesuffix("/v1"), host=parsed.host, retries=retries, headers=headers)
+    made = Setting(
+        url=url.rstrip("/").removesuffix("/v1"), host=parsed.host, retries=retries, timeout=timeout, headers=headers
+    )
     if namespace:
         made = made.bound(**{NAMESPACE: header(namespace)})
     return made.bound(**{SESSION: header(session)}) if session else made
@@ -108,7 +113,7 @@ def part(text: object) -> str:
         '..%2Fa%20b'
     """
     if not isinstance(text, str) or not text:
-        raise InvalidField(f"{str(text)[:40]!r} is no id", where="id", todo="List the memories to see their ids")
+        raise InvalidField(f"{str(text)[:40]!r} is not an id", where="id", todo="List the memories to see their ids")
     if text in (".", ".."):
         raise NotFound(f"no memory {text!r}", where="id", todo="List the memories to see their ids")
     return quote(text.encode("utf-8", "replace"), safe="")
@@ -185,8 +190,8 @@ def outcome(call: Call[T], response: httpx2.Response, host: str) -> T:
     if not response.is_success:
         raise error_of(response)
     try:
-        return call.read(response.json())
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        return call.read(parsed_json(response.content))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise not_ours(host) from error
 
 

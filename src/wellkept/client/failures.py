@@ -19,6 +19,7 @@ from wellkept.errors import (
     UndoBlocked,
     WellkeptError,
 )
+from wellkept.parsing import parsed_json
 
 URN = "urn:wellkept:error:"
 PASSING = frozenset({429, 502, 503, 504})
@@ -71,18 +72,18 @@ def unreachable(error: httpx2.HTTPError, host: str) -> StorageError:
     """No answer came. Names the host, never the whole address, which may hold a password."""
     slow = isinstance(error, httpx2.TimeoutException)
     what = "the server did not answer in time" if slow else "the server cannot be reached"
-    return StorageError(what, where=host, todo="Look whether `wellkept serve` runs there")
+    return StorageError(what, where=host, todo="Check that `wellkept serve` runs there")
 
 
 def not_ours(host: str) -> StorageError:
     """An answer that is none of a Wellkept server."""
-    return StorageError("the answer is not one of a Wellkept server", where=host, todo="Check the address")
+    return StorageError("the answer does not come from a Wellkept server", where=host, todo="Check the address")
 
 
 def _problem(response: httpx2.Response) -> dict[str, Any]:
     try:
-        read = response.json()
-    except (ValueError, RecursionError):
+        read = parsed_json(response.content)
+    except ValueError:
         return {}
     return read if isinstance(read, dict) else {}
 

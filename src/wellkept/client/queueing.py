@@ -1,4 +1,4 @@
-"""Writing later, over HTTP: the queue of a conversation, and blocks whose writes wait until they end (S0-43 to S0-45).
+"""Writing later, over HTTP: the queue of a conversation, and blocks whose writes wait until they end.
 
 What waits lies with the server, so it survives a client that dies; the server then writes it by itself.
 """

@@ -28,6 +28,8 @@ from wellkept.types import (
     Match,
     Memory,
     MemoryChange,
+    Neighbour,
+    Reached,
 )
 
 T = TypeVar("T")
@@ -93,6 +95,11 @@ def hits(plain: Json) -> Hits:
         left_out=(value(LeftOut, item) for item in plain.get("left_out", ())),
         dangling=plain.get("dangling", ()),
     )
+
+
+def reached(plain: Json) -> Reached:
+    """The answer of `neighbors`."""
+    return Reached((value(Neighbour, item) for item in plain["neighbors"]), dangling=plain.get("dangling", ()))
 
 
 def value(hint: Any, plain: Json) -> Any:

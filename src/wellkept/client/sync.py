@@ -17,6 +17,7 @@ from wellkept.client.failures import unreachable
 from wellkept.client.queueing import Block, ClientQueue, collecting, waiting
 from wellkept.core.rules import Consolidation
 from wellkept.engine.run_list import RunLine
+from wellkept.models.deadline import Lines
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -28,11 +29,11 @@ from wellkept.types import (
     Link,
     Memory,
     MemoryFields,
-    Neighbour,
     NewMemory,
     OnConflict,
     Plan,
     Problem,
+    Reached,
     RecallMode,
     RecallOptions,
     Resolution,
@@ -58,7 +59,7 @@ class Client:
         token: Sent as a bearer token; never shown.
         namespace: The namespace to work in; the one of the server or of the token otherwise.
         session: The conversation that the calls belong to.
-        timeout: Seconds to wait for each answer.
+        timeout: Seconds to wait for each answer, from the first byte sent to the last received.
         retries: How often a call is sent again.
         transport: For tests: an `httpx2` transport in place of the network.
 
@@ -82,8 +83,11 @@ class Client:
         retries: int = 2,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self._setting = setting(url, token=token, namespace=namespace, session=session, retries=retries)
+        self._setting = setting(
+            url, token=token, namespace=namespace, session=session, retries=retries, timeout=timeout
+        )
         self._http = httpx2.Client(timeout=timeout, transport=transport)
+        self._lines = Lines()
         self._sleep: Callable[[float], None] = time.sleep
 
     # ----------------------------------------------------------------------------------------
@@ -94,7 +98,7 @@ class Client:
     ) -> WriteResult:
         """As `MemoryStore.remember`. Sent again under one key, so a lost answer leaves no second memory.
 
-        A call that had arrived already answers with the rule `replay`, and changes nothing (I5).
+        A call that had arrived already answers with the rule `replay`, and changes nothing.
         """
         return self._send(calls.remember(content, {"on_conflict": on_conflict, **fields}))
 
@@ -115,7 +119,7 @@ class Client:
         return self._send(calls.revise(memory_id, changes))
 
     def check_similar(self, content: str, title: str, subtype: str, limit: int = 5) -> dict[str, Any]:
-        """What is near a text of one subtype, in the shape of source 000 (S0-27).
+        """What is near a text of one subtype, as `POST /v1/nodes/check-similar` answers.
 
         Args:
             content: The text.
@@ -223,13 +227,16 @@ class Client:
         """As `MemoryStore.journal`."""
         return self._send(calls.journal({"newest": newest, "after": after}))
 
-    def conflicts(self, memory_id: str | None = None, *, settled: bool = False) -> tuple[Conflict, ...]:
+    def conflicts(
+        self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
+    ) -> tuple[Conflict, ...]:
         """As `MemoryStore.conflicts`."""
-        return self._send(calls.conflicts({"memory_id": memory_id, "settled": settled}))
+        query = {"memory_id": memory_id, "settled": settled, "threshold": threshold}
+        return self._send(calls.conflicts(query))
 
     def neighbors(
         self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
-    ) -> tuple[Neighbour, ...]:
+    ) -> Reached:
         """As `MemoryStore.neighbors`."""
         return self._send(calls.neighbors(memory_id, {"rel": rel, "direction": direction, "depth": depth}))
 
@@ -296,7 +303,7 @@ class Client:
     # Plans and runs
 
     def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
-        """As `MemoryStore.plan`, by the default rules: rules of one's own stay on their machine."""
+        """As `MemoryStore.plan`, by the default rules: rules of your own stay on their machine."""
         return self._send(calls.plan(config, scope))
 
     def execute(
@@ -342,7 +349,7 @@ class Client:
 
     def _bound(self, to: Setting) -> Self:
         made = object.__new__(type(self))
-        made._setting, made._http, made._sleep = to, self._http, self._sleep
+        made._setting, made._http, made._lines, made._sleep = to, self._http, self._lines, self._sleep
         return made
 
     @contextmanager
@@ -367,7 +374,8 @@ class Client:
         tries = Tries(call, self._setting)
         while True:
             try:
-                answer = self._http.request(**sent)
+                with self._lines.within(self._setting.timeout) as trace:
+                    answer = self._http.request(**sent, extensions={"trace": trace})
             except httpx2.HTTPError as error:
                 wait = tries.after_error(error)
                 if wait is None:

@@ -6,9 +6,9 @@ Why was this dropped, linked, evolved or superseded? The answer is in this file,
    to a superseded text, the ongoing episode.
 2. `judge`: what needs comparison. Same slot, repeat by similarity, conflict, evolution, plain new.
 
-A difference vetoes skip, merge and evolve on every path (I2); only where the relation model reads both
+A difference vetoes skip, merge and evolve on every path; only where the relation model reads both
 texts may it overrule a soft one (`core.compare.SOFT`). Nothing here writes: the decision
-carries its effects, and the engine applies them in the transaction it gathered the evidence in (I3).
+carries its effects, and the engine applies them in the transaction it gathered the evidence in.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from wellkept.core.compare import compare
+from wellkept.core.compare import compare, is_sure
 from wellkept.core.evidence import Evidence, Judged, Moment, compared, compared_elsewhere, in_scope, says_the_same
 from wellkept.core.levels import is_summary, is_summary_of
-from wellkept.core.lifecycle import effective_time, is_expired
+from wellkept.core.lifecycle import effective_time, is_ahead, is_expired
 from wellkept.core.outcomes import Story, born, duplicate, evolved, match_of, refused
 from wellkept.core.recording import refusal
 from wellkept.core.text import canonical, slot_key, text_overlap
 from wellkept.policy import BandOutcome, KindPolicy
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason
 
-# An update may add to a memory what the memory did not say; what differs must not be appended (I2).
+# An update may add to a memory what the memory did not say; what differs must not be appended.
 EVOLVE_TOLERATES = frozenset({"detail", "condition"})
-# S3-14 asks for most of the words, not all: a detail more is still the same episode going on.
+# Most of the words, not all: a detail more is still the same episode going on.
 REUSE_TOLERATES = frozenset({"detail"})
 
 
 def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
-    """The decision as far as it needs no vector; None when the vectors must be asked (S4-4)."""
+    """The decision as far as it needs no vector; None when the vectors must be asked."""
     policy = moment.policy.for_kind(new.kind)
     return (
         _filtered(new, policy, evidence, moment)
@@ -49,10 +49,10 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     judged = compared(new, policy, evidence, moment)
     elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
     replaced = _same_slot(new, policy, evidence, moment)
-    reverted = _reverted(new, policy, evidence)
+    reverted = _reverted(new, policy, evidence, moment)
     if not reverted:
         repeats = [found for found in judged if allowed(found, policy, evidence) in ("skip", "merge")]
-        overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence)
+        overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence, moment)
         if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
             others = [found for found in judged if found not in repeats]
             return duplicate(new, repeats, others, evidence, moment)
@@ -73,6 +73,9 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
             if allowed(found, policy, evidence) == "evolve":
                 return evolved(new, found, judged, evidence, moment)
     retired, warned = _split(conflicting, policy, evidence)
+    ahead = [found for found in retired if _is_ahead(new, found.memory, moment)]
+    retired = [found for found in retired if found not in ahead]
+    warned += ahead
     story = Story(memory, [*judged, *elsewhere], evidence, moment)
     story.supersede(replaced, "same_subject")
     story.supersede(reverted, "reversion")
@@ -104,15 +107,16 @@ def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
 
 
 def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
-    """A verbatim repeat confirms the stored one (B-37, B-38).
+    """A verbatim repeat confirms the stored one.
 
-    A superseded row does not block (B-9), unless the repeat itself is of a time before the current
-    head: then it is history that is known already, and nothing is asserted again (B-35, I5).
+    A superseded row does not block, unless the repeat itself is of a time before the current
+    head: then it is history that is known already, and nothing is asserted again.
     """
     if policy.on_conflict == "ignore":
         return None
     # A row that says the words itself comes before one that only absorbed them.
     own = canonical(new.content)
+    repeats: list[Judged] = []
     rows = sorted(
         evidence.verbatim, key=lambda hit: (hit.memory.status != "active", canonical(hit.memory.content) != own)
     )
@@ -122,25 +126,25 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             continue
         if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
             continue
-        if memory.status == "active" and (_moved_on(new, memory) or _slot_is_shared(new, policy, evidence)):
+        if memory.status == "active" and (_moved_on(new, memory) or _slot_is_shared(new, policy, evidence, moment)):
             continue
-        similarity = 1.0 if candidate.stage == "content_hash" else 0.95  # S4-1, S4-2
-        found = Judged(candidate, Comparison("same", similarity, None))
-        return duplicate(new, [found], [], evidence, moment)
-    return None
+        similarity = 1.0 if candidate.stage == "content_hash" else 0.95
+        repeats.append(Judged(candidate, Comparison("same", similarity, None)))
+    return duplicate(new, repeats, [], evidence, moment) if repeats else None
 
 
 def _moved_on(new: NewMemory, memory: Memory) -> bool:
-    """Whether an evolved memory says something else by now than the words it once absorbed (B-9)."""
+    """Whether an evolved memory says something else by now than the words it once absorbed."""
     if not memory.updates:
         return False
     return compare(new, memory, cosine=None, similarity=None).relation == "conflict"
 
 
-def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Whether another value stands in the same slot, so that the repeat must settle which one holds (B-4)."""
+def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
+    """Whether another value stands in the same slot, so that the repeat must settle which one holds."""
     replaces = policy.on_same_subject != "none" and "subject" in policy.stages
-    return replaces and any(canonical(row.content) != canonical(new.content) for row in evidence.slot)
+    others = (row for row in evidence.slot if canonical(row.content) != canonical(new.content))
+    return replaces and any(not _is_ahead(new, row, moment) for row in others)
 
 
 def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment: Moment) -> bool:
@@ -148,23 +152,25 @@ def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment
     if head is None or head.id == memory.id or head.status != "active":
         return False
     if is_summary_of(head, memory):
-        return True  # S2-33: it is summed up, not replaced; said again, it is known and hides nothing
-    return effective_time(new, new.recorded_at or moment.now) < effective_time(head, head.created_at)
+        return True  # it is summed up, not replaced; said again, it is known and hides nothing
+    since = min(effective_time(head, head.created_at), moment.now)  # what is announced is no later truth yet
+    return effective_time(new, new.recorded_at or moment.now) < since
 
 
 def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
-    """An ongoing episode with nearly the same words is the same episode (S3-13, S3-14)."""
+    """An ongoing episode with nearly the same words is the same episode."""
     if "window" not in policy.stages:
         return None
     since = moment.now - timedelta(minutes=policy.window_minutes)
     for memory in sorted(evidence.ongoing, key=lambda item: (item.created_at, item.id), reverse=True):
         started = effective_time(memory, memory.created_at)
-        overlap = text_overlap(new.summary or new.content, memory.summary or memory.content)
+        # Without punctuation: a full stop makes no other word.
+        overlap = text_overlap(*(canonical(row.summary or row.content) for row in (new, memory)))
         if started < since or overlap <= policy.overlap or not in_scope(new, memory, policy):
             continue
         comparison = compare(new, memory, cosine=None, similarity=None)
         if any(item.kind not in REUSE_TOLERATES for item in comparison.differences):
-            continue  # E-3.1: "brain status" and "heart status" overlap, and are not one episode (I2)
+            continue  # "brain status" and "heart status" overlap, and are not one episode
         match = match_of(Judged(Candidate(memory, "window"), replace(comparison, similarity=overlap)), "reuse", moment)
         return Decision(
             outcome="reused",
@@ -181,13 +187,13 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 
 
 def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcome | None:
-    """What the bands permit for this pair: the highest band whose outcome nothing vetoes (I2).
+    """What the bands permit for this pair: the highest band whose outcome nothing vetoes.
 
     Where the relation model was asked, its word must reach the bound of the policy's risk as well.
     """
     relation, opinion = found.comparison.relation, found.comparison.opinion
     if relation in ("conflict", "none") or policy.on_conflict == "ignore":
-        return None  # B-37: `ignore` switches the search for repeats off
+        return None  # `ignore` switches the search for repeats off
     if opinion is None and evidence.lexical:
         return None
     if opinion is not None and _is_told_again(found, policy, evidence):
@@ -217,7 +223,7 @@ def _repeats(found: Judged, evidence: Evidence) -> bool:
 
 
 def _tells_no_more(found: Judged) -> bool:
-    """Whether the new text says the same or less, and no difference forbids to believe it (I2)."""
+    """Whether the new text says the same or less, and no difference forbids to believe it."""
     if found.vetoed or found.comparison.relation not in ("same", "generalises"):
         return False
     # "Refunds are given" after "only within 14 days" lifts a condition: a change, no repeat.
@@ -226,7 +232,7 @@ def _tells_no_more(found: Judged) -> bool:
 
 
 def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """A repeat in other words, sure enough for the policy's risk and near enough for `same_at` (B-31)."""
+    """A repeat in other words, sure enough for the policy's risk and near enough for `same_at`."""
     return policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence)
 
 
@@ -240,12 +246,12 @@ def _adds(found: Judged, evidence: Evidence) -> bool:
     return found.comparison.relation == "refines" and opinion.refines >= evidence.bounds.evolve
 
 
-def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence) -> bool:
-    """Whether a newer memory contradicts the text: then it is an old value said again, not a repeat (B-9)."""
+def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> bool:
+    """Whether a newer memory contradicts the text: then it is an old value said again, not a repeat."""
     return any(
         found.comparison.relation == "conflict"
         and _is_likely(found, evidence)
-        and _since(found.memory) > _since(repeat.memory)
+        and moment.now >= _since(found.memory) > _since(repeat.memory)
         for found in judged
     )
 
@@ -265,7 +271,7 @@ def _reported(judged: list[Judged], policy: KindPolicy, evidence: Evidence) -> l
     """The contradictions worth reporting: all that rules found, and of the model's the nearest it was asked about.
 
     What a text updates is nearly always the nearest that it does not repeat; a model that errs about a
-    person errs about every fact of that person, and a list nobody can read is worth nothing (E-3.8).
+    person errs about every fact of that person, and a list nobody can read is worth nothing.
     """
     apart = [
         found
@@ -291,11 +297,14 @@ def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     What the model calls distinct may still be a *possible* conflict: an update in other words looks
     much like another fact, and a report that somebody reads costs less than an old value believed.
     """
+    if found.spoken and found.comparison.reason in ("", "model"):
+        return False
     match found.comparison.relation, found.comparison.reason:
         case "conflict", "model":
             return _is_likely(found, evidence)
         case "conflict", _:
-            return found.comparison.similarity is None or found.similarity >= policy.conflict_at
+            near = found.comparison.similarity is None or found.similarity >= policy.conflict_at
+            return near or is_sure(found.comparison)
         case "distinct", _:
             return found.comparison.opinion is not None and _is_likely(found, evidence)
         case _:
@@ -303,8 +312,8 @@ def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
 
 
 def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Near enough to merge, but the policy only reports: stored, linked, listed (S2-28, S2-35)."""
-    if policy.on_conflict not in ("warn", "raise", "supersede_sure"):
+    """Near enough to merge, but the policy only reports: stored, linked, listed."""
+    if policy.on_conflict == "ignore":
         return False
     opinion = found.comparison.opinion
     if opinion is not None:
@@ -330,7 +339,7 @@ def _is_refined(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
 
 
 def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """The link band (S0-36); in `general` whatever is judged the same without being merged (B-3, F-14)."""
+    """The link band; in `general` whatever is judged the same without being merged."""
     if allowed(found, policy, evidence) == "link":
         return True
     merges = any(band.outcome == "merge" for band in policy.bands)
@@ -367,8 +376,7 @@ def _is_newer_elsewhere(repeat: Judged, replaced: list[Memory]) -> bool:
 def _is_sure(found: Judged) -> bool:
     if found.comparison.reason in ("", "model"):
         return True  # the bound for superseding stands for the rules' certainty
-    decisive = [item for item in found.comparison.differences if item.decisive]
-    return bool(decisive) and all(item.sure for item in decisive)
+    return is_sure(found.comparison)
 
 
 # --------------------------------------------------------------------------------------------
@@ -376,18 +384,20 @@ def _is_sure(found: Judged) -> bool:
 
 
 def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
-    """Rows whose slot the new statement fills again (S3-5 to S3-10, B-4)."""
+    """Rows whose slot the new statement fills again."""
     asked = policy.on_same_subject != "none" and policy.on_conflict != "ignore"
     if not asked or "subject" not in policy.stages or not slot_key(new.subject):
         return []
     near = {candidate.memory.id: candidate.cosine for candidate in evidence.neighbours}
     rows = []
     for memory in evidence.slot:
+        if _is_ahead(new, memory, moment):
+            continue  # what is announced replaces nothing until it begins
         same_text = canonical(memory.content) == canonical(new.content)
         if not in_scope(new, memory, policy) or is_expired(memory, moment.now):
             continue
         if same_text and new.event_time and memory.event_time and new.event_time != memory.event_time:
-            continue  # F-22: the same thing happened twice
+            continue  # the same thing happened twice
         if policy.on_same_subject == "replace_if_similar":
             cosine = near.get(memory.id)
             if cosine is None or evidence.calibration is None or evidence.lexical:
@@ -398,14 +408,18 @@ def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: M
     return rows
 
 
-def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence) -> list[Memory]:
-    """Heads of chains that end a superseded text which is now asserted again (B-9, F-21)."""
+def _is_ahead(new: NewMemory, memory: Memory, moment: Moment) -> bool:
+    return is_ahead(new, memory, recorded=new.recorded_at or moment.now, now=moment.now)
+
+
+def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
+    """Heads of chains that end a superseded text which is now asserted again."""
     if policy.on_conflict == "ignore":
         return []
     heads: dict[str, Memory] = {}
     for candidate in evidence.verbatim:
         head = evidence.heads.get(candidate.memory.id)
-        if head is None or head.status != "active" or is_summary(head):
+        if head is None or head.status != "active" or is_summary(head) or _is_ahead(new, head, moment):
             continue  # one text said again takes no summary of many away
         if says_the_same(new, candidate.memory):
             heads[head.id] = head

@@ -1,4 +1,4 @@
-"""What is said beside a text: subject, attribute, title, summary, trigger, times, stance (B-37, I2).
+"""What is said beside a text: subject, attribute, summary, trigger, times, stance.
 
 Two memories of equal text are the same only if nothing beside the texts differs; what one of them
 leaves unsaid differs from nothing. That is no equivalence: a memory without a time agrees with one
@@ -26,7 +26,6 @@ def beside(row: Memory) -> Beside:
     return (
         slot_key(row.subject),
         slot_key(row.attribute),
-        canonical(row.title) if row.title else "",
         canonical(row.summary) if row.summary else "",
         canonical(row.trigger) if row.trigger else "",
         row.event_time,

@@ -1,4 +1,4 @@
-"""Text of memories inside other text: made harmless, and the block in which decisions are shown (S3-21).
+"""Text of memories inside other text: made harmless, and the block in which decisions are shown.
 
 Memories are written by anybody, and a prompt is read by something that obeys. What stands here keeps
 them data: no line of a memory can pass for a line of the block, nothing invisible comes along, and no
@@ -16,7 +16,7 @@ from wellkept.types import Hit, Memory
 
 HEADING = "## Related Decisions"
 SHOWN = 120
-"""Characters of a decision that its line shows (S3-21)."""
+"""Characters of a decision that its line shows."""
 
 _OUTCOME = 40
 _BREAK = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -50,7 +50,7 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def decisions_block(decisions: Iterable[Memory | Hit]) -> str:
-    """Decisions as a list under a heading, each thing once, in the order given (S3-20, S3-21).
+    """Decisions as a list under a heading, each thing once, in the order given.
 
     Args:
         decisions: Memories or hits, best first.
@@ -72,7 +72,7 @@ def decisions_block(decisions: Iterable[Memory | Hit]) -> str:
 
 
 def decision_line(memory: Memory) -> str:
-    """One decision: what came of it, the beginning of its text, and how sure its writer was (S3-21)."""
+    """One decision: what came of it, the beginning of its text, and how sure its writer was."""
     outcome = one_line(outcome_of(memory), _OUTCOME) or "pending"
     text = f"[{outcome}] {one_line(memory.content, SHOWN)}"
     # Where the block is rendered, "<" would open a tag; every other sign stays what it is.

@@ -1,4 +1,4 @@
-"""From the relation model's probabilities to acts, under a stated bound on errors (design §5).
+"""From the relation model's probabilities to acts, under a stated bound on errors.
 
 A probability by itself permits nothing. Each model ships with the probabilities from which an act
 keeps its error rate under a bound with a stated confidence, found on pairs of a calibration split

@@ -1,10 +1,10 @@
-"""From raw cosine to similarity: one published scale for every embedder (design §5, B-1, B-30).
+"""From raw cosine to similarity: one published scale for every embedder.
 
 A similarity says how much of two texts is the same, as a person would say it: 1 exactly the same in
 nearly the same words, .95 a repeat that adds nothing, .90 nearly a repeat though a nuance differs,
 .80 mostly the same while details differ, .65 the same topic and subject with something added or
 changed, .5 related, .3 loosely related, 0 unrelated. A changed value in an otherwise equal sentence
-counts as "mostly the same" here, since finding differences is the rules' business (I2). Each embedder
+counts as "mostly the same" here, since finding differences is the rules' business. Each embedder
 spreads its cosines differently, so each has a table from its raw cosine to that scale; thresholds in
 policies speak of similarity only.
 
@@ -70,7 +70,7 @@ class Calibration:
         """The similarity of a raw cosine, rounded to 4 decimals.
 
         The cosine is rounded first: what is shown beside a similarity is then always what it was
-        made from, and storage precision never decides (design §10). Out of range is clamped.
+        made from, and storage precision never decides. Out of range is clamped.
         """
         return rounded(_interpolate(rounded(cosine), self.knots, source=0))
 
@@ -219,20 +219,20 @@ UNCALIBRATED = Calibration("uncalibrated", ((-1.0, -1.0), (1.0, 1.0)))
 
 # fmt: off
 MINILM = Calibration(
-    "minilm-l6-v2-int8/5f7c41a55c0c",
+    "minilm-l6-v2-int7/5f7c41a55c0c",
     (
-        (-1.0, -1.0), (-0.0293, 0.0), (0.0465, 0.01), (0.1804, 0.08), (0.2979, 0.19),
-        (0.3537, 0.29), (0.3963, 0.35), (0.4355, 0.42), (0.4666, 0.47), (0.5061, 0.53),
-        (0.5313, 0.58), (0.5667, 0.63), (0.6062, 0.67), (0.6346, 0.7), (0.6683, 0.73),
-        (0.6951, 0.75), (0.7089, 0.78), (0.7306, 0.81), (0.7415, 0.83), (0.7593, 0.85),
-        (0.7736, 0.86), (0.7902, 0.87), (0.8041, 0.88), (0.8205, 0.89), (0.8255, 0.9),
-        (0.8315, 0.91), (0.84, 0.92), (0.8517, 0.93), (0.8644, 0.94), (0.8712, 0.95),
-        (0.9148, 0.96), (0.9602, 0.97), (0.9725, 0.98), (0.9818, 0.99), (1.0, 1.0),
+        (-1.0, -1.0), (-0.0325, 0.0), (0.0472, 0.01), (0.1786, 0.08), (0.2956, 0.19),
+        (0.3544, 0.29), (0.3985, 0.35), (0.4354, 0.42), (0.4664, 0.47), (0.5057, 0.53),
+        (0.5309, 0.58), (0.5682, 0.63), (0.6073, 0.67), (0.6361, 0.7), (0.671, 0.73),
+        (0.6952, 0.75), (0.7095, 0.78), (0.7303, 0.81), (0.74, 0.83), (0.7611, 0.85),
+        (0.7733, 0.86), (0.7889, 0.87), (0.801, 0.88), (0.8181, 0.89), (0.8248, 0.9),
+        (0.8319, 0.91), (0.839, 0.92), (0.8504, 0.93), (0.8643, 0.94), (0.8716, 0.95),
+        (0.916, 0.96), (0.9599, 0.97), (0.9714, 0.98), (0.9808, 0.99), (1.0, 1.0),
     ),
 )
 # fmt: on
-"""all-MiniLM-L6-v2, int8 (`models.minilm`), on the 552 pairs in languages it reads. Raw cosine of the sources'
-thresholds: .98 -> .973, .95 -> .871, .90 -> .826, .88 -> .804, .85 -> .759, .80 -> .723, .65 -> .586, .60 -> .545."""
+"""all-MiniLM-L6-v2 in integers (`models.minilm`), on the 552 pairs in languages it reads. Raw cosine of the sources'
+thresholds: .98 -> .971, .95 -> .872, .90 -> .825, .88 -> .801, .85 -> .761, .80 -> .723, .65 -> .588, .60 -> .546."""
 
 # fmt: off
 HASHING = Calibration(

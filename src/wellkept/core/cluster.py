@@ -1,4 +1,4 @@
-"""Deterministic complete-linkage clusters: everybody in a cluster is linked with everybody else (S1-21, S1-24)."""
+"""Deterministic complete-linkage clusters: everybody in a cluster is linked with everybody else."""
 
 from __future__ import annotations
 

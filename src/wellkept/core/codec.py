@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from wellkept.core.shapes import misfit
 from wellkept.errors import InvalidField
 from wellkept.types import (
     AliasChange,
@@ -46,6 +47,8 @@ _EFFECT_TYPES: dict[type, str] = {
 _ENCODE: Callable[[Json], str] = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What making sense of a value may raise that is not what it claims to be."""
 _ABSENT = object()
 T = TypeVar("T")
 
@@ -91,13 +94,20 @@ def iso(at: datetime) -> str:
 
 
 def time_from(text: str) -> datetime:
-    """The time of an ISO 8601 text, in UTC; a text without a zone is refused (ValueError)."""
+    """The time of an ISO 8601 text, in UTC.
+
+    Raises:
+        ValueError: The text is no time, has no zone, or its time in UTC lies outside of the years 1 to 9999.
+    """
     at = datetime.fromisoformat(text)
     if at.tzinfo is UTC:
         return at
     if at.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} is not within the years 1 to 9999 in UTC") from None
 
 
 def to_plain(value: object, *, full: bool = False) -> Json:
@@ -195,20 +205,19 @@ def memory_from(plain: Mapping[str, Json]) -> Memory:
         if name in values:
             values[name] = tuple(values[name])
     if "updates" in values:
-        values["updates"] = tuple(
-            Update(time_from(one["at"]), one["text"], one["similarity"]) for one in values["updates"]
-        )
-    return Memory(**values)
+        values["updates"] = tuple(_made(Update, {**one, "at": time_from(one["at"])}) for one in values["updates"])
+    return _made(Memory, values)
 
 
 def link_from(plain: Mapping[str, Json]) -> Link:
     """The link a plain object stands for."""
-    return Link(plain["src"], plain["dst"], plain.get("rel", "related"), _time(plain, "created_at"))
+    rel, created_at = plain.get("rel", "related"), _time(plain, "created_at")
+    return _made(Link, {"src": plain["src"], "dst": plain["dst"], "rel": rel, "created_at": created_at})
 
 
 def difference_from(plain: Mapping[str, Json]) -> Difference:
     """The difference a plain object stands for."""
-    return Difference(**plain)
+    return _made(Difference, plain)
 
 
 def conflict_from(plain: Mapping[str, Json]) -> Conflict:
@@ -219,7 +228,7 @@ def conflict_from(plain: Mapping[str, Json]) -> Conflict:
         values[name] = _time(values, name)
     values["differences"] = _each(values, "differences", difference_from)
     values.setdefault("similarity", None)
-    return Conflict(**values)
+    return _made(Conflict, values)
 
 
 def match_from(plain: Mapping[str, Json]) -> Match:
@@ -227,13 +236,13 @@ def match_from(plain: Mapping[str, Json]) -> Match:
     values = dict(plain)
     values["differences"] = _each(values, "differences", difference_from)
     opinion = values.get("opinion")
-    values["opinion"] = None if opinion is None else Opinion(**opinion)
-    return Match(**values)
+    values["opinion"] = None if opinion is None else _made(Opinion, opinion)
+    return _made(Match, values)
 
 
 def reason_from(plain: Mapping[str, Json]) -> Reason:
     """The reason a plain object stands for."""
-    return Reason(plain["rule"], plain["detail"])
+    return _made(Reason, {"rule": plain["rule"], "detail": plain["detail"]})
 
 
 def effect_from(plain: Mapping[str, Json]) -> Effect:
@@ -246,7 +255,7 @@ def effect_from(plain: Mapping[str, Json]) -> Effect:
         case "memory":
             return MemoryChange(_end(plain, "before", memory_from), _end(plain, "after", memory_from))
         case "alias":
-            return AliasChange(plain["memory_id"], plain["hash"], plain["present"])
+            return _made(AliasChange, {name: plain[name] for name in ("memory_id", "hash", "present")})
         case "link":
             return LinkChange(_end(plain, "before", link_from), _end(plain, "after", link_from))
         case "conflict":
@@ -265,7 +274,19 @@ def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None 
     values["matches"] = _each(values, "matches", match_from)
     values["effects"] = _each(values, "effects", effect_from) if effects is None else effects
     values["dropped"] = _end(values, "dropped", memory_from)
-    return JournalEntry(**values)
+    return _made(JournalEntry, values)
+
+
+def _made(record: type[T], values: Mapping[str, Json]) -> T:
+    """The record of these fields.
+
+    Raises:
+        TypeError: One is not of its type, is missing or unknown.
+    """
+    wrong = misfit(record, values)
+    if wrong:
+        raise TypeError(f"{record.__name__}.{wrong} cannot be {str(values[wrong])[:40]!r}")
+    return record(**values)
 
 
 def _time(plain: Mapping[str, Json], name: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""How a new statement relates to a stored memory: one decision list over rules and model (I2, B-3, design §5).
+"""How a new statement relates to a stored memory: one decision list over rules and model.
 
 1. A decisive difference is a conflict, and the rules say which words decided.
 2. Equal words are the same, unless something beside them differs.
@@ -22,12 +22,13 @@ from wellkept.core.differences import differences
 from wellkept.core.frames import PAIR_AT
 from wellkept.core.levels import is_summary_of
 from wellkept.core.merge import segments
+from wellkept.core.talk import questions, speaker
 from wellkept.core.text import canonical, excerpt, slot_key
 from wellkept.core.tokens import Features, features
 from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement
 
 LONG_TEXT = 1000
-"""Characters above which a vector alone never makes two texts the same (B-33)."""
+"""Characters above which a vector alone never makes two texts the same."""
 
 SOFT: frozenset[DifferenceKind] = frozenset(("condition", "detail", "negation", "value"))
 """Differences that a paraphrase may show too: one true repeat in three has one of them."""
@@ -54,30 +55,32 @@ def compare(
     Args:
         new: The statement being written (or the newer of two stored ones).
         old: The stored memory.
-        cosine: Raw cosine of their vectors; None without usable vectors (B-34).
+        cosine: Raw cosine of their vectors; None without usable vectors.
         similarity: The same on the published scale; None without usable vectors.
         opinion: What the relation model says of the pair, if it was asked.
 
     Returns:
         The relation, both figures rounded to 4 decimals, the differences and the reason word.
     """
-    found = _of_slots(new, old) + _of_stance(new, old)
+    found = _of_slots(new, old) + _of_speakers(new, old) + _of_stance(new, old)
     another = any(item.kind == "subject" for item in found)
     timed = any(item.kind == "event_time" for item in found)
     textual = _of_texts(new, old)
     if another or timed:
-        # Another subject, or the same subject at another time: both statements may hold (B-4, F-22).
+        # Another subject, or the same subject at another time: both statements may hold.
         textual = tuple(replace(item, decisive=False, sure=False) for item in textual)
         found = tuple(replace(item, decisive=False, sure=False) for item in found)
+    if questions(new.content) or questions(old.content):
+        textual = tuple(replace(item, decisive=False, sure=False) for item in textual)  # what is asked states nothing
     found += textual
     if not any(item.kind == "length" for item in found):
         found += _of_length(new, old)
     derived = _derived(new, old)
     if derived is not None:
         found = tuple(replace(item, decisive=False, sure=False) for item in found)
-        opinion = None  # S2-33: it says less than its source, and never the contrary
+        opinion = None  # it says less than its source, and never the contrary
     if another or timed:
-        opinion = None  # B-4, F-22: what was given beside the texts outweighs whatever is read in them
+        opinion = None  # what was given beside the texts outweighs whatever is read in them
     if opinion is not None:
         found = tuple(_doubted(item, opinion) for item in found)
     relation = _relation(new, old, found, similarity, opinion)
@@ -105,7 +108,7 @@ def _derived(new: Statement, old: Memory) -> Relation | None:
 
 
 def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:
-    """Given subjects and attributes say what a statement is about; unlike ones never conflict (B-4)."""
+    """Given subjects and attributes say what a statement is about; unlike ones never conflict."""
     ours, theirs = slot_key(new.subject), slot_key(old.subject)
     if not ours or not theirs:
         return ()
@@ -117,9 +120,15 @@ def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:
     return ()
 
 
+def _of_speakers(new: Statement, old: Memory) -> tuple[Difference, ...]:
+    """What two persons say of themselves is about two persons."""
+    ours, theirs = speaker(new.content), speaker(old.content)
+    return (Difference("subject", theirs, ours),) if ours and theirs and ours != theirs else ()
+
+
 def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
     found: tuple[Difference, ...] = ()
-    if new.polarity * old.polarity == -1:  # S2-22
+    if new.polarity * old.polarity == -1:
         found += (Difference("polarity", f"{old.polarity:+d}", f"{new.polarity:+d}", decisive=True),)
     if new.event_time is not None and old.event_time is not None and new.event_time != old.event_time:
         found += (Difference("event_time", old.event_time.isoformat(), new.event_time.isoformat()),)
@@ -131,13 +140,13 @@ def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
 
 
 def _of_texts(new: Statement, old: Memory) -> tuple[Difference, ...]:
-    """Differences of content, segment by segment, and of title, summary and trigger.
+    """Differences of content, segment by segment, and of summary and trigger; a title only heads the text.
 
     An evolved memory says its newest word last: a segment that already holds what the new text says
     settles the matter, and an older segment's overtaken value is no conflict with it.
     """
     found = _of_segments(new.content, segments(old))
-    for ours, theirs in ((new.title, old.title), (new.summary, old.summary), (new.trigger, old.trigger)):
+    for ours, theirs in ((new.summary, old.summary), (new.trigger, old.trigger)):
         if ours.strip() and theirs.strip():
             beside = differences(theirs, ours)
             found += tuple(replace(item, decisive=False, sure=False) for item in beside if item.kind != "detail")
@@ -166,7 +175,7 @@ def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
         spoken.append(found)
     if not spoken:
         return differences("\n".join(texts), new)
-    # What an older segment on the same topic says otherwise still forbids to add to it (I2).
+    # What an older segment on the same topic says otherwise still forbids to add to it.
     return (*spoken[0], *(item for found in spoken[1:] for item in found if item.kind not in _ADDITIONS))
 
 
@@ -176,7 +185,7 @@ def _same_topic(a: str, b: str) -> bool:
 
 
 def _of_length(new: Statement, old: Memory) -> tuple[Difference, ...]:
-    """Long texts are the same only when they consist of the same sentences (B-33)."""
+    """Long texts are the same only when they consist of the same sentences."""
     if old.chunks <= 1 and len(new.content) <= LONG_TEXT and len(old.content) <= LONG_TEXT:
         return ()
     if any(_sentences(text) == _sentences(new.content) for text in (old.content, *segments(old)[-1:])):
@@ -212,6 +221,8 @@ def _relation(
         return "variant" if found else "same"
     if opinion is not None:
         told = max(_TOLD, key=opinion.of)
+        if told == "conflict" and not found and features(new.content).keys == features(old.content).keys:
+            return "variant"  # the same words in another order, and no rule finds a difference between them
         if told != "same" or not is_vetoed(new.content, old.content, found):
             return told
         if opinion.same >= STILL_THE_SAME:
@@ -225,6 +236,12 @@ def _relation(
     return "same"
 
 
+def is_sure(comparison: Comparison) -> bool:
+    """Whether one value was replaced inside the same frame: a conflict however near the vectors lie."""
+    decisive = [item for item in comparison.differences if item.decisive]
+    return comparison.relation == "conflict" and bool(decisive) and all(item.sure for item in decisive)
+
+
 def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
     """Whether the differences forbid *same* even against the model."""
     if any(item.decisive for item in differences(old, new)):
@@ -236,7 +253,7 @@ def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
 
 
 def one_word_swapped(found: Sequence[Difference]) -> bool:
-    """Whether the only difference is one word in the place of another: "Ana leads", "Ben leads" (I2).
+    """Whether the only difference is one word in the place of another: "Ana leads", "Ben leads".
 
     In a short text that word may be all it is about, and the names of a language are not always known
     as names, so the model does not overrule it; a slip of the finger is no other word.
@@ -289,7 +306,7 @@ def _doubted(item: Difference, opinion: Opinion) -> Difference:
 
 
 def _reason(found: Sequence[Difference]) -> str:
-    """The seeds' word for what decided (S2-26)."""
+    """The seeds' word for what decided."""
     decisive = {item.kind for item in found if item.decisive}
     if not decisive:
         return ""

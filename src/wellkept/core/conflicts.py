@@ -1,4 +1,4 @@
-"""Conflict rows: a deterministic key per pair, a list to review, an end (S1-31, E-0).
+"""Conflict rows: a deterministic key per pair, a list to review, an end.
 
 One pair is flagged once per kind, whoever found it and however often. A settled conflict stays
 settled: the key is known, so nothing opens it again but `restore` or `undo`.
@@ -17,7 +17,7 @@ EXCERPT = 200
 
 
 def key_of(a: str, b: str, kind: ConflictKind) -> str:
-    """The same 16 hex digits for a pair in either order (S1-31)."""
+    """The same 16 hex digits for a pair in either order."""
     first, second = sorted((a, b))
     return hashlib.sha256(f"{kind}\x1f{first}\x1f{second}".encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""The same proposition affirmed and denied (S2-22, S1-25, B-14).
+"""The same proposition affirmed and denied.
 
 A denial contradicts only what it denies whole. "No host other than X", "not all", "not before noon", or a
 denial in both texts leave the affirmed statement standing; there the rules see a difference and no conflict.

@@ -1,4 +1,4 @@
-"""In what two texts differ, by rules that speak only where they are sure (I2, B-3, B-14).
+"""In what two texts differ, by rules that speak only where they are sure.
 
 Two degrees. A *veto*: numbers, names, negations or conditions do not agree, so the texts are never the
 same. A *conflict* (`decisive`): the statements are aligned and exactly one exclusive thing in them was
@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from wellkept.core.denials import denial, denied
 from wellkept.core.frames import Frame, Pair, align, mirrored
+from wellkept.core.remembered import remembered
 from wellkept.core.slots import judge_slot, opposed
 from wellkept.core.text import canonical
 from wellkept.core.tokens import Clause, Features, Token, features
@@ -27,13 +27,13 @@ _REPLACED: frozenset[DifferenceKind] = frozenset(
 )
 MAX_DIFFERENCES = 12
 _ORDER: tuple[DifferenceKind, ...] = (
-    "polarity", "negation", "antonym", "number", "sign", "unit", "version", "date", "time", "name", "value",
-    "identifier", "condition", "subject", "detail", "event_time", "length", "meaning", "custom",
+    "polarity", "negation", "antonym", "number", "sign", "unit", "version", "date", "time", "order", "scope", "name",
+    "value", "identifier", "condition", "subject", "detail", "event_time", "length", "meaning", "custom",
 )  # fmt: skip
 _RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
 
 
-@lru_cache(maxsize=4096)
+@remembered(characters=1_000_000)
 def differences(old: str, new: str) -> tuple[Difference, ...]:
     """How the new text differs from the old one, decisive differences first.
 

@@ -1,9 +1,9 @@
-"""The feedback-loop guard: a text that memory has just handed out is an access, not news (design §4, step 1).
+"""The feedback-loop guard: a text that memory has just handed out is an access, not news.
 
 What an agent was given it often writes back, as a summary or a decision of its own. The hash stages of
 most kinds see such a repeat. Events are stored each time, since the same words may be another event;
 for them, and for what nobody asked to keep, only the session tells an echo from an event. Whatever the
-new text brings beside the words (a time, a subject, other figures) makes it news again (I2).
+new text brings beside the words (a time, a subject, other figures) makes it news again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def echoed(new: NewMemory, handed: Sequence[Memory], evidence: Evidence, moment:
 
     Returns:
         A duplicate without effects: the use is counted, nothing is confirmed or changed, and the text
-        stays in the journal, from which it can be restored (I1).
+        stays in the journal, from which it can be restored.
     """
     policy = moment.policy.for_kind(new.kind)
     found = next((row for row in handed if _is_echo(new, row, policy, moment)), None)
@@ -73,9 +73,9 @@ def _is_echo(new: NewMemory, row: Memory, policy: KindPolicy, moment: Moment) ->
     if row.status != "active" or is_expired(row, moment.now):
         return False
     if policy.on_conflict == "ignore" and {"hash", "canonical"} & set(policy.stages):
-        return False  # B-37: for this kind the caller has switched the search for repeats off
+        return False  # for this kind the caller has switched the search for repeats off
     if new.kind != row.kind and not new.automatic:
-        return False  # S0-52, S4-16: a note made into a decision is a decision
+        return False  # a note made into a decision is a decision
     if new.agent != row.agent or any(_is_news(new, row, name) for name in _BROUGHT):
         return False
     return canonical(row.content) == canonical(new.content) or not _is_overtaken(new, row)

@@ -72,7 +72,7 @@ def same_record(a: Memory | None, b: Memory | None) -> bool:
 
 
 # --------------------------------------------------------------------------------------------
-# Erasure (I1: the one verb that removes content)
+# Erasure (the one verb that removes content)
 
 
 def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wellkept.core.bounds import NEAR_AT, NEVER, Bounds
 from wellkept.core.compare import compare, is_vetoed, one_word_swapped, shared_words
 from wellkept.core.lexer import language_is_known
 from wellkept.core.lifecycle import is_expired
+from wellkept.core.remembered import remembered
+from wellkept.core.talk import is_turn
 from wellkept.core.text import canonical, search_terms, slot_key
 from wellkept.policy import KindPolicy, Policy
 from wellkept.types import (
@@ -54,11 +55,11 @@ class Evidence:
         embedding: Hash of the embedded text; empty when it has no vector.
         chunks: Windows the embedder needed; 0 without a vector.
         degraded: What could not run.
-        contradiction_fn: The caller's own judge (S2-24).
+        contradiction_fn: The caller's own judge.
         opinions: What the relation model said, by memory id; a pair it cannot read is missing.
         bounds: From which probability the model's word may act, under the policy's risk.
         outage: True when a relation model that should have been asked failed: the memory is then
-            stored unchecked, for a later sweep (I7).
+            stored unchecked, for a later sweep.
         unjudged: True when a pair without an opinion has been read by nobody: then only its link
             band acts, since similarity alone never means "same".
     """
@@ -84,7 +85,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The inputs that must not come from inside: time, id, namespace, policy (I4)."""
+    """The inputs that must not come from inside: time, id, namespace, policy."""
 
     now: datetime
     id: str
@@ -98,14 +99,16 @@ class Judged:
 
     Attributes:
         vetoed: True when the differences forbid to take the new text for a repeat, even one that says
-            less, whatever the relation model thinks (I2).
+            less, whatever the relation model thinks.
         worded: Whether the words bear out that it is one; if not, it is at most listed.
+        spoken: Whether one of the texts is a turn of a conversation: then the model finds no contradiction.
     """
 
     candidate: Candidate
     comparison: Comparison
     vetoed: bool = False
     worded: bool = True
+    spoken: bool = False
 
     @property
     def memory(self) -> Memory:
@@ -137,7 +140,8 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
         vetoed = opinion is not None and is_barred(new, memory, comparison)
         worded = opinion is None or rests_on_words(new, memory, similarity, evidence.bounds)
-        judged.append(Judged(candidate, _with_hook(comparison, new, memory, evidence, policy), vetoed, worded))
+        told = _with_hook(comparison, new, memory, evidence, policy)
+        judged.append(Judged(candidate, told, vetoed, worded, is_talk(new, memory)))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 
@@ -154,7 +158,7 @@ def rests_on_words(new: Statement, memory: Memory, similarity: float | None, bou
 def is_barred(new: Statement, memory: Memory, comparison: Comparison) -> bool:
     """Whether the model's word alone must not make a repeat of the pair.
 
-    A hard difference forbids it, something else said beside the texts (title, agent, time, B-37), a
+    A hard difference forbids it, something else said beside the texts (title, agent, time), a
     language whose "not" the rules cannot read, in either text, and a question: the model learnt from
     statements only. Neither may it overrule one word in the place of another, if that is all that differs.
     """
@@ -170,7 +174,7 @@ def is_barred(new: Statement, memory: Memory, comparison: Comparison) -> bool:
 def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
     """Memories that are compared only for a contradiction, most similar first.
 
-    A decision or an episode often tells that a fact has changed. Kinds are never merged (S0-52, S4-16),
+    A decision or an episode often tells that a fact has changed. Kinds are never merged,
     nor memories of a kind whose policy does not search by vector: of these only a contradiction
     counts, and it is only reported.
     """
@@ -185,7 +189,7 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
         similarity = _similarity(candidate, evidence)
         comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
         if opinion is not None or comparison.relation == "conflict":
-            judged.append(Judged(candidate, comparison))
+            judged.append(Judged(candidate, comparison, spoken=is_talk(new, memory)))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 
@@ -197,6 +201,11 @@ def may_contradict(new: Statement, old: Memory, policy: Policy) -> bool:
     if new.kind == old.kind and "vector" in asked.stages:
         return False  # its own kind is compared in the policy's scope, and nowhere else
     return "agent" not in asked.scope or new.agent == old.agent
+
+
+def is_talk(new: Statement, old: Memory) -> bool:
+    """Whether one of two texts is a turn of a conversation, on which the model's word of a contradiction is no help."""
+    return is_turn(new.content) or is_turn(old.content)
 
 
 def reaches(kind: str, policy: Policy) -> bool:
@@ -211,7 +220,7 @@ def _similarity(candidate: Candidate, evidence: Evidence) -> float | None:
     return evidence.calibration.similarity(candidate.cosine)
 
 
-@lru_cache(maxsize=4096)
+@remembered(characters=1_000_000)
 def _terms(text: str) -> frozenset[str]:
     return frozenset(search_terms(text))
 
@@ -224,43 +233,47 @@ def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy
 
 
 def _share_words(new: NewMemory, memory: Memory) -> bool:
-    """The rules find a contradiction only between texts of nearly the same words."""
+    """The rules find a contradiction only between texts of nearly the same words, or of all words but one."""
     ours, theirs = _terms(new.content), _terms(memory.content)
-    return len(ours & theirs) >= _SHARED_WORDS * max(len(ours), len(theirs))
+    shared, most = len(ours & theirs), max(len(ours), len(theirs))
+    return shared >= _SHARED_WORDS * most or 0 < shared == most - 1
 
 
 def _with_hook(
     comparison: Comparison, new: NewMemory, memory: Memory, evidence: Evidence, policy: KindPolicy
 ) -> Comparison:
-    """The caller's own judge, asked only where the rules found no contradiction (S2-24)."""
+    """The caller's own judge, asked wherever the rules found no contradiction, whatever the model says.
+
+    What the model alone calls a conflict may be too improbable to be listed.
+    """
     hook = evidence.contradiction_fn
     near = comparison.similarity is not None and comparison.similarity >= policy.act_at
-    if hook is None or not near or comparison.relation == "conflict" or not hook(memory, new):
+    by_rules = comparison.relation == "conflict" and comparison.reason != "model"
+    if hook is None or not near or by_rules or not hook(memory, new):
         return comparison
     custom = Difference("custom", memory.content, new.content, decisive=True)
     return replace(comparison, relation="conflict", differences=(*comparison.differences, custom), reason="custom_fn")
 
 
 def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:
-    """Whether the policy lets the two be compared at all; the namespace is the same by construction (I8)."""
+    """Whether the policy lets the two be compared at all; the namespace is the same by construction."""
     if new.kind != old.kind:
-        return False  # S0-52, S4-16
+        return False
     if "agent" in policy.scope and new.agent != old.agent:
         return False
     if "subject" in policy.scope and slot_key(new.subject) != slot_key(old.subject):
         return False
-    if "tags" in policy.scope:  # S2-21 to the letter: common tags, or none on either side
+    if "tags" in policy.scope:  # common tags, or none on either side
         ours, theirs = {slot_key(tag) for tag in new.tags}, {slot_key(tag) for tag in old.tags}
         return bool(ours & theirs) or not (ours or theirs)
     return True
 
 
 def says_the_same(new: Statement, old: Memory) -> bool:
-    """Whether equal text is an equal statement: nothing beside the text differs (B-37, I2)."""
+    """Whether equal text is an equal statement: nothing beside the text differs; a title only heads it."""
     apart = (
         (slot_key(new.subject), slot_key(old.subject)),
         (slot_key(new.attribute), slot_key(old.attribute)),
-        (canonical(new.title), canonical(old.title)),
         (canonical(new.summary), canonical(old.summary)),
         (canonical(new.trigger), canonical(old.trigger)),
         (new.event_time, old.event_time),

@@ -1,4 +1,4 @@
-"""Which memories stand beside the hits along links: one step outwards, in a fixed order (S2-47)."""
+"""Which memories stand beside the hits along links: one step outwards, in a fixed order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ALIASES = {"relates_to": "related"}
 
 
 def relations(spec: ExpandSpec) -> frozenset[str]:
-    """The relations to follow, by the names they are stored under (B-24)."""
+    """The relations to follow, by the names they are stored under."""
     return frozenset(_ALIASES.get(rel, rel) for rel in spec.rels)
 
 
@@ -18,7 +18,7 @@ def step(edge: Sequence[str], links: Iterable[Link], spec: ExpandSpec, seen: Col
     """The memories one step outwards, each once, with the link it is reached over.
 
     What the first of the edge points at comes first; of one memory's links, in the order of the
-    relations asked for, then by id, so that every backend gives the same (I9).
+    relations asked for, then by id, so that every backend gives the same.
 
     Args:
         edge: Ids to start from, the most important first.

@@ -1,68 +1,91 @@
-"""Decisions in words: the sentence for the agent, the seeds' message texts, log lines, S0's answer shape."""
+"""Decisions in words: the sentence for the agent, the seeds' message texts, log lines, `check-similar`."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from wellkept.core.merge import short
 from wellkept.core.text import excerpt
 from wellkept.core.wikilinks import names, will_link
-from wellkept.policy import DEDUP_CHECK_THRESHOLD, SIMILARITY_EDGE_THRESHOLD
-from wellkept.types import Conflict, Decision, Difference, Json, Match, Memory, Reason, Relation, WriteResult
+from wellkept.policy import SIMILARITY_EDGE_THRESHOLD
+from wellkept.types import (
+    Conflict,
+    Decision,
+    Difference,
+    Json,
+    Match,
+    MatchAction,
+    Memory,
+    Reason,
+    Relation,
+    WriteResult,
+)
 
+_NEAR = 0.5
+"""Similarity from which the nearest memory is named although nothing became of it."""
 _REASON_WORDS = {
-    "content_hash": "the same text, to the letter",
+    "content_hash": "exactly the same text",
     "canonical_hash": "the same text in another spelling",
     "similarity_skip": "nothing in it is new",
-    "told_again": "told again in other words",
-    "similarity_evolve": "near enough to belong to it",
-    "similarity_link": "near it",
-    "refines": "it adds to what is stored",
+    "told_again": "a paraphrase of what is stored",
+    "similarity_evolve": "similar enough to be appended",
+    "similarity_link": "similar to a stored memory",
+    "refines": "it adds detail to a stored memory",
     "same_subject": "a new value for the same subject",
-    "reversion": "an older text asserted again",
+    "reversion": "an earlier value, stated again",
     "conflict_supersede": "it contradicts the older text and is newer",
-    "older_assertion": "it was true earlier than what is stored",
+    "older_assertion": "of an earlier date than what is stored",
     "conflict_warn": "the two cannot both hold",
-    "possible_conflict": "they may not both hold",
-    "conflict_judge": "a judge says that the two cannot both hold",
-    "possible_repeat": "it may say the same",
+    "possible_conflict": "the two may contradict each other",
+    "conflict_judge": "the judge found a contradiction",
+    "possible_repeat": "possibly a duplicate",
     "conflict_raise": "the policy refuses conflicts",
     "ongoing_window": "the same episode is still going on",
     "junk": "not worth keeping",
     "recording_filter": "nothing was decided",
-    "nothing_like_it": "nothing like it is stored",
-    "near_but_different": "near something stored, yet not the same",
-    "own_event": "every one of its kind is an event of its own",
+    "nothing_like_it": "no match found",
+    "near_but_different": "similar to a stored memory, but not a duplicate",
+    "own_event": "append-only kind: not compared",
     "not_compared": "stored without comparison",
-    "replay": "this call was made before",
-    "handed_out": "memory had just handed it out",
+    "replay": "the same call was made before",
+    "handed_out": "it was recalled a moment ago, in the same session",
     "wikilink": "named in the text",
     "wikilink_waits": "a name that no memory has yet",
     "wikilink_found": "older texts name it",
-    "auto_link": "the nearest of those that are stored",
+    "auto_link": "among the nearest stored memories",
     "sweep": "checked after the model came back",
-    "delivery": "put off, to be compared and stored when the queue is flushed",
+    "delivery": "queued; it is compared and stored when the queue is flushed",
     "reactivated": "it was used again",
     "turn": "another turn of the episode",
-    "plan": "a plan asked for it",
-    "undo_run": "a whole run was taken back",
+    "plan": "part of a consolidation plan",
+    "undo_run": "the run was undone",
+    "import": "replaced there, where it was imported from",
     "expired": "nobody decided in time",
-    "reembed": "its vector was made anew",
-    "repair": "it was not as it should be",
+    "reembed": "its vector was recomputed",
+    "repair": "it was repaired",
     "refused": "it would be refused",
 }
-"""Every rule that a decision or an entry of the journal can name, but those of one's own consolidation."""
+"""Every rule that a decision or an entry of the journal can name, but those of your own consolidation rules."""
+
+_HOLDS_IT: tuple[MatchAction, ...] = ("duplicate", "reuse")
+"""What a write does with a memory that holds the text already: no row is added."""
 
 
-def duplicate_message(match: Match) -> str:
-    """The text of S0-32, with the reactivation hint for a faded memory (S0-33)."""
+def duplicate_message(match: Match, *, verb: str = "restore") -> str:
+    """What an agent is told of a duplicate, with the reactivation hint for a faded memory.
+
+    Args:
+        match: The memory that holds the text.
+        verb: What reactivates it where the message is read.
+    """
     text = f'Duplicate: already stored as "{match.title or "Untitled"}" ({match.memory_id or "?"})'
     if match.lifecycle != "ACTIVE":
-        text += f" [{match.lifecycle}]. Use update_memory to reactivate if needed"
-    percent = int((match.similarity or 0.0) * 100 + 1e-9)
-    return f"{text}. Not created. ({percent}% similar)"
+        text += f" [{match.lifecycle}]. Use {verb} to reactivate if needed"
+    return f"{text}. Not created. ({_percent(match)}% similar)"
 
 
 def queued_message(memory: Memory, *, linking: bool = True) -> str:
-    """The text of S0-45: what waits, and what it will be linked to where its kind links names."""
+    """What an agent is told of a queued text: what waits, and what it will be linked to where its kind links names."""
     return f'Queued: "{short(memory)}"{will_link(names(memory.content) if linking else ())}'
 
 
@@ -126,7 +149,7 @@ def _aside(decision: Decision, memory: Memory) -> str:
         parts.append("to be linked once it is written: " + ", ".join(unknown))
     for conflict in decision.conflicts:
         if conflict.resolution is None:
-            word = "possible repeat of" if conflict.kind == "duplicate" else "possible conflict with"
+            word = "possible duplicate of" if conflict.kind == "duplicate" else "possible conflict with"
             parts.append(f'{word} "{excerpt(conflict.excerpt_a, 60)}" ({conflict.a}){_because(conflict)}')
     return "; ".join(["", *parts]) + "." if parts else "."
 
@@ -137,9 +160,11 @@ def _because(conflict: Conflict) -> str:
 
 
 def difference_words(difference: Difference) -> str:
-    """`number: "0.85" -> "0.95"`."""
-    old, new = excerpt(difference.old, 40) or "(nothing)", excerpt(difference.new, 40) or "(nothing)"
-    return f'{difference.kind.replace("_", " ")}: "{old}" -> "{new}"'
+    """`number: "0.85" -> "0.95"`; "Node 18" and "room 18" cannot be told apart, so it says so."""
+    kind, old, new = difference.kind.replace("_", " "), difference.old, difference.new
+    if kind == "identifier" and old.isdecimal() and new.isdecimal():
+        kind = "version or number"
+    return f'{kind}: "{excerpt(old, 40) or "(nothing)"}" -> "{excerpt(new, 40) or "(nothing)"}"'
 
 
 def reason_words(rule: str) -> str:
@@ -147,14 +172,17 @@ def reason_words(rule: str) -> str:
     return _REASON_WORDS.get(rule, rule.replace("_", " "))
 
 
-def _reason_line(reason: Reason) -> str:
+def _reason_line(reason: Reason, matches: Sequence[Match]) -> str:
     words = reason_words(reason.rule)
+    if reason.rule == "nothing_like_it" and matches and (matches[0].similarity or 0.0) >= _NEAR:
+        nearest = matches[0]
+        return f'no sure match; nearest: "{excerpt(nearest.title, 60)}" ({_percent(nearest)}% similar)'
     return f"{words} ({reason.detail})" if reason.rule in ("junk", "recording_filter") else words
 
 
 def why(result: WriteResult) -> str:
     """The reasons of a result in one line, with the differences that decided."""
-    parts = list(dict.fromkeys(_reason_line(reason) for reason in result.reasons))
+    parts = list(dict.fromkeys(_reason_line(reason, result.matches) for reason in result.reasons))
     near = any(reason.rule == "near_but_different" for reason in result.reasons)
     told = result.matches[:1] if near else [match for match in result.matches if match.action != "none"]
     shown = [item for match in told for item in match.differences]
@@ -162,35 +190,40 @@ def why(result: WriteResult) -> str:
     return "; ".join(parts)
 
 
+def _percent(match: Match) -> int:
+    return int((match.similarity or 0.0) * 100 + 1e-9)
+
+
 def dropped_line(dropped: Memory, match: Match) -> str:
-    """The log line of S0-34."""
-    percent = int((match.similarity or 0.0) * 100 + 1e-9)
+    """The log line of a dropped duplicate."""
     return (
         f'Dedup: dropped {dropped.kind} "{short(dropped)}" — '
-        f'duplicate of "{match.title}" ({match.memory_id}, {percent}% similar)'
+        f'duplicate of "{match.title}" ({match.memory_id}, {_percent(match)}% similar)'
     )
 
 
 def check_similar(result: WriteResult, *, limit: int = 5) -> dict[str, Json]:
-    """A check in the shape of S0's endpoint (S0-20 to S0-24): matches of .90 and more, and a recommendation."""
-    near = [match for match in result.matches if (match.similarity or 0.0) >= SIMILARITY_EDGE_THRESHOLD]
-    near.sort(key=lambda match: -(match.similarity or 0.0))
+    """A check as the answer of `check-similar`: what is near, and what a write would do about it.
+
+    Shown is what is near at .90 and more, and whatever the write would act on, repeats first. The
+    recommendation says what a write would do; it does not depend on how many matches are shown.
+    """
+    near = [
+        match
+        for match in result.matches
+        if (match.similarity or 0.0) >= SIMILARITY_EDGE_THRESHOLD or match.action in (*_HOLDS_IT, "evolve")
+    ]
+    near.sort(key=lambda match: (match.action not in _HOLDS_IT, -(match.similarity or 0.0)))
     matches = [
         {
             "node_id": match.memory_id,
             "title": match.title or "Untitled",
             "similarity": round(match.similarity or 0.0, 4),
-            "action": _s0_action(match),
+            "action": "duplicate" if match.action in _HOLDS_IT else "connect",
             "lifecycle": match.lifecycle,
         }
-        for match in near[: max(0, limit)]
+        for match in near
     ]
-    actions = {match["action"] for match in matches}
-    recommendation = "duplicate_found" if "duplicate" in actions else "similar_found" if matches else "unique"
-    return {"matches": matches, "recommendation": recommendation}
-
-
-def _s0_action(match: Match) -> str:
-    """S0-10's tier, unless a difference forbids to call it a duplicate (I2, F-8, F-9)."""
-    repeat = (match.similarity or 0.0) >= DEDUP_CHECK_THRESHOLD and match.relation == "same"
-    return "duplicate" if repeat or match.action == "duplicate" else "connect"
+    known = any(match["action"] == "duplicate" for match in matches)
+    recommendation = "duplicate_found" if known else "similar_found" if matches else "unique"
+    return {"matches": matches[: max(0, limit)], "recommendation": recommendation}

@@ -1,6 +1,6 @@
 """What stands in a store side by side: which pairs say the same, which contradict, before any rule is asked.
 
-The same comparison as at the gate (I2): the older of two stored memories is the old text, the newer
+The same comparison as at the gate: the older of two stored memories is the old text, the newer
 one the new. A pair is *same* only if the texts are equal in every spelling, or the relation model
 says so within its bound and no difference forbids it; nearness alone never is.
 """
@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from wellkept.core.beside import agreeing, beside
 from wellkept.core.bounds import Bounds
-from wellkept.core.compare import LONG_TEXT, compare
-from wellkept.core.evidence import in_scope, is_barred, may_contradict, reaches, rests_on_words, says_the_same
+from wellkept.core.compare import LONG_TEXT, compare, is_sure
+from wellkept.core.evidence import in_scope, is_barred, is_talk, may_contradict, reaches, rests_on_words, says_the_same
 from wellkept.core.text import canonical, slot_key
 from wellkept.policy import KindPolicy, Policy
 from wellkept.types import Comparison, Memory, Opinion
@@ -23,6 +25,8 @@ from wellkept.types import Comparison, Memory, Opinion
 Verdict: TypeAlias = Literal["same", "conflict", "apart"]
 MOST_IN_SLOT = 8
 """Neighbours in time of the same subject that are compared, however many it has."""
+MOST_IN_FRAME = 8
+"""Words of a text up to which it is laid beside those that differ in one word."""
 MOST_CONFLICTS = 4
 MOST_CLOSED = 8
 """Older neighbours of one memory that the rules find to contradict it, or to be something else, before
@@ -76,15 +80,15 @@ class Court:
 
 
 def order_of(memory: Memory) -> tuple[object, str]:
-    """S1-24: by creation, then id."""
+    """By creation, then id."""
     return memory.created_at, memory.id
 
 
 def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, ...]]:
-    """Groups of memories that say the same in any spelling, each oldest first (S1-19).
+    """Groups of memories that say the same in any spelling, each oldest first.
 
     Only of kinds whose policy stops verbatim repeats; the same words of another kind, agent, subject
-    or event are another memory (B-37).
+    or event are another memory.
     """
     buckets: dict[tuple[str, str, str], list[Memory]] = {}
     for row in rows:
@@ -100,7 +104,7 @@ def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, .
 
 
 def merges(policy: KindPolicy) -> bool:
-    """Whether repeats of a kind are repeats at all; events of append-only kinds never are (design §4)."""
+    """Whether repeats of a kind are repeats at all; events of append-only kinds never are."""
     return "canonical" in policy.stages or "hash" in policy.stages
 
 
@@ -115,7 +119,7 @@ def families(rows: Sequence[Memory], policy: Policy) -> list[list[Memory]]:
 
 
 def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
-    """Pairs about the same attribute of the same subject, each with its nearest in time (E-2.6)."""
+    """Pairs about the same attribute of the same subject, each with its nearest in time."""
     slots: dict[tuple[str, str], list[Memory]] = {}
     for row in rows:
         slot = slot_of(row)
@@ -128,6 +132,36 @@ def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
     return found
 
 
+def of_one_frame(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    """Pairs whose texts are the same but for one word in its place, each with its nearest in time.
+
+    Vectors of short texts lie far apart for one word, or for a full stop; here they are not asked. A number in
+    another's place moves a vector little, and tells things of one sort apart ("Machine 1", "Machine 2").
+
+    Example:
+        "Use ruff for linting" and "Use flake8 for linting." are a pair.
+    """
+    ordered = sorted(rows, key=order_of)
+    frames: list[int] = []
+    owners: list[int] = []
+    for place, row in enumerate(ordered):
+        spoken = canonical(row.content).split() if len(row.content) <= LONG_TEXT else []
+        if 1 < len(spoken) <= MOST_IN_FRAME:
+            changing = [at for at, word in enumerate(spoken) if any(sign.isalpha() for sign in word)]
+            frames += [hash((at, *spoken[:at], *spoken[at + 1 :])) for at in changing]
+            owners += [place] * len(changing)
+    order = np.argsort(np.asarray(frames, dtype=np.int64), kind="stable")
+    key, owner = np.asarray(frames, dtype=np.int64)[order], np.asarray(owners, dtype=np.int64)[order]
+    found = {
+        (int(older), int(newer))
+        for step in range(1, MOST_IN_SLOT + 1)
+        for older, newer in zip(
+            *(side[key[step:] == key[:-step]] for side in (owner[:-step], owner[step:])), strict=True
+        )
+    }
+    return [(ordered[older], ordered[newer]) for older, newer in sorted(found)]
+
+
 def slot_of(row: Memory) -> tuple[str, str]:
     """Of which subject and attribute it speaks; both empty unless both are given."""
     slot = slot_key(row.subject), slot_key(row.attribute)
@@ -135,7 +169,7 @@ def slot_of(row: Memory) -> tuple[str, str]:
 
 
 def comparable(near: Near, policy: Policy) -> bool:
-    """Whether the policy lets the two be compared; tags do not part what is stored already (S1-39)."""
+    """Whether the policy lets the two be compared; tags do not part what is stored already."""
     kind = policy.for_kind(near.b.kind)
     if near.a.kind != near.b.kind:
         return may_contradict(near.b, near.a, policy)
@@ -183,7 +217,7 @@ def _numbers(text: str) -> frozenset[str]:
 
 
 class Patience:
-    """How long one memory is compared: thousands of values of one thing differ all, and each pair costs (S1-28)."""
+    """How long one memory is compared: thousands of values of one thing differ all, and each pair costs."""
 
     def __init__(self) -> None:
         self._left: dict[str, list[int]] = {}
@@ -207,7 +241,7 @@ def judged(near: Near, court: Court, told: Comparison) -> Finding:
 
 
 def says_something(found: Finding) -> bool:
-    """Whether a finding matters for the plan: a verdict, or what the model thinks of it (E-3.8)."""
+    """Whether a finding matters for the plan: a verdict, or what the model thinks of it."""
     return found.verdict != "apart" or found.comparison.opinion is not None
 
 
@@ -216,9 +250,12 @@ def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
     opinion = comparison.opinion
     if comparison.relation == "conflict" and comparison.reason != "model":
         near_enough = near.similarity is not None and near.similarity >= policy.conflict_at
-        return "conflict" if near_enough or slot_of(near.a) == slot_of(near.b) != ("", "") else "apart"
+        of_one_slot = slot_of(near.a) == slot_of(near.b) != ("", "")
+        return "conflict" if near_enough or of_one_slot or is_sure(comparison) else "apart"
     bounds = court.bounds_of(near.b.kind)
     if comparison.relation in ("conflict", "distinct"):
+        if is_talk(near.b, near.a):
+            return "apart"
         return "conflict" if opinion is not None and opinion.conflict >= bounds.flag else "apart"
     if near.a.kind != near.b.kind or comparison.relation != "same" or not merges(policy):
         return "apart"
@@ -234,7 +271,7 @@ def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
 
 
 def nearest_only(findings: Sequence[Finding]) -> list[Finding]:
-    """The model's contradictions but for the nearest of each newer memory (E-3.8); what rules found stays."""
+    """The model's contradictions but for the nearest of each newer memory; what rules found stays."""
     best: dict[str, tuple[float, str]] = {}
     for found in findings:
         if found.comparison.opinion is not None and found.comparison.relation in ("conflict", "distinct"):

@@ -1,4 +1,4 @@
-"""Contradictions that a plan flags: once for each pair, in the name of the memories that remain (S1-28 to S1-31)."""
+"""Contradictions that a plan flags: once for each pair, in the name of the memories that remain."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ class _Pair:
         """As in the list of conflicts."""
         return key_of(self.old.id, self.new.id, "contradiction")
 
+    @property
+    def score(self) -> float:
+        """How sure it is: 1 where rules decided, else the model's probability."""
+        opinion = self.comparison.opinion
+        decided = opinion is None or any(item.decisive for item in self.comparison.differences)
+        return 1.0 if decided or opinion is None else opinion.conflict
+
 
 def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> list[Action]:
     """The flags of a plan.
@@ -59,7 +66,7 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
             found.setdefault(pair.key, pair)
     actions = []
     for key, pair in _most_telling(found).items():
-        rule = _rule(pair.finding, setting)
+        rule = _rule(pair, setting)
         if rule is not None and key not in known:
             actions.append(_flag(pair, rule))
     return sorted(actions, key=lambda action: action.targets)
@@ -100,9 +107,9 @@ def _most_telling(found: Mapping[str, _Pair]) -> dict[str, _Pair]:
     return kept
 
 
-def _rule(finding: Finding, setting: Setting) -> Rule | None:
-    """The first rule for contradictions that fits; a `noop` leaves them alone (S1-14)."""
-    seen = Figures(similarity=finding.near.similarity, size=2)
+def _rule(pair: _Pair, setting: Setting) -> Rule | None:
+    """The first rule for contradictions that fits; a `noop` leaves them alone."""
+    seen = Figures(similarity=pair.finding.near.similarity, size=2, contradiction=pair.score)
     for rule in considered(setting.config.rules, setting.config.trigger):
         spares = rule.action == "noop" and rule.trigger == "on_contradiction"
         if (spares or rule.action == "flag_contradiction") and fits(rule, seen):
@@ -114,7 +121,6 @@ def _flag(pair: _Pair, rule: Rule) -> Action:
     old, new, comparison = pair.old, pair.new, pair.comparison
     decisive = [item for item in comparison.differences if item.decisive]
     told = tuple(difference_words(item) for item in decisive) or ("the relation model: both cannot hold",)
-    opinion = comparison.opinion
     read = {row.id: row for row in (pair.finding.near.a, pair.finding.near.b, old, new)}
     return Action(
         id=id_of("flag_contradiction", rule.id, old.id, new.id),
@@ -123,7 +129,7 @@ def _flag(pair: _Pair, rule: Rule) -> Action:
         rationale=Rationale(
             rule=rule.id,
             reasons=told,
-            score=1.0 if decisive or opinion is None else opinion.conflict,
+            score=pair.score,
             similarity=comparison.similarity,
             signals=_signals(comparison),
             differences=comparison.differences,
@@ -144,7 +150,7 @@ def _flag(pair: _Pair, rule: Rule) -> Action:
 
 
 def _signals(comparison: Comparison) -> tuple[str, ...]:
-    """What differs, the decisive first; what one text merely adds is no sign of a contradiction (S1-28)."""
+    """What differs, the decisive first; what one text merely adds is no sign of a contradiction."""
     kinds = [item.kind for item in comparison.differences if item.decisive]
     if not kinds:
         return ("model",)

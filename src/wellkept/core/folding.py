@@ -1,7 +1,7 @@
-"""What a merge leaves: one memory with the winner's text and what the others know beside it (S1-39).
+"""What a merge leaves: one memory with the winner's text and what the others know beside it.
 
 No text is joined and none is lost: the winner keeps its words and its vector, the others are kept
-as they are, out of sight, and their hashes lead to the winner (B-8).
+as they are, out of sight, and their hashes lead to the winner.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from wellkept.core.findings import order_of
 from wellkept.core.merge import MAX_PROVENANCE, united
 from wellkept.core.rules import Rule, Winner
 from wellkept.core.text import slot_key
+from wellkept.core.titles import FURTHER_TITLES, titles, with_titles
 from wellkept.types import Json, Memory, RowChange
 
 MERGED_FROM = "merged_from"
 PROMOTED = "promoted"
 COUNTS = ("confirmations",)
 """Counts change by a difference, so that what happens between plan and execution is not lost."""
-_OWN_METADATA = (MERGED_FROM, PROMOTED)
+_OWN_METADATA = (MERGED_FROM, PROMOTED, FURTHER_TITLES)
 _TUPLES = ("tags", "provenance")
 T = TypeVar("T")
 
 
 def winner(members: Sequence[Memory], how: Winner) -> Memory:
-    """The member whose text stays; ties go to the newer one (S1-39)."""
+    """The member whose text stays; ties go to the newer one."""
     match how:
         case "newest":
             return max(members, key=order_of)
@@ -44,7 +45,8 @@ def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:
     """The winner after the merge; `version` and times are left to whoever applies it.
 
     Importance is the highest of all, accesses and confirmations add up, tags and provenance are
-    united, a pin stays a pin, and a copy that never expires makes the whole not expire.
+    united, a pin stays a pin, a copy that never expires makes the whole not expire, and the titles of
+    the others become further titles.
     """
     everyone = (kept, *others)
     metadata: dict[str, Json] = {}
@@ -59,7 +61,7 @@ def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:
     subject, attribute = _slot(everyone)
     event_time, event_end = _times(everyone)
     expiries = [row.expires_at for row in everyone]
-    return replace(
+    whole = replace(
         used_by_all(kept, fresh),
         importance=raised(max(row.importance for row in everyone), rule),
         confirmations=kept.confirmations + sum(row.confirmations + 1 for row in fresh),
@@ -74,12 +76,13 @@ def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:
         expires_at=None if None in expiries else max(at for at in expiries if at is not None),
         metadata=metadata,
     )
+    return with_titles(whole, [title for row in everyone for title in titles(row)])
 
 
 def used_by_all(kept: Memory, others: Iterable[Memory]) -> Memory:
-    """The winner with the use of all: reads add up, the last one and the firmest trace count (S1-39).
+    """The winner with the use of all: reads add up, the last one and the firmest trace count.
 
-    A memory that was merged into it before (and restored since) has been counted then (F-26).
+    A memory that was merged into it before (and restored since) has been counted then.
     """
     counted = frozenset(merged_from(kept))
     everyone = (kept, *(row for row in others if row.id not in counted))
@@ -104,7 +107,7 @@ def promoted_by(row: Memory) -> dict[str, Json]:
 
 
 def raised(importance: float, rule: Rule) -> float:
-    """An importance after the rule's bump, never above its cap and never lowered (S1-39, S1-41).
+    """An importance after the rule's bump, never above its cap and never lowered.
 
     Example:
         >>> from wellkept.core.rules import DEFAULT_RULES
@@ -158,7 +161,7 @@ def _typed(name: str, value: Json) -> Json:
 
 
 def _sources(kept: Memory, others: Sequence[Memory]) -> tuple[str, ...]:
-    """Ids of everything the winner is made of but itself, earlier merges included (S1-39, E-2.4)."""
+    """Ids of everything the winner is made of but itself, earlier merges included."""
     earlier = [one for row in (kept, *others) for one in merged_from(row)]
     return tuple(one for one in dict.fromkeys((*earlier, *(row.id for row in others))) if one != kept.id)
 

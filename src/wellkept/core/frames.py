@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,13 +57,13 @@ def pair_clauses(a: Features, b: Features) -> tuple[list[tuple[Clause, Clause]],
         return ([(left[0], right[0])], [], []) if shared else ([], left, right)
     pairs: list[tuple[Clause, Clause]] = []
     free_a, free_b = set(range(len(left))), set(range(len(right)))
-    equal: dict[tuple[tuple[str, ...], int], list[int]] = {}
+    equal: dict[tuple[tuple[str, ...], int], deque[int]] = {}
     for j, clause in enumerate(right):
-        equal.setdefault((clause.keys, len(clause.negations) % 2), []).append(j)
+        equal.setdefault((clause.keys, len(clause.negations) % 2), deque()).append(j)
     for i, clause in enumerate(left):
         places = equal.get((clause.keys, len(clause.negations) % 2))
         if places:
-            j = places.pop(0)
+            j = places.popleft()
             pairs.append((clause, right[j]))
             free_a.discard(i)
             free_b.discard(j)
@@ -80,8 +80,9 @@ def _ranked(
 ) -> list[tuple[int, int]]:
     """Pairs of free clauses that share enough, the most alike first; words of many clauses do not count."""
     postings: dict[str, list[int]] = {}
+    theirs = {j: set(right[j].keys) for j in free_b}
     for j in sorted(free_b):
-        for key in set(right[j].keys):
+        for key in theirs[j]:
             postings.setdefault(key, []).append(j)
     scored: list[tuple[float, int, int, int]] = []
     for i in sorted(free_a):
@@ -92,7 +93,7 @@ def _ranked(
             if len(places) <= _MAX_POSTINGS:
                 counts.update(places)
         for j, shared in counts.items():
-            score = shared / max(1, min(len(own), len(set(right[j].keys))))
+            score = shared / max(1, min(len(own), len(theirs[j])))
             if score >= PAIR_AT:
                 scored.append((-score, -shared, i, j))
     return [(i, j) for _, _, i, j in sorted(scored)]

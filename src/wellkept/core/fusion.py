@@ -3,7 +3,7 @@
 Three things that cost nothing but arithmetic, each of which earns its place on public questions
 (docs/retrieval.md): words are compared by their stems and without the query's function words; how rare a
 word is comes from all memories, not from the few that were found; and a memory counts for more where
-the memory told next to it answers too. Pure functions, so that any backend gives the same order (I9).
+the memory told next to it answers too. Pure functions, so that any backend gives the same order.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def query_terms(text: str) -> list[str]:
     """The stems that a query asks for, each once; function words only where it has nothing else.
 
     "When did she" stands in many questions and few statements, so that BM25 would take it for the
-    rarest thing that was asked (S2-4). Only the query is thinned out, in its own language.
+    rarest thing that was asked. Only the query is thinned out, in its own language.
 
     Example:
         >>> query_terms("When did she paint the sunset?")
@@ -81,7 +81,7 @@ def query_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def term_stem(term: str) -> str:
-    """A term without its light endings; identifiers, numbers and scripts without a list stay whole (I10).
+    """A term without its light endings; identifiers, numbers and scripts without a list stay whole.
 
     A term has no language of its own: the rule follows its script, so that query and memory meet
     whatever either is taken for.
@@ -148,7 +148,7 @@ def lexical_scores(query: Sequence[str], documents: Sequence[Sequence[str]], of_
     Args:
         query: Terms that are asked for, as `query_terms` gives them.
         documents: Terms of each document, as `document_terms` gives them.
-        of_all: How rare words are; over the whole namespace, or over the pool (S2-4).
+        of_all: How rare words are; over the whole namespace, or over the pool.
 
     Example:
         >>> pool = [["use", "ruff"], ["use", "black"]]

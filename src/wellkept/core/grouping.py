@@ -1,8 +1,8 @@
-"""Each thing once: repeats among hits become one entry, under the vetoes of the gate (B-26, I2).
+"""Each thing once: repeats among hits become one entry, under the vetoes of the gate.
 
 Two hits are grouped when they say the same in the same words; when the relation model is as sure that
 they do as the gate must be to drop a text; or, for decisions and episodes, when they share nearly all
-words and the newer one leaves nothing of weight out (S3-20). Whatever forbids the gate to take a
+words and the newer one leaves nothing of weight out. Whatever forbids the gate to take a
 text for a repeat forbids to group as well, read from either side, and a recorded contradiction always
 does. Every member of a group repeats every other: a chain of near repeats never carries a conflict
 along. Nothing is hidden: the others stay listed under the one that is shown.
@@ -25,9 +25,9 @@ Pair = tuple[str, str]
 """The texts of two memories, the older first, as the relation model reads them."""
 
 BY_WORDS: Mapping[str, float] = {"decision": 0.7, "episode": 0.8}
-"""Kinds whose hits are grouped by common words, with the share that must be exceeded (S3-20, B-26)."""
+"""Kinds whose hits are grouped by common words, with the share that must be exceeded."""
 HEAD = 100
-"""Characters of a decision that count for its words (S3-20)."""
+"""Characters of a decision that count for its words."""
 
 _NEVER = 2.0
 _SHORTEST_WORD = 3
@@ -56,7 +56,7 @@ def grouped(
 
     Returns:
         The groups by the place of their best hit, unless that would put an older group before a newer
-        one that contradicts it (S2-29).
+        one that contradicts it.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -174,7 +174,7 @@ class _Judge:
 
 
 def _may_be_one(newer: Memory, older: Memory) -> bool:
-    """What is said beside the texts: kind, agent, subject, time, stance (B-37), and what came of it (B-26)."""
+    """What is said beside the texts: kind, agent, subject, time, stance, and what came of it."""
     return says_the_same(newer, older) and slot_key(outcome_of(newer)) == slot_key(outcome_of(older))
 
 
@@ -194,7 +194,7 @@ def _is_barred(newer: Memory, older: Memory, comparison: Comparison) -> bool:
 
 
 def _in_the_same_words(newer: Memory, older: Memory, bound: float) -> bool:
-    """S3-20 with the guards of B-26: as with an ongoing episode (S3-14), a detail more or less is no other thing.
+    """Whether most words are common: as with an ongoing episode, a detail more or less is no other thing.
 
     The newer is shown instead, so it may leave out a plain word at most: no name and no figure.
     """
@@ -216,7 +216,7 @@ def _is_plain(said: str) -> bool:
 
 
 def _words(memory: Memory) -> frozenset[str]:
-    return frozenset(word for word in words(memory.content[:HEAD]) if len(word) >= _SHORTEST_WORD)
+    return frozenset(word for word in words(canonical(memory.content[:HEAD])) if len(word) >= _SHORTEST_WORD)
 
 
 def _read(new: Memory, old: Memory, opinion: Opinion | None = None) -> Comparison:
@@ -235,7 +235,7 @@ def _group(members: Sequence[Hit]) -> Group:
 
 
 def _newer_first(groups: Sequence[Group], hits: Sequence[Hit], disputes: Collection[Conflict]) -> tuple[Group, ...]:
-    """A group that its best hit lifts over a newer one it contradicts goes behind it (S2-29, E-3.8).
+    """A group that its best hit lifts over a newer one it contradicts goes behind it.
 
     Recall has put the newer of two hits first where that is right; only what grouping itself has turned
     round is put back.
@@ -265,5 +265,5 @@ def _contradicted(hits: Sequence[Hit]) -> frozenset[frozenset[str]]:
 
 
 def _age(memory: Memory) -> tuple[datetime, datetime, str]:
-    """Oldest first, as the world's time tells it (B-35)."""
+    """Oldest first, as the world's time tells it."""
     return effective_time(memory, memory.created_at), memory.created_at, memory.id

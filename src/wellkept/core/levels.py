@@ -1,4 +1,4 @@
-"""What marks a summary of other memories, and how many summaries deep it lies (host-systems D2).
+"""What marks a summary of other memories, and how many summaries deep it lies.
 
 The marks are plain tags and the ids in `provenance`, so that they survive export, import and any tool.
 """
@@ -41,5 +41,5 @@ def is_summary(memory: Statement) -> bool:
 
 
 def is_summary_of(summary: Statement, source: Memory) -> bool:
-    """Whether the one was made from the other, so that the two never contradict each other (S2-33)."""
+    """Whether the one was made from the other, so that the two never contradict each other."""
     return source.id in summary.provenance and is_summary(summary)

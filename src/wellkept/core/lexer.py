@@ -10,10 +10,11 @@ import re
 from functools import lru_cache
 
 from wellkept.core.lexicon import SPACED, Language, lexicon
+from wellkept.core.remembered import remembered
 from wellkept.core.text import UNSPACED, fold
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
-_LETTER = rf"(?:[^\W\d_{UNSPACED}]|[{_MARKS}])"
+_LETTERS = rf"(?:[^\W\d_{UNSPACED}]++|[{_MARKS}]++)++"
 _LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u04ff"
 """Without the signs × and ÷, which stand among the letters: "2× A100" holds a number."""
 _EDGE = rf"(?<![{_LATIN}\d_])"
@@ -59,9 +60,9 @@ def token_pattern() -> re.Pattern[str]:
         rf"(?P<mixed>{_EDGE}(?:[A-Za-z]{{1,24}}-){{0,4}}[A-Za-z]{{1,24}}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){{0,4}}|"
         rf"{_EDGE}\d{{1,64}}[A-Za-z][A-Za-z0-9_]*|{_EDGE}[A-Za-z0-9]{{0,64}}_[A-Za-z0-9_]+)",
         rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{UNSPACED}])+)",
-        rf"(?P<word>{_LETTER}+(?:'{_LETTER}+)*)",
+        rf"(?P<word>{_LETTERS}(?:'{_LETTERS})*)",
         r"(?P<end>(?:(?!!=)[.!?;\n。！？；…])+|\s[-–—]{1,2}\s|—)",
-        r"(?P<digits>\d+)",  # whatever else stands around them, digits are never dropped (I10)
+        r"(?P<digits>\d+)",  # whatever else stands around them, digits are never dropped
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
     ]
     return re.compile("|".join(alternatives))
@@ -104,11 +105,18 @@ def _without_dots(found: re.Match[str]) -> str:
     return found.group().replace(".", "")
 
 
-@lru_cache(maxsize=8192)
+_HEAD = 2000
+"""Characters of a text by which its language is told."""
+
+
 def language_of(text: str) -> Language:
     """The language whose small words a text uses; English when it uses none of any."""
+    return _language_of(text[:_HEAD])
+
+
+@remembered(characters=1_000_000)
+def _language_of(head: str) -> Language:
     known = lexicon().languages
-    head = text[:2000]
     unspaced = len(_RUN.findall(head))
     if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
         return known["ja" if _KANA.search(head) else "zh"]
@@ -144,7 +152,6 @@ def _vocabulary() -> tuple[dict[str, frozenset[str]], frozenset[str]]:
     return own, known.strangers
 
 
-@lru_cache(maxsize=8192)
 def language_is_known(text: str) -> bool:
     """Whether the word lists cover the language of a text, so that "no difference found" means something.
 
@@ -161,7 +168,12 @@ def language_is_known(text: str) -> bool:
         >>> language_is_known("npm run build")
         True
     """
-    head = fold(text[:2000])
+    return _language_is_known(text[:_HEAD])
+
+
+@remembered(characters=1_000_000)
+def _language_is_known(text: str) -> bool:
+    head = fold(text)
     letters = sum(map(str.isalpha, head))
     unspaced = len(_RUN.findall(head))
     if letters and unspaced * 4 >= letters:
@@ -217,7 +229,10 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 def stem(word: str, language: Language) -> str:
     """A crude stem for aligning: light endings of the language are cut, in English at most twice."""
-    return _stem(word, language.code)
+    return _stem(word, language.code) if len(word) <= _LONGEST_KEPT else _stem.__wrapped__(word, language.code)
+
+
+_LONGEST_KEPT = 64
 
 
 @lru_cache(maxsize=16384)

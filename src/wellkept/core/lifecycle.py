@@ -1,8 +1,8 @@
-"""Status and lifecycle, which are two things (I11).
+"""Status and lifecycle, which are two things.
 
 Status is stored and changes only by acts: supersede, restore, archive. Lifecycle (ACTIVE, WEAK,
 DORMANT) is computed from time and use, so no decay pass can ever bring a superseded memory back or
-undo a reactivation (B-10). Formulas: host-systems D1.
+undo a reactivation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def last_use(memory: Memory) -> datetime:
 
 
 def retrievability(memory: Memory, decay: Decay, now: datetime) -> float:
-    """`exp(-days since last use / stability)`, 0 to 1; a use in the future counts as now (S2-11)."""
+    """`exp(-days since last use / stability)`, 0 to 1; a use in the future counts as now."""
     days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
     return math.exp(-days / (memory.stability or decay.stability_days))
 
@@ -56,11 +56,11 @@ def lifecycle(memory: Memory, decay: Decay, now: datetime) -> Lifecycle:
 
 
 DECAY_RATE = 0.1
-"""D2's lambda: share of its worth an unused memory loses in a day."""
+"""Share of its worth an unused memory loses in a day."""
 
 
 def decay_score(memory: Memory, now: datetime) -> float:
-    """What a memory is still worth: `importance * exp(-0.1 * days since last use)` (host-systems D2)."""
+    """What a memory is still worth: `importance * exp(-0.1 * days since last use)`."""
     days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
     return memory.importance * math.exp(-DECAY_RATE * days)
 
@@ -77,12 +77,24 @@ def is_expired(memory: Memory, now: datetime) -> bool:
 
 
 def effective_time(statement: Statement, recorded: datetime) -> datetime:
-    """When a statement was true in the world, or else when it was written (B-35)."""
+    """When a statement was true in the world, or else when it was written."""
     return statement.event_time or recorded
 
 
+def is_ahead(new: Statement, old: Memory, *, recorded: datetime, now: datetime) -> bool:
+    """Whether one of two statements begins later than now, and not with the other: then neither replaces the other.
+
+    Args:
+        new: The newer statement; `recorded` is when it was written.
+        old: The stored memory.
+        now: The moment of the decision.
+    """
+    ours, theirs = effective_time(new, recorded), effective_time(old, old.created_at)
+    return max(ours, theirs) > now and ours != theirs
+
+
 def supersede(old: Memory, new: Memory, *, at: datetime) -> tuple[Effect, ...]:
-    """Effects that hide `old` behind `new` and write the `supersedes` link (S2-20, S2-55, S2-59).
+    """Effects that hide `old` behind `new` and write the `supersedes` link.
 
     The caller carries `pinned` over (`inherit`) and has checked for cycles (`check_supersession`).
     """
@@ -93,13 +105,13 @@ def supersede(old: Memory, new: Memory, *, at: datetime) -> tuple[Effect, ...]:
 
 
 def born_superseded(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, LinkChange]:
-    """A late statement of something older: stored behind the head that replaced it (B-35)."""
+    """A late statement of something older: stored behind the head that replaced it."""
     hidden = replace(new, status="superseded", superseded_by=head.id, superseded_at=at)
     return hidden, LinkChange(None, Link(head.id, new.id, "supersedes", at))
 
 
 def inherit(new: Memory, old: Memory) -> Memory:
-    """The replacement with what must not get lost on the way: a pin (E-4.5)."""
+    """The replacement with what must not get lost on the way: a pin."""
     return replace(new, pinned=True) if old.pinned and not new.pinned else new
 
 
@@ -112,8 +124,8 @@ def check_supersession(old: Memory, new: Memory, successor: Callable[[str], str]
         successor: Id of the memory that superseded a given id; empty for a head.
 
     Raises:
-        SelfReference: Both are the same memory (S2-32).
-        CycleError: `new` is itself, directly or along a chain, superseded by `old` (S2-31).
+        SelfReference: Both are the same memory.
+        CycleError: `new` is itself, directly or along a chain, superseded by `old`.
         IllegalTransition: One of them is not active.
     """
     if old.id == new.id:
@@ -143,7 +155,7 @@ def restore(
     """Effects that make a superseded or archived memory current again.
 
     The `supersedes` link goes, and a conflict that had been settled against this memory is open
-    again, so that somebody decides between the two (E-0).
+    again, so that somebody decides between the two.
 
     Raises:
         IllegalTransition: The memory was erased.
@@ -154,7 +166,7 @@ def restore(
         memory, status="active", superseded_by="", superseded_at=None, updated_at=at, version=memory.version + 1
     )
     if memory.status == "archived":
-        # What was archived for want of use would be archived again by the next pass: a restore is a use (S0-35).
+        # What was archived for want of use would be archived again by the next pass: a restore is a use.
         back = replace(back, access_count=memory.access_count + 1, last_accessed_at=at)
     effects: list[Effect] = [MemoryChange(memory, back)]
     effects += [
@@ -181,7 +193,7 @@ def archive(memory: Memory, *, at: datetime) -> tuple[Effect, ...]:
 
 
 def head_of(memory: Memory, known: Mapping[str, Memory]) -> Memory:
-    """The current end of a supersession chain, as far as `known` reaches (S2-30)."""
+    """The current end of a supersession chain, as far as `known` reaches."""
     seen = {memory.id}
     while memory.superseded_by in known and memory.superseded_by not in seen:
         memory = known[memory.superseded_by]

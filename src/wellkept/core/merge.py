@@ -1,8 +1,8 @@
 """Two texts become one memory without losing either: confirm, evolve, absorb.
 
-Evolution is append-only: the original stands first, dated updates follow (S4-10). The last ten stay
-in the text; older ones live on in the memory's history (B-7, S4-11). Every text change asks for a
-new vector, and every absorbed text leaves its hashes behind, so that a replay finds it (B-8).
+Evolution is append-only: the original stands first, dated updates follow. The last ten stay
+in the text; older ones live on in the memory's history. Every text change asks for a
+new vector, and every absorbed text leaves its hashes behind, so that a replay finds it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from wellkept.core.text import canonical_hash, content_hash, excerpt
+from wellkept.core.titles import titles, with_titles
 from wellkept.types import AliasChange, Effect, Json, Memory, MemoryChange, Statement, Update
 
 SHOWN_UPDATES = 10
@@ -20,12 +21,12 @@ REVIEW_MARK = "needs_review"
 
 
 def content_alias(text: str) -> str:
-    """The alias under which exactly this text is found again (S4-1)."""
+    """The alias under which exactly this text is found again."""
     return f"content:{content_hash(text)}"
 
 
 def canonical_alias(text: str) -> str:
-    """The alias under which this text is found again in any spelling that means the same (S4-2)."""
+    """The alias under which this text is found again in any spelling that means the same."""
     return f"canonical:{canonical_hash(text)}"
 
 
@@ -36,8 +37,13 @@ def aliases(text: str) -> tuple[str, str]:
 
 def original(memory: Memory) -> str:
     """The first text of a memory, without its dated updates."""
-    tail = "".join(_line(update) for update in memory.updates)
+    tail = added(memory.updates)
     return memory.content[: len(memory.content) - len(tail)] if tail else memory.content
+
+
+def added(updates: Sequence[Update]) -> str:
+    """What dated updates add to a text."""
+    return "".join(_line(update) for update in updates)
 
 
 def segments(memory: Memory) -> tuple[str, ...]:
@@ -49,7 +55,7 @@ def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Mem
     """The memory with one more dated update, as a new version.
 
     When more than ten updates have gathered, the oldest leaves the text (it stays in the journal)
-    and the memory is marked for review (B-7). The vector is the caller's to make: `embedding` is
+    and the memory is marked for review. The vector is the caller's to make: `embedding` is
     cleared.
     """
     first = original(memory)
@@ -60,7 +66,7 @@ def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Mem
         metadata[REVIEW_MARK] = "more than ten updates"
     return replace(
         memory,
-        content=first + "".join(_line(update) for update in updates),
+        content=first + added(updates),
         updates=updates,
         evolution_count=memory.evolution_count + 1,
         metadata=metadata,
@@ -72,7 +78,7 @@ def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Mem
 
 
 def evolution(memory: Memory) -> dict[str, Json]:
-    """What S4-11 asks of the metadata: count, time of the last update, and the last ten in short."""
+    """What the metadata tell of updates: count, time of the last update, and the last ten in short."""
     return {
         "evolution_count": memory.evolution_count,
         "last_evolution": memory.updates[-1].at.isoformat() if memory.updates else None,
@@ -84,12 +90,13 @@ def evolution(memory: Memory) -> dict[str, Json]:
 
 
 def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: bool = False) -> Memory:
-    """The memory after the same thing was said again (B-38).
+    """The memory after the same thing was said again.
 
     It is counted; what the stored one lacks is filled in; the ids it was made from are united; its
-    importance stays, unless a merge under `supersede` raises it to the higher of the two (S2-28).
+    importance stays, unless a merge under `supersede` raises it to the higher of the two. Another title
+    is kept as a further one.
     """
-    return replace(
+    confirmed = replace(
         memory,
         title=memory.title or new.title,
         summary=memory.summary or new.summary,
@@ -106,6 +113,7 @@ def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: b
         updated_at=at,
         version=memory.version + 1,
     )
+    return with_titles(confirmed, titles(new))
 
 
 def gathered(memory: Memory, new: Statement) -> Memory:
@@ -113,7 +121,7 @@ def gathered(memory: Memory, new: Statement) -> Memory:
 
     What cannot be united (another importance, another stance) stays in the journal with the text.
     """
-    return replace(
+    grown = replace(
         memory,
         title=memory.title or new.title,
         summary=memory.summary or new.summary,
@@ -128,6 +136,7 @@ def gathered(memory: Memory, new: Statement) -> Memory:
         metadata={**new.metadata, **memory.metadata},
         pinned=memory.pinned or new.pinned,
     )
+    return with_titles(grown, titles(new))
 
 
 def united(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
@@ -152,6 +161,7 @@ def absorb(kept: Memory, other: Memory, *, at: datetime, held: frozenset[str]) -
         confirmations=kept.confirmations + other.confirmations,
         pinned=kept.pinned or other.pinned,
     )
+    grown = with_titles(grown, titles(other))
     return grown, (MemoryChange(kept, grown), *absorbed(kept.id, segments(other), held))
 
 

@@ -1,7 +1,7 @@
-"""Pairs of near vectors among many: exact cosines from blocked products, bounded in memory (S1-21).
+"""Pairs of near vectors among many: exact cosines from blocked products, bounded in memory.
 
 Products in single precision only choose what is worth the exact arithmetic; every cosine that leaves
-here is that of `core.vectors`, so the order of rows and the shape of blocks decide nothing (I4, I9).
+here is that of `core.vectors`, so the order of rows and the shape of blocks decide nothing.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from wellkept.types import (
     Conflict,
     Decision,
     Effect,
+    ImportedMemory,
     Link,
     LinkChange,
     Match,
@@ -34,12 +35,15 @@ def born(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory:
     """The memory the new statement would be."""
     statement = {name: getattr(new, name) for name in Statement.__dataclass_fields__}
     recorded = new.recorded_at or moment.now
+    past = new if isinstance(new, ImportedMemory) else ImportedMemory(content=new.content)
     return Memory(
         **statement,
         id=moment.id,
         namespace=moment.namespace,
         created_at=recorded,
-        updated_at=moment.now,
+        updated_at=max(recorded, past.updated_at) if past.updated_at else moment.now,
+        access_count=past.access_count,
+        last_accessed_at=past.last_accessed_at,
         checked="embedding" not in evidence.degraded and not evidence.outage,
         embedding=evidence.embedding,
         chunks=evidence.chunks,
@@ -78,12 +82,11 @@ def told(found: Judged) -> str:
 def duplicate(
     new: NewMemory, repeats: list[Judged], others: list[Judged], evidence: Evidence, moment: Moment
 ) -> Decision:
-    """Nothing new was said: the first repeat is confirmed, the text goes to the journal (S0-31, S0-51, B-38)."""
+    """Nothing new was said: the first repeat is confirmed, the text goes to the journal."""
     found = repeats[0]
     memory, stage = found.memory, found.candidate.stage
     policy = moment.policy.for_kind(new.kind)
-    merging = policy.on_conflict == "supersede" and stage == "vector"
-    after = confirm(memory, new, at=moment.now, raise_importance=merging)
+    after = confirm(memory, new, at=moment.now, raise_importance=policy.on_conflict == "supersede")
     held = evidence.held.get(memory.id, frozenset())
     return Decision(
         outcome="duplicate",
@@ -110,7 +113,7 @@ def _warning(found: Judged) -> str:
 
 
 def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
-    """The stored memory takes the text as a dated update; the caller embeds the new whole (B-8)."""
+    """The stored memory takes the text as a dated update; the caller embeds the new whole."""
     memory = found.memory
     after = gathered(evolve(memory, new.content, at=moment.now, similarity=found.similarity), new)
     held = evidence.held.get(memory.id, frozenset())
@@ -128,7 +131,7 @@ def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evide
 def refused(
     memory: Memory, reasons: list[Judged], judged: list[Judged], evidence: Evidence, moment: Moment
 ) -> Decision:
-    """`on_conflict="raise"`: decided before anything is written (B-11, F-13)."""
+    """`on_conflict="raise"`: decided before anything is written."""
     found = tuple(
         flags.between(
             item.memory,
@@ -167,7 +170,7 @@ class Story:
         self._superseded: dict[str, Memory] = {}
 
     def supersede(self, olds: list[Memory], rule: str, judged: list[Judged] | None = None) -> None:
-        """The newer assertion hides the older one; the world's time decides which that is (B-35)."""
+        """The newer assertion hides the older one; the world's time decides which that is."""
         for old in olds:
             if old.id in self._superseded or self._memory.status == "superseded":
                 continue
@@ -188,7 +191,7 @@ class Story:
             self._flag(found, "contradiction", settled=kept)
 
     def warn(self, judged: list[Judged], kind: str) -> None:
-        """Recorded for review; both stay (S1-4)."""
+        """Recorded for review; both stay."""
         for found in judged:
             self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
             self._actions.setdefault(found.memory.id, "conflict")
@@ -196,7 +199,7 @@ class Story:
             self._reasons.append(Reason(rule, told(found)))
 
     def link(self, judged: list[Judged], rel: str = "related") -> None:
-        """One link from the new memory to each near one, at most five (S0-36)."""
+        """One link from the new memory to each near one, at most five."""
         for found in judged[:MAX_LINKS]:
             if found.memory.id in self._superseded:
                 continue
@@ -226,7 +229,7 @@ class Story:
         """Why a text is simply stored."""
         policy = self._moment.policy.for_kind(self._memory.kind)
         if "vector" not in policy.stages:
-            return Reason("own_event", f"{self._memory.kind}: the same words may be another event")
+            return Reason("own_event", f"{self._memory.kind} is append-only")
         if "embedding" in self._evidence.degraded:
             return Reason("not_compared", "the embedder could not be asked")
         near = [found for found in self._judged if found.similarity >= policy.act_at]
@@ -238,7 +241,7 @@ class Story:
         if isinstance(effect, LinkChange) and effect.after is not None:
             key = (effect.after.src, effect.after.dst, effect.after.rel)
             if key in self._links:
-                return  # S0-54: exactly one edge
+                return  # exactly one edge
             self._links[key] = effect.after
         self._later.append(effect)
 

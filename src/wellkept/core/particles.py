@@ -1,7 +1,7 @@
 """Small words that change what is said: may and must, only, at least, he and she, by and for, a question.
 
 Alignment looks at content; here the words between the content are compared, where all else agrees. Every
-finding is a veto (I2): it forbids to call two texts the same and claims no conflict.
+finding is a veto: it forbids to call two texts the same and claims no conflict.
 """
 
 from __future__ import annotations

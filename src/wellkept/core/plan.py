@@ -1,8 +1,8 @@
-"""Rules meet findings: the plan of a consolidation, complete before anything is written (S1-43).
+"""Rules meet findings: the plan of a consolidation, complete before anything is written.
 
 Read from top to bottom this is the order of precedence. A contradiction is flagged and vetoes a
-merge (B-6); what is merged away is not promoted or archived too: one action for each memory and run
-(E-2.3). Flags change no memory, come first, and name the memories that remain after the merges.
+merge; what is merged away is not promoted or archived too: one action for each memory and run.
+Flags change no memory, come first, and name the memories that remain after the merges.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from wellkept.types import Action, Conflict, Detected, Lifecycle, Link, Memory, 
 
 SAMPLES = 3
 PROTECTED_KINDS = frozenset(("procedural",))
-"""Kinds that decay and archiving leave alone, as they do what is pinned (host-systems D2)."""
+"""Kinds that decay and archiving leave alone, as they do what is pinned."""
 _DAY = 86_400.0
 _FADING: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 
@@ -113,7 +113,7 @@ def plan_of(survey: Survey, setting: Setting) -> Plan:
 
 
 def config_hash(setting: Setting) -> str:
-    """`sha256:` and 16 hex digits over policy, rules, thresholds and the names of the models (S1-16, E-2.1)."""
+    """`sha256:` and 16 hex digits over policy, rules, thresholds and the names of the models."""
     config = setting.config
     numbers = (config.trigger, config.ask_at, config.look_at, config.nearest)
     said = dumps([setting.policy.hash, plain(config.rules), list(numbers), list(setting.models)])
@@ -121,7 +121,7 @@ def config_hash(setting: Setting) -> str:
 
 
 def plan_id_of(config: str, snapshot: str, actions: Iterable[Action]) -> str:
-    """16 hex digits over configuration, snapshot and actions, without any time (B-22)."""
+    """16 hex digits over configuration, snapshot and actions, without any time."""
     return id_of(config, snapshot, *(dumps(action) for action in actions), size=16)
 
 
@@ -183,7 +183,7 @@ def _unparted(
 
 
 def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
-    """The first rule for clusters that fits; also a `noop` that shields one (S1-14)."""
+    """The first rule for clusters that fits; also a `noop` that shields one."""
     seen = Figures(
         age_days=min(_age(row, setting.now) for row in cluster.members),
         access_count=sum(row.access_count for row in cluster.members),
@@ -334,7 +334,7 @@ def _may_go(row: Memory, seen: Figures, *, disputed: bool) -> bool:
 
 
 def _promoted(row: Memory, rule: Rule) -> Action | None:
-    """Raised once by each rule: a run repeated every night must not raise it every night (E-2.2)."""
+    """Raised once by each rule: a run repeated every night must not raise it every night."""
     value = raised(row.importance, rule)
     if value == row.importance and (row.pinned or not rule.pin):
         return None
@@ -347,7 +347,7 @@ def _promoted(row: Memory, rule: Rule) -> Action | None:
 def _archive(row: Memory, rule: Rule, seen: Figures) -> Action:
     if seen.expired:
         reason = "it has expired"
-    else:  # neither age nor lifecycle, unless the rule asks: it would be another plan tomorrow (B-22)
+    else:  # neither age nor lifecycle, unless the rule asks: it would be another plan tomorrow
         read = "never read" if seen.access_count == 0 else f"read {seen.access_count} times"
         faded = f", {seen.lifecycle}" if rule.when.lifecycle_any else ""
         reason = f"{read}, importance {row.importance:g}{faded}"

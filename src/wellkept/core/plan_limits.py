@@ -1,6 +1,6 @@
 """What a plan may ask for, whoever wrote it: the reach of the planner, checked action by action.
 
-The planner hides, adds and flags; it never takes anything away (I1, S1-4, S1-40). A file that asks
+The planner hides, adds and flags; it never takes anything away. A file that asks
 for more was edited, and is refused before anything is read from a store: texts stay as they are, a
 memory goes out of sight only as archived or superseded, and what a merge or a promotion changes in
 the one that stays only ever grows.
@@ -86,7 +86,7 @@ def _check_single(action: Action, where: str) -> None:
 
 
 def _check_flag(action: Action, where: str) -> None:
-    """Contradictions are flagged and nothing else (S1-4)."""
+    """Contradictions are flagged and nothing else."""
     flags = action.flags
     if len(flags) != 1 or (flags[0].a, flags[0].b) != action.targets or flags[0].kind != "contradiction":
         raise _beyond("flags its two targets as a contradiction and nothing else", f"{where}.flags")
@@ -96,7 +96,7 @@ def _check_summary(action: Action, where: str) -> None:
     allowed = frozenset(NewMemory.__dataclass_fields__) - _NOT_SUMMED
     content = action.summary.get("content")
     if not isinstance(content, str) or not content.strip() or not action.summary.keys() <= allowed:
-        raise _beyond("is no memory", f"{where}.summary")
+        raise _beyond("is not a memory", f"{where}.summary")
     for place, row in enumerate(action.rows):
         at = f"{where}.rows[{place}]"
         if row.memory_id not in action.targets:
@@ -120,7 +120,7 @@ def _check_merge(action: Action, where: str) -> None:
         elif row.memory_id in others:
             _check_hidden(row, at, behind=kept)
         elif row.before.get("superseded_by") not in others:
-            raise _beyond("is no memory behind one that goes", at)
+            raise _beyond("is not a memory behind one that goes", at)
         else:
             _check_exactly(row, at, {"superseded_by": row.before["superseded_by"]}, {"superseded_by": kept})
     _check_moved(action, where, gone=frozenset(others))
@@ -146,7 +146,7 @@ def _check_exactly(row: RowChange, where: str, before: Mapping[str, Json], after
 
 
 def _check_hidden(row: RowChange, where: str, *, behind: str) -> None:
-    """A memory goes out of sight with everything it says (S1-40)."""
+    """A memory goes out of sight with everything it says."""
     status = row.after.get("status")
     if status not in _HIDDEN or row.before.get("status") != "active":
         raise _beyond("may only become archived or superseded", f"{where}.after.status")
@@ -251,7 +251,7 @@ _GROWTH: Mapping[str, Callable[[Json, Json], bool]] = {
     "event_end": _time_is_filled,
     "expires_at": _end_is_later,
 }
-"""Fields that a merge may change in the memory that stays beside its metadata (S1-39), and what makes each more."""
+"""Fields that a merge may change in the memory that stays beside its metadata, and what makes each more."""
 
 
 def _is_number(value: Json) -> bool:

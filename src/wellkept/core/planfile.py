@@ -2,7 +2,7 @@
 
 A plan file is an order to change a store, and anybody may have edited it. So reading trusts nothing:
 unknown keys, wrong types and numbers out of range are refused by place, `plan_id` must be the hash of
-what stands there (B-22), and no action may go beyond what the planner plans (`core/plan_limits.py`).
+what stands there, and no action may go beyond what the planner plans (`core/plan_limits.py`).
 The schema for other programs is `plan.schema.json` beside this file.
 """
 
@@ -114,7 +114,7 @@ def plan_from(text: str, *, origin: str = "plan") -> Plan:
 
 
 def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -135,7 +135,9 @@ _HEAD = (
 
 def _plan(data: Json, where: str) -> Plan:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InvalidPlan("is no plan of Wellkept", where=where, todo="Name a file that `wellkept consolidate` wrote")
+        raise InvalidPlan(
+            "is not a plan of Wellkept", where=where, todo="Name a file that `wellkept consolidate` wrote"
+        )
     if type(data.get("schema")) is not int or data["schema"] != SCHEMA:
         shown = str(data.get("schema"))[:20]
         raise InvalidPlan(f"has schema {shown}, not {SCHEMA}", where=f"{where}: schema", todo="Make the plan again")
@@ -165,7 +167,7 @@ def _scope(data: Json, where: str) -> Scope:
             except (ValueError, OverflowError) as error:
                 if isinstance(error, InvalidPlan):
                     raise
-                raise _wrong("is no time with a zone", f"{where}.{name}") from error
+                raise _wrong("is not a time with a zone", f"{where}.{name}") from error
     return Scope(
         kinds=_each(data.get("kinds", []), f"{where}.kinds", _label),
         tags=_each(data.get("tags", []), f"{where}.tags", _label),
@@ -252,7 +254,7 @@ def _flag(data: Json, where: str) -> Flag:
 
 def _edge(data: Json, where: str) -> Edge:
     if not isinstance(data, list) or len(data) != 3:
-        raise _wrong("is no list of source, destination and relation", where)
+        raise _wrong("is not a list of source, destination and relation", where)
     src, dst, rel = (_label(item, where) for item in data)
     return src, dst, rel
 
@@ -278,7 +280,7 @@ def _wrong(what: str, where: str) -> InvalidPlan:
 
 def _some_object(data: Json, where: str) -> None:
     if not isinstance(data, Mapping):
-        raise _wrong("is no object", where)
+        raise _wrong("is not an object", where)
     if len(data) > MAX_ITEMS:
         raise _wrong(f"has {len(data)} keys", where)
 
@@ -295,7 +297,7 @@ def _object(data: Json, where: str, allowed: tuple[str, ...], required: tuple[st
 
 def _each(data: Json, where: str, read: Callable[[Json, str], T], *, most: int = MAX_ITEMS) -> tuple[T, ...]:
     if not isinstance(data, list):
-        raise _wrong("is no list", where)
+        raise _wrong("is not a list", where)
     if len(data) > most:
         raise _wrong(f"has {len(data)} items", where)
     return tuple(read(item, f"{where}[{place}]") for place, item in enumerate(data))
@@ -303,7 +305,7 @@ def _each(data: Json, where: str, read: Callable[[Json, str], T], *, most: int =
 
 def _text(data: Json, where: str, limit: int = MAX_TEXT) -> str:
     if not isinstance(data, str):
-        raise _wrong("is no text", where)
+        raise _wrong("is not text", where)
     if len(data) > limit:
         raise _wrong(f"has {len(data)} characters", where)
     return data
@@ -316,7 +318,7 @@ def _label(data: Json, where: str) -> str:
 def _match(data: Json, where: str, pattern: re.Pattern[str]) -> str:
     text = _label(data, where)
     if not pattern.fullmatch(text):
-        raise _wrong(f"{text[:80]!r} is no hash", where)
+        raise _wrong(f"{text[:80]!r} is not a hash", where)
     return text
 
 
@@ -329,7 +331,7 @@ def _one_of(data: Json, where: str, allowed: tuple[str, ...]) -> str:
 
 def _count(data: Json, where: str) -> int:
     if type(data) is not int or not 0 <= data < 1 << 53:
-        raise _wrong("is no count", where)
+        raise _wrong("is not a count", where)
     return data
 
 
@@ -338,5 +340,5 @@ def _figure(data: Json, where: str) -> float | None:
     if data is None:
         return None
     if type(data) not in (int, float) or not -1 <= data <= 1:
-        raise _wrong("is no number from -1 to 1", where)
+        raise _wrong("is not a number from -1 to 1", where)
     return float(data)

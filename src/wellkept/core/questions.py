@@ -1,9 +1,9 @@
-"""Which stored memories the relation model is asked about: the few near ones that rules leave open (design §5)."""
+"""Which stored memories the relation model is asked about: the few near ones that rules leave open."""
 
 from __future__ import annotations
 
 from wellkept.core.compare import LONG_TEXT, compare
-from wellkept.core.evidence import Evidence, Moment, in_scope, may_contradict
+from wellkept.core.evidence import Evidence, Moment, in_scope, is_talk, may_contradict
 from wellkept.core.lifecycle import is_expired
 from wellkept.core.text import canonical
 from wellkept.policy import KindPolicy
@@ -46,7 +46,7 @@ def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence:
     if memory.status != "active" or is_expired(memory, moment.now) or len(memory.content) > LONG_TEXT:
         return False
     searched = "vector" in policy.stages and in_scope(new, memory, policy)
-    if not searched and not may_contradict(new, memory, moment.policy):
+    if not searched and (is_talk(new, memory) or not may_contradict(new, memory, moment.policy)):
         return False
     if candidate.cosine is None or evidence.calibration is None:
         return False

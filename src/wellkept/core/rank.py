@@ -1,4 +1,4 @@
-"""The order of answers: parts into one score, and the newer before the older; the same for every backend (I9)."""
+"""The order of answers: parts into one score, and the newer before the older; the same for every backend."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, flo
 
 
 def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:
-    """`exp(-decay_rate * days)` since the weights' basis of age, 1 to 0; what lies ahead counts as now (S2-3, S2-11).
+    """`exp(-decay_rate * days)` since the weights' basis of age, 1 to 0; what lies ahead counts as now.
 
     Args:
         memory: The memory.
-        weights: Its `decay_rate` and `recency_basis` (B-20).
+        weights: Its `decay_rate` and `recency_basis`.
         now: The moment asked about.
     """
     match weights.recency_basis:
@@ -41,10 +41,10 @@ def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:
 
 
 def hybrid(parts: Mapping[str, float | None], weights: HybridWeights) -> tuple[float, Mapping[str, float]]:
-    """The sum of the parts by their weights (S2-2), and what each part counted.
+    """The sum of the parts by their weights, and what each part counted.
 
     A part that is missing (None: no vector, no document that holds a word of the query) is dropped, and
-    its weight is spread over the others, so that scores stay on one scale (D2).
+    its weight is spread over the others, so that scores stay on one scale.
 
     Args:
         parts: The parts by name; those without a weight may be left out.
@@ -92,7 +92,7 @@ def activation(
     reached = dict.fromkeys(seeds, 0.0)
     flow = {key: max(0.0, worth) for key, worth in seeds.items()}
     for _ in range(steps):
-        # In the order of the ids, so that sums have the same last digit whatever the order of the links (I4).
+        # In the order of the ids, so that sums have the same last digit whatever the order of the links.
         flow = {
             key: damping * sum(flow[other] / len(beside[other]) for other in sorted(others))
             for key, others in beside.items()
@@ -124,10 +124,10 @@ LEAST_SHARE = 0.2
 def newer_first(
     scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
 ) -> list[str]:
-    """Ids by score, but of two that contradict each other the newer stands before the older (S2-29, E-3.8).
+    """Ids by score, but of two that contradict each other the newer stands before the older.
 
     Most updates are told in other words and nobody finds the contradiction. So of two good answers about the
-    same topic the newer stands first too, if it is nearly as good an answer (S2-15).
+    same topic the newer stands first too, if it is nearly as good an answer.
 
     Args:
         scores: Score of each id, best first.

@@ -1,7 +1,7 @@
 """What is worth keeping at all: the content filter and the recording filter, before any comparison.
 
 Precision first: a text is refused only when it is nothing but filler. Each refusal names its reason,
-goes to the journal with the text, and can be brought back (I1).
+goes to the journal with the text, and can be brought back.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from wellkept.core.text import is_junk
 from wellkept.policy import KindPolicy
 from wellkept.types import NewMemory, Reason
 
-INFORMATIONAL_FRAMES = frozenset({"conversation", "question", "creative"})  # S3-16
-STATUS_MARKERS = (  # S3-17
+INFORMATIONAL_FRAMES = frozenset({"conversation", "question", "creative"})
+STATUS_MARKERS = (
     "here's",
     "current status",
     "here is",
@@ -27,7 +27,7 @@ def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:
     """Why this text is not kept; None when it is.
 
     An explicit call always wins over the recording filter: only writes marked `automatic` are
-    filtered by frame and by the marks of a status report (B-19, E-3.2).
+    filtered by frame and by the marks of a status report.
     """
     if policy.admit == "anything":
         return None

@@ -1,4 +1,4 @@
-"""Short excerpts that may stand in a report: bounded, on one line, without what looks like a secret (S1-16)."""
+"""Short excerpts that may stand in a report: bounded, on one line, without what looks like a secret."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Reflection: many memories about one thing become one summary, and stay behind it (B-28, host-systems D2).
+"""Reflection: many memories about one thing become one summary, and stay behind it.
 
 The most important memory not yet taken is the seed; what is near enough to the *seed* belongs to it,
 so no chain of neighbours drifts from one topic into another. What contradicts a member stays out, and
 the summary consists of sentences that are there. Like a merge it is an action of a plan: nothing is
-written here, and nothing is lost (I1).
+written here, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Reflection:
         similarity: How near a memory must be to the seed, on the published scale.
         min_size: Least memories behind one summary; 2 or more.
         max_level: How many summaries deep: 1 never sums up a summary.
-        consolidate: `default` hides the sources behind the summary, `hard` archives them (the
-            destructive form of S2-48, restorable all the same, I1), `keep` leaves them as they are.
+        consolidate: `default` hides the sources behind the summary, `hard` archives them (restorable
+            all the same), `keep` leaves them as they are.
         limit: Most characters of a summary.
 
     Raises:
@@ -135,7 +135,7 @@ def clusters(material: Material, config: Reflection, calibration: Calibration, *
 
     Left out are memories without a vector, lapsed ones, those behind a living summary, summaries as
     deep as the limit and, where sources would be hidden, what is pinned or in open dispute. Kinds,
-    agents, stances (S2-22) and given subjects (B-4) stay apart.
+    agents, stances and given subjects stay apart.
     """
     hides = config.consolidate != "keep"
     disputed = {one for item in material.conflicts if is_open(item, now) for one in (item.a, item.b)}
@@ -183,7 +183,7 @@ def _seeded(
         places = [at for at in range(start, min(start + _BLOCK, len(ordered))) if free[at]]
         if not places:
             continue
-        scores = unit[places] @ unit.T  # only chooses what is worth the exact arithmetic (I9)
+        scores = unit[places] @ unit.T  # only chooses what is worth the exact arithmetic
         for row, at in enumerate(places):
             if not free[at]:
                 continue
@@ -257,7 +257,7 @@ def extract(cluster: Cluster, config: Reflection) -> str:
 
 
 def contradicted(text: str, sources: Sequence[Memory], fields: Mapping[str, Json] | None = None) -> str:
-    """The id of a source that a text contradicts by the rules; empty when there is none (S2-33)."""
+    """The id of a source that a text contradicts by the rules; empty when there is none."""
     beside = fields or {}
     # Without the marks of a summary: those would tell `compare` to see no contradiction at all.
     said = NewMemory(
@@ -353,7 +353,7 @@ def reflection_plan(
     scope: Scope,
     degraded: tuple[str, ...] = (),
 ) -> Plan:
-    """The plan of a reflection; the same values give the same plan, without time (B-22).
+    """The plan of a reflection; the same values give the same plan, without time.
 
     Args:
         told: The clusters with their summaries.
@@ -424,7 +424,7 @@ def _links(ids: Sequence[str], how: Consolidate) -> tuple[Edge, ...]:
     """From the summary, whose id is not known yet: `""` stands for it."""
     made = [("", one, "derived_from") for one in ids]
     if how == "default":
-        made += [("", one, "supersedes") for one in ids]  # S2-59: column and link are written together
+        made += [("", one, "supersedes") for one in ids]  # column and link are written together
     return tuple(sorted(made))
 
 

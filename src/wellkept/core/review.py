@@ -1,6 +1,6 @@
-"""What an optional judge may add to a decision: a possible conflict to review, and nothing else (design §5, I4).
+"""What an optional judge may add to a decision: a possible conflict to review, and nothing else.
 
-Judges over-call contradictions (E-3.5). So one is asked last, about the few near memories in which
+Judges over-call contradictions. So one is asked last, about the few near memories in which
 rules and relation model found no conflict, and its word changes no outcome: nothing is dropped,
 hidden, refused or kept because of it. A pair it is sure of is listed for somebody to look at.
 """
@@ -115,7 +115,7 @@ def reviewed(
 
 
 def unreviewed(decision: Decision) -> Decision:
-    """The same decision where a judge that was wanted gave no answer: stored, marked unchecked, told (I7)."""
+    """The same decision where a judge that was wanted gave no answer: stored, marked unchecked, told."""
     memory = decision.memory
     effects: list[Effect] = []
     for effect in decision.effects:
@@ -144,7 +144,7 @@ def _is_open(match: Match, evidence: Evidence) -> bool:
     if match.action not in ("none", "connect"):
         return False
     if any(item.kind in ("subject", "event_time") for item in match.differences):
-        return False  # B-4, F-22: of another thing or another time, both hold
+        return False  # of another thing or another time, both hold
     opinion, bounds = match.opinion, evidence.bounds
     if opinion is None:
         return True

@@ -1,7 +1,6 @@
 """Consolidation rules: data that say when a cluster or a memory is merged, promoted, archived or flagged.
 
-The schema is S1-32 with the keys it lacks (B-21). The five rules of S1 are the defaults; a TOML file
-replaces or adds rules by id. Whether a rule fits is a pure function of figures (S1-38).
+Five rules are built in; a TOML file replaces or adds rules by id. Whether a rule fits is a pure function of figures.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.core.text import slot_key
-from wellkept.errors import InvalidRules
+from wellkept.errors import InvalidRules, use_one_of
+from wellkept.parsing import parsed_toml
 from wellkept.types import ActionType, Trigger
 
 Scale: TypeAlias = Literal["0-1", "1-3"]
@@ -19,7 +19,7 @@ Older: TypeAlias = Literal["archive", "supersede"]
 Winner: TypeAlias = Literal["newest", "oldest", "most_used", "longest"]
 
 DUPLICATE_AT = 0.95
-"""S1-22: similarity of near duplicates."""
+"""Similarity of near duplicates."""
 EXACT_AT = 0.98
 PROMOTE_ACCESSES = 5
 
@@ -37,7 +37,9 @@ class When:
         categories_any: Any of these is a tag, or the kind.
         lifecycle_any: Any of ACTIVE, WEAK, DORMANT: how far it has faded.
         expired: Whether it has outlived its `expires_at`.
-        max_score: Decay score at most this (host-systems D2).
+        max_score: Decay score at most this.
+        min_score: How sure a contradiction is at least: 1 where rules found it, else the relation
+            model's probability of it. Only for rules on contradictions.
     """
 
     min_similarity: float | None = None
@@ -52,6 +54,7 @@ class When:
     lifecycle_any: tuple[str, ...] = ()
     expired: bool | None = None
     max_score: float | None = None
+    min_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ class Rule:
         id: Its name, in reports and in every row it changed.
         trigger: When it is considered; `daily` and `weekly` only in a run started with that word.
         action: merge, promote, archive, flag_contradiction or noop.
-        scale: Scale of its importances: `0-1`, or `1-3` as in S1 (B-18).
+        scale: Scale of its importances: `0-1`, or `1-3`.
         bump: Added to the importance by promote, or by merge if not 0; on the rule's scale.
         cap: Largest importance after a bump, on the rule's scale.
         pin: Whether promote pins.
@@ -91,7 +94,7 @@ class Rule:
 
 
 def from_s1(importance: float) -> float:
-    """S1's 1 to 3 on the scale 0 to 1, anchored on the two defaults (B-18).
+    """An importance of 1 to 3 on the scale 0 to 1, anchored on the two defaults.
 
     Example:
         >>> from_s1(1.0), from_s1(1.5), from_s1(2.0), from_s1(3.0)
@@ -135,12 +138,17 @@ DEFAULT_RULES: tuple[Rule, ...] = (
     ),
     Rule(id="R5-flag-contradiction", trigger="on_contradiction", action="flag_contradiction"),
 )
-"""S1-33 to S1-37."""
+"""The built-in rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What a rule may look at: of one memory, or of a cluster (S1-38)."""
+    """What a rule may look at: of one memory, of a cluster, or of a contradiction.
+
+    Attributes:
+        score: Decay score.
+        contradiction: How sure a contradiction is; None for anything else.
+    """
 
     age_days: float = 0.0
     access_count: int = 0
@@ -149,6 +157,7 @@ class Figures:
     lifecycle: str = "ACTIVE"
     expired: bool = False
     score: float = 1.0
+    contradiction: float | None = None
     similarity: float | None = None
     size: int = 1
 
@@ -172,6 +181,7 @@ def fits(rule: Rule, seen: Figures) -> bool:
         and _within(seen.access_count, when.min_access_count, when.max_access_count)
         and _within(seen.importance, least, most)
         and _within(seen.score, None, when.max_score)
+        and _within(seen.contradiction, when.min_score, None)
         and (not when.categories_any or not seen.categories.isdisjoint(map(slot_key, when.categories_any)))
         and (not when.lifecycle_any or seen.lifecycle in when.lifecycle_any)
         and (when.expired is None or seen.expired is when.expired)
@@ -185,7 +195,7 @@ def _within(value: float | None, least: float | None, most: float | None) -> boo
 
 
 def considered(rules: Sequence[Rule], trigger: Trigger | None) -> tuple[Rule, ...]:
-    """The rules of a run: those of a schedule only if the run was started for it (B-21)."""
+    """The rules of a run: those of a schedule only if the run was started for it."""
     return tuple(rule for rule in rules if rule.trigger not in ("daily", "weekly") or rule.trigger == trigger)
 
 
@@ -205,6 +215,7 @@ _WHEN_KEYS: Mapping[str, str] = {
     "lifecycleAny": "lifecycle_any",
     "expired": "expired",
     "maxScore": "max_score",
+    "minScore": "min_score",
 }
 _PARAMS: Mapping[str, tuple[str, ...]] = {
     "merge": ("bump", "cap", "canonical", "older"),
@@ -223,7 +234,7 @@ _TRIGGERS: Mapping[str, tuple[Trigger, ...]] = {
 """What starts each action: a rule that could never be asked is an error, not a silent one."""
 MAX_ID = 200
 _COUNTS = ("min_cluster_size", "min_access_count", "max_access_count")
-_SHARES = ("min_similarity", "max_score")
+_SHARES = ("min_similarity", "max_score", "min_score")
 _LISTS: Mapping[str, tuple[str, ...]] = {"categories_any": (), "lifecycle_any": ("ACTIVE", "WEAK", "DORMANT")}
 _RULE_ACTIONS: tuple[ActionType, ...] = ("merge", "promote", "archive", "flag_contradiction", "noop")
 
@@ -232,7 +243,7 @@ def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
     """Rules from TOML: the defaults, with rules of the same id replaced and others added.
 
     Args:
-        text: `[[rules]]` tables of S1-32; `defaults = false` at the top drops S1's own rules.
+        text: `[[rules]]` tables; `defaults = false` at the top drops the built-in rules.
         origin: The file name that errors mention.
 
     Raises:
@@ -249,14 +260,7 @@ def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
         >>> [rule.id for rule in rules_from_toml(text)][-1]
         'old-notes'
     """
-    import tomllib
-
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRules(f"not TOML: {error}", where=origin, todo="Mend the syntax") from error
-    except RecursionError as error:
-        raise InvalidRules("nested too deeply", where=origin, todo="Write [[rules]] for each rule") from error
+    data = parsed_toml(text, where=origin, error=InvalidRules)
     _known(data, ("rules", "defaults"), origin)
     keep = data.get("defaults", True)
     if not isinstance(keep, bool):
@@ -302,9 +306,16 @@ def _rule(table: Mapping[str, Any], where: str) -> Rule:
             where=f"{where}: when",
             todo="Leave them out",
         )
+    trigger: Trigger = _one_of(table.get("trigger", _TRIGGERS[action][0]), _TRIGGERS[action], f"{where}: trigger")
+    if when.min_score is not None and action != "flag_contradiction" and trigger != "on_contradiction":
+        raise InvalidRules(
+            "minScore is of contradictions, and this rule looks at none",
+            where=f"{where}: when",
+            todo='Leave it out, or write trigger = "on_contradiction"',
+        )
     return Rule(
         id=name,
-        trigger=_one_of(table.get("trigger", _TRIGGERS[action][0]), _TRIGGERS[action], f"{where}: trigger"),
+        trigger=trigger,
         action=action,
         when=when,
         scale=scale,
@@ -331,7 +342,7 @@ def _when(table: Any, where: str, top: float) -> When:
             values[name] = _one_of(value, (True, False), place)
         elif name in _COUNTS:
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InvalidRules(f"{value!r} is no count", where=place, todo="Use a whole number from 0")
+                raise InvalidRules(f"{value!r} is not a count", where=place, todo="Use a whole number from 0")
             values[name] = value
         else:
             most = top if "importance" in name else 1.0 if name in _SHARES else 36_500.0
@@ -347,14 +358,14 @@ def _when(table: Any, where: str, top: float) -> When:
 def _known(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
     for key in table:
         if key not in allowed:
-            names = ", ".join(allowed) or "nothing"
-            raise InvalidRules(f"unknown key {key!r}", where=where, todo=f"Allowed here: {names}")
+            todo = use_one_of(key, allowed or ("nothing",), words="Allowed here")
+            raise InvalidRules(f"unknown key {key!r}", where=where, todo=todo)
 
 
 def _one_of(value: Any, allowed: Sequence[Any], where: str) -> Any:
     if value not in allowed or isinstance(value, bool) != isinstance(allowed[0], bool):
-        names = ", ".join(str(item).lower() if isinstance(item, bool) else str(item) for item in allowed)
-        raise InvalidRules(f"{value!r} is not allowed", where=where, todo=f"Use one of: {names}")
+        names = [str(item).lower() if isinstance(item, bool) else str(item) for item in allowed]
+        raise InvalidRules(f"{value!r} is not allowed", where=where, todo=use_one_of(value, names))
     return value
 
 
@@ -372,12 +383,14 @@ def plain(rules: Sequence[Rule]) -> list[dict[str, Any]]:
 
 def _values(record: Rule | When) -> dict[str, Any]:
     values = {item.name: getattr(record, item.name) for item in fields(record)}
+    if values.get("min_score", 0) is None:
+        del values["min_score"]  # it came later than the first plans, whose hashes know nothing of it
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
-    """The configuration of a run (S1-13).
+    """The configuration of a run.
 
     Args:
         rules: In order of precedence: the first that fits decides.

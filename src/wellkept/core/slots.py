@@ -18,7 +18,7 @@ from wellkept.core.tokens import Clause, Token
 from wellkept.core.values import Value
 from wellkept.types import Difference, DifferenceKind
 
-Link = Literal["choose", "purpose", "copula", "equals", ""]
+Link = Literal["choose", "purpose", "copula", "equals", "instrument", ""]
 MAX_SLOT = 4
 _EQUATED = 2
 _PARTICLES = frozenset("up down on off in out".split())
@@ -161,7 +161,7 @@ def _value_slot(item: Frame, slot: Slot, values: tuple[Value, Value], language: 
     kind = _value_kind(a, b)
     sure = clear and _anchored(item, language, group=False) and not _past_event(item, language)
     if _year(a) and _year(b):
-        # Two points in time: what was true in one year may be true in another (S1-27 speaks of amounts).
+        # Two points in time: what was true in one year may be true in another.
         decisive = sure and not _comes_first(item, slot) and not _was(item, language)
         return Difference("date" if a.kind == b.kind == "date" else "number", "", "", decisive=decisive)
     match kind:
@@ -351,6 +351,8 @@ def _link(clause: Clause, at: int, language: Language, item: Frame, slot: Slot) 
     """What ties the slot to its statement: looks back over small words, in Japanese also ahead."""
     between = 0
     for token in reversed(clause.tokens[max(0, at - 4) : at]):
+        if token.lower in language.instruments and not between:
+            return "instrument"
         if token.lower in language.blockers:
             return ""
         if token.text in ("=", ":"):
@@ -391,6 +393,8 @@ def _exclusive(item: Frame, slot: Slot, link: Link, language: Language, *, names
             return group or names or max(len(slot.a), len(slot.b)) <= _EQUATED
         case "copula":
             return group or (names and _definite(item))
+        case "instrument":
+            return group
         case _:
             return False
 

@@ -13,7 +13,7 @@ _BARE = re.compile(
     r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?\s*[:：—–-]?\s+"
 )
 _CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}(?!\d)|\.\d{2} ?(?:uhr|h|[ap]\.?m)\b| ?[ap]\.?m\b)", re.IGNORECASE)
-"""With a dot between the numbers it is a version or a price unless it says otherwise (I2)."""
+"""With a dot between the numbers it is a version or a price unless it says otherwise."""
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|2[0-2])\d{2}(?!\d)")
 
 

@@ -1,8 +1,8 @@
-"""A summary made of sentences that are there: chosen whole, never rewritten, never invented (host-systems D2).
+"""A summary made of sentences that are there: chosen whole, never rewritten, never invented.
 
 A sentence is central when other texts share its words. The most central one comes first;
 each further one must add something. The result keeps the order of the texts, one sentence a line.
-The same texts give the same summary, in every script, on every machine (I4, I10).
+The same texts give the same summary, in every script, on every machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wellkept.core.text import canonical, search_terms
 from wellkept.core.tokens import features
 
 LIMIT = 512
-"""Characters of a summary (host-systems D2)."""
+"""Characters of a summary."""
 MOST_SENTENCES = 400
 _MOST_TRIES = 48
 _TOLD = 0.25
@@ -26,7 +26,7 @@ _UNHEARD = 0.1
 
 # A full stop ends a sentence only before white space; the marks of other scripts need none behind them.
 _ENDS = re.compile(
-    "(?:[.!?\u2026]+[\"'\u00bb\u201d\u2019)\\]]*(?=\\s))"
+    "(?:(?<![.!?\u2026])[.!?\u2026]++[\"'\u00bb\u201d\u2019)\\]]*+(?=\\s))"
     "|(?:[\u3002\uff01\uff1f\uff61\u061f\u06d4\u0964\u0965\u1362\u1367\u104b\u17d4\u0f0d\u0589]+"
     "[\u300d\u300f\u201d\u2019)\uff09]*)"
     "|(?:\\n+)"
@@ -37,7 +37,9 @@ _SHORT_FORM = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_NUMBER = re.compile(r"(?:^|[\s(\"'])(?:no|nr|fig|p|pp|art|vol|ch)\.$", re.IGNORECASE)
-_NUMBERED = re.compile(r"^\W*\d{1,3}\.$")
+_NUMBERED = re.compile(r"\W*\d{1,3}\.")
+_MOST_BEFORE_NUMBER = 80
+_FOLLOWING = re.compile(r"[ \t]*(.?)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,16 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
         return False
     if end.group()[-1] not in ".!?\u2026":
         return False  # what closes behind the stop is the end of what was said
-    following = text[end.end() :].lstrip(" \t")[:1]
+    found = _FOLLOWING.match(text, end.end())
+    following = found.group(1) if found else ""
     if following.islower():
         return True
     before = text[max(start, end.start() - 24) : end.start() + 1]
     if following.isdigit() and _BEFORE_NUMBER.search(before):
         return True
-    return bool(_SHORT_FORM.search(before)) or bool(_NUMBERED.match(text[start : end.start() + 1].strip()))
+    stop = end.start() + 1
+    numbered = stop - start <= _MOST_BEFORE_NUMBER and _NUMBERED.fullmatch(text, start, stop)
+    return bool(_SHORT_FORM.search(before)) or bool(numbered)
 
 
 def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[str], bool] | None = None) -> str:
@@ -89,7 +94,7 @@ def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[st
         texts: What is summed up, in the order the summary shall have.
         limit: Most characters.
         allowed: Whether the summary so far may stand; a sentence that makes it say no is left out. So
-            a summary can be kept from contradicting what it was made from (S2-33).
+            a summary can be kept from contradicting what it was made from.
 
     Returns:
         Whole sentences of the texts, one a line; empty when none fits or none is allowed.

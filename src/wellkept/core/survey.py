@@ -40,7 +40,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Under what a plan is made; `now` decides ages and never enters the plan (B-22)."""
+    """Under what a plan is made; `now` decides ages and never enters the plan."""
 
     policy: Policy
     config: Consolidation
@@ -51,5 +51,5 @@ class Setting:
 
 
 def id_of(*parts: str, size: int = 12) -> str:
-    """Hex digits that only the parts decide: ids of actions, clusters and plans (S1-5)."""
+    """Hex digits that only the parts decide: ids of actions, clusters and plans."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:size]

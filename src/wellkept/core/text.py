@@ -1,6 +1,6 @@
 """The forms of a text: what is hashed, searched, embedded, shown, and what is refused.
 
-Everything here works for every script (I10): a form may fold how something is written, never what it
+Everything here works for every script: a form may fold how something is written, never what it
 says. `1.5` stays apart from `15`, `C++` from `C`, `-5` from `5`, and Chinese is never empty.
 """
 
@@ -12,10 +12,12 @@ import unicodedata
 from functools import lru_cache
 
 from wellkept.core.lexicon import lexicon
+from wellkept.core.lookalikes import one_script
+from wellkept.core.remembered import remembered
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
 
 EMBED_LIMIT = 30_000
-"""Characters of a text that an embedder ever sees (S0-12)."""
+"""Characters of a text that an embedder ever sees."""
 
 MAX_TERMS = 4096
 MAX_TERM_LENGTH = 64
@@ -26,11 +28,18 @@ _SUBSCRIPT_AFTER_DIGIT = re.compile("(?<=\\d)(?=[\u2080-\u2089])")
 _COMPAT_NUMBER = re.compile(
     "[\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2116\u2122\u2120]"
 )
-_EMOJI_TAGS = re.compile("\U0001f3f4[\U000e0020-\U000e007f]+")
+_TAGS = re.compile("(\U0001f3f4[\U000e0020-\U000e007f]+)|[\U000e0000-\U000e0fff]+")
+"""Tags spell the name of a flag behind a black one; anywhere else they are hidden text."""
 _INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe0e\ufe0f\ufeff\ufff9-\ufffb]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
 )
-_STRAY_JOINER = re.compile(r"(?:(?<=\s)|^)[\u200c\u200d]+|[\u200c\u200d]+(?=\s|$)")
+_STRAY_JOINER = re.compile(r"(?<!\S)[\u200c\u200d]+|(?<![\u200c\u200d])[\u200c\u200d]++(?!\S)")
+_IDLE_JOINER = re.compile(
+    "(?<=[!-\u00a8\u00aa-\u00ad\u00af-\u05ff\u10a0-\u11ff\u1e00-\u1fff\u2010-\u203b\u2c60-\u2c7f\u2e80-\ua4cf"
+    "\ua720-\ua7ff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff])[\u200c\u200d]+"
+)
+"""Joiners shape Arabic and Indic letters and tie emoji together; behind letters of these scripts they do nothing."""
 _UNIT = re.compile(
     r"(?<=\d)(\s?)(?:([yYzZafpPnu\u03bcmcdhkKMgGtTeE]i?)?"
     r"((?i:hz|pa|wh|ah|ev|bq|gy|sv|mol|bar|bit|ohm|cal|lm|lx)|[\u03a9\u03c9bBsSgmMlLtTwWvVaAjJnNfFhHcCkK])"
@@ -42,13 +51,14 @@ _CASED_PREFIXES = frozenset("mMpPyYzZ")
 _CASED_UNITS = frozenset("bBsS")
 _BULLET = re.compile(r"^[ \t]*\*[ \t]+", re.MULTILINE)
 _QUOTE = re.compile('["\u201c\u201d]')
-_QUESTION = re.compile(r"(?<=\S)\s*!*[?\u061f][!?\u061f]*(?=\s|$)")
+_MARKS_AT_END = re.compile(r"(?:(?<=\S)\s)?+(?<![!?\u061f])([!?\u061f]++)(?!\S)")
 _MARKUP = re.compile(
     r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}]"
     r"|(?<![^\W_])\*{1,3}(?=[^\s*`);,])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])"
 )
 _PERCENT_GAP = re.compile(r"(?<=\d)\s+(?=[%\u2030])")
 _NOT_WORD = re.compile(r"[^\w\s]|_")
+_SIGNS = re.compile(r"[^\w\s]|_+")
 _NON_CHARACTERS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef]|[\ufffe\uffff"
     + "".join(chr(plane * 0x10000 + 0xFFFE) + chr(plane * 0x10000 + 0xFFFF) for plane in range(1, 17))
@@ -82,11 +92,8 @@ def fold(text: str) -> str:
     text = _SUBSCRIPT_AFTER_DIGIT.sub("_", text)
     text = _COMPAT_NUMBER.sub(lambda found: f" {found.group()} ", text)
     text = unicodedata.normalize("NFKC", text).replace("\u2044", "/").translate(_APOSTROPHES)
-    kept_tags = _EMOJI_TAGS.findall(text)
-    text = _INVISIBLE.sub("", text)
-    if not kept_tags:
-        text = re.sub("[\U000e0000-\U000e007f]", "", text)
-    return _STRAY_JOINER.sub("", text)
+    text = _TAGS.sub(r"\1", _INVISIBLE.sub("", text))
+    return _STRAY_JOINER.sub("", _IDLE_JOINER.sub("", text))
 
 
 def _raise_superscript(found: re.Match[str]) -> str:
@@ -96,13 +103,14 @@ def _raise_superscript(found: re.Match[str]) -> str:
     return f"{sign}^{digits}"
 
 
-@lru_cache(maxsize=4096)
+@remembered(characters=1_000_000)
 def canonical(text: str) -> str:
-    """The text without case, ordinary punctuation and spacing (S4-2, B-13).
+    """The text without case, ordinary punctuation and spacing.
 
     Two texts with the same canonical form say the same in the same words. Whatever carries meaning
     stays: letters, marks, digits and symbols of every script, signs, decimal points, paths, flags, the
-    mark of a question, and the case that tells flags (-c, -C) and units behind a number apart (mHz, MHz).
+    mark of a question, and the case that tells flags (-c, -C) and units behind a number apart (mHz, MHz). Invisible
+    characters and letters borrowed from another script because they look alike are folded (`lookalikes`).
 
     Example:
         >>> canonical("Use  SQLite!")
@@ -121,12 +129,21 @@ def canonical(text: str) -> str:
 
 
 def _canonical_once(text: str) -> str:
-    collapsed = " ".join(_BULLET.sub(" ", fold(text)).split())
+    collapsed = " ".join(_BULLET.sub(" ", one_script(fold(text))).split())
     if not any(map(str.isalnum, collapsed)):
         # Nothing but punctuation or emoji: such texts are equal only when they truly are.
         return collapsed
     bare = " ".join(_MARKUP.sub(" ", _inches(_casefold(collapsed))).split())
-    return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(_QUESTION.sub("?", bare)).split()))
+    return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(_MARKS_AT_END.sub(_question_mark, bare)).split()))
+
+
+def _question_mark(found: re.Match[str]) -> str:
+    """One mark stands for all the marks that end a question; a mark that opens the text asks nothing."""
+    opening = 0 if found.start() else 1
+    marks = found.group(1)
+    if "?" not in marks[opening:] and "\u061f" not in marks[opening:]:
+        return found.group()
+    return marks[:opening] + "?"
 
 
 def _inches(text: str) -> str:
@@ -174,6 +191,8 @@ def _drop_any(found: re.Match[str]) -> str:
 def _drop_punctuation(text: str) -> str:
     def decide(found: re.Match[str]) -> str:
         char, at = found.group(), found.start()
+        if char[0] == "_":  # a run stays or goes as a whole
+            return char if _part_of_identifier(text, *found.span()) else " "
         if char == "\u2212" and text[at + 1 : at + 2].isdigit():
             return "-"  # the typographic minus is the sign
         if not _is_punctuation(char) or char in _ALWAYS_KEPT:
@@ -182,7 +201,7 @@ def _drop_punctuation(text: str) -> str:
             return "-"
         return char if _carries_meaning(char, text, at) else " "
 
-    return _NOT_WORD.sub(decide, text)
+    return _SIGNS.sub(decide, text)
 
 
 @lru_cache(maxsize=8192)
@@ -202,7 +221,7 @@ def _wordy(text: str, at: int) -> bool:
     return char.isalnum() or char in _JOINERS or unicodedata.category(char)[0] == "M"
 
 
-_BETWEEN_WORDS = frozenset("-_'\u00b7\u05be\u05f3\u05f4\u2010\u2011\u301c*")
+_BETWEEN_WORDS = frozenset("-'\u00b7\u05be\u05f3\u05f4\u2010\u2011\u301c*")
 _CLOSING_EMPHASIS = re.compile(r"[^\W_]_(?!\w)")
 _OPENING_RUN = re.compile(r"[-./_*]{0,8}[^\W_]")
 
@@ -234,8 +253,6 @@ def _carries_meaning(char: str, text: str, at: int) -> bool:
             return after or (before and not left.isdigit())
         case "@":
             return after
-        case "_":
-            return _part_of_identifier(text, at)
         case "!":
             return right == "=" or (left == " " and after)
         case "*" | "?" | "\u061f" | "'":
@@ -310,13 +327,8 @@ def _between_spaced_digits(text: str, at: int) -> bool:
     )
 
 
-def _part_of_identifier(text: str, at: int) -> bool:
+def _part_of_identifier(text: str, start: int, end: int) -> bool:
     """`_private`, `a__b` and `__init__` are identifiers; one pair of single underscores is emphasis."""
-    start, end = at, at + 1
-    while start and text[start - 1] == "_":
-        start -= 1
-    while end < len(text) and text[end] == "_":
-        end += 1
     if _wordy(text, start - 1) and _wordy(text, end):
         return True
     if end - start == 2 or not (_wordy(text, end) or _wordy(text, start - 1)):
@@ -325,17 +337,17 @@ def _part_of_identifier(text: str, at: int) -> bool:
 
 
 def content_hash(text: str) -> str:
-    """64 hex digits that stand for exactly this text (S4-1)."""
+    """64 hex digits that stand for exactly this text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def canonical_hash(text: str) -> str:
-    """64 hex digits that stand for the canonical form of this text (S4-2)."""
+    """64 hex digits that stand for the canonical form of this text."""
     return content_hash(canonical(text))
 
 
 def slot_key(text: str) -> str:
-    """The key by which subjects, attributes and tags are compared: no case, no spare blanks (S3-5)."""
+    """The key by which subjects, attributes and tags are compared: no case, no spare blanks."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
@@ -344,12 +356,12 @@ def slot_key(text: str) -> str:
 
 
 def words(text: str | None) -> frozenset[str]:
-    """The set of lower-cased, blank-separated words (S3-14)."""
+    """The set of lower-cased, blank-separated words."""
     return frozenset((text or "").lower().split())
 
 
 def text_overlap(a: str | None, b: str | None) -> float:
-    """Shared words over the words of the shorter text, 0.0 when either has none (S3-14, S3-22).
+    """Shared words over the words of the shorter text, 0.0 when either has none.
 
     Example:
         >>> text_overlap("Here's my status", "Here's my current status")
@@ -445,7 +457,7 @@ def label(title: str, content: str) -> str:
 
 
 def embed_text(*, kind: str, title: str, summary: str, content: str, trigger: str = "") -> str:
-    """The one text that stands for a memory before an embedder, on every path (S0-12, B-16)."""
+    """The one text that stands for a memory before an embedder, on every path."""
     head = f"[{kind}] {title.strip()}" if title.strip() else ""
     parts = [head, summary.strip(), trigger.strip() if head else "", content]
     return "\n".join(part for part in parts if part)[:EMBED_LIMIT]
@@ -479,7 +491,7 @@ def check_text(text: str, *, limit: int) -> None:
 
 
 def is_line(text: str) -> bool:
-    """Whether a text is one line, with something to be seen and nothing hidden, in any script (I10).
+    """Whether a text is one line, with something to be seen and nothing hidden, in any script.
 
     Example:
         >>> is_line("верно для"), is_line("two\\nlines"), is_line("over\\u202eturned")

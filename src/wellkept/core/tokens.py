@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 from typing import NamedTuple
 
 from wellkept.core import values as v
 from wellkept.core.clocks import clock, hours_and_minutes, spoken_clock
 from wellkept.core.lexer import CJK_COUNT, CJK_MONTH, has_kana, language_of, prepared, rank_of, stem, token_pattern
 from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.remembered import remembered
 from wellkept.core.values import Value
 
 MAX_CLAUSE = 240
@@ -83,7 +83,7 @@ class Features:
     text: str = ""
 
 
-@lru_cache(maxsize=8192)
+@remembered(characters=600_000)  # each takes up to 300 bytes of memory
 def features(text: str) -> Features:
     """The features of a text; cached, so that a stored text is read once per process."""
     folded = prepared(text)
@@ -473,7 +473,11 @@ class _Reader:
 
     def _labelled(self, text: str, digits: str, end: int) -> bool:
         """A number behind a label names something (step 3, Python 3.12); it measures nothing."""
-        if not self.tokens or not digits.replace(".", "").isdigit() or not self.text[: end - len(text)].endswith(" "):
+        if (
+            not self.tokens
+            or not digits.replace(".", "").isdigit()
+            or self.text[end - len(text) - 1 : end - len(text)] != " "
+        ):
             return False
         before = self.tokens[-1]
         if before.lower in self.language.versions:

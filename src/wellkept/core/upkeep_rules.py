@@ -1,7 +1,7 @@
 """Rules that let a store grow old in order: what has lapsed or faded is archived, and can be restored.
 
-They are consolidation rules like any other (S1-32), for `Consolidation(rules=…)` or a plan of their
-own (`fading_plan`). Nothing is erased: archived is a trash that keeps everything (I1, host-systems D2).
+They are consolidation rules like any other, for `Consolidation(rules=…)` or a plan of their
+own (`fading_plan`). Nothing is erased: archived is a trash that keeps everything.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from wellkept.types import Action, Conflict, Detected, Lifecycle, Memory, Plan, 
 
 EXPIRED = Rule(id="lifecycle-expired", trigger="always", action="archive", when=When(expired=True))
 FADED_SCORE = 0.05
-"""D2: the decay score at which a memory is worth no more than its place in the trash."""
+"""The decay score at which a memory is worth no more than its place in the trash."""
 FADED = Rule(
     id="lifecycle-faded",
     trigger="always",
     action="archive",
     when=When(max_score=FADED_SCORE, lifecycle_any=("DORMANT",)),
 )
-"""Faded by both measures, the score of D2 and the lifecycle of D1: the score alone would take a lesson
+"""Faded by both measures, the decay score and the lifecycle: the score alone would take a lesson
 after 23 days that the lifecycle calls ACTIVE for 82."""
 LIFECYCLE_RULES: tuple[Rule, ...] = (EXPIRED, FADED)
 """`expires_at` and fading; what is pinned or procedural goes only when it has expired."""
 
 TTL_DAYS: Mapping[str, float | None] = {"decision": 90.0, "summary": 7.0, "temp_note": 1.0, "lesson": None}
-"""Host-systems D4, by kind; None never goes, neither by age nor by fading. Used only when asked for."""
+"""Days by kind; None never goes, neither by age nor by fading. Used only when asked for."""
 _MOST_DAYS = 36_500.0
 _STAGES: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 
@@ -41,7 +41,7 @@ _STAGES: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 def ttl_rule(kind: str, days: float) -> Rule:
     """Archive memories of a kind that nobody has changed or confirmed for this long.
 
-    In a consolidation of one's own a tag of that name counts as well, as everywhere in S1-32.
+    In a consolidation of your own a tag of that name counts as well, as in every rule.
 
     Example:
         >>> ttl_rule("temp_note", 1).when.min_age_days
@@ -107,9 +107,9 @@ class Aging:
         for kind, days in self.ttl.items():
             if days is not None and not (_is_days(days) and days > 0):
                 where = f"ttl of {kind}"
-                raise InvalidField(f"{days!r} is no number of days", where=where, todo="Use more than 0, or never")
+                raise InvalidField(f"{days!r} is not a number of days", where=where, todo="Use more than 0, or never")
         if not _is_days(self.days):
-            raise InvalidField(f"{self.days!r} is no number of days", where="days", todo="Use 0 to 36500")
+            raise InvalidField(f"{self.days!r} is not a number of days", where="days", todo="Use 0 to 36500")
 
 
 def _is_days(value: object) -> bool:
@@ -121,7 +121,7 @@ def fading(rows: Sequence[Memory], policy: Policy, *, now: datetime, days: float
 ]:  # fmt: skip
     """Where each kind stands now, and what has faded a stage further within the last `days`.
 
-    The lifecycle is computed, never stored (I11); so is what it was before.
+    The lifecycle is computed, never stored; so is what it was before.
     """
     counts: dict[str, dict[Lifecycle, int]] = {}
     moved: list[Transition] = []

@@ -24,7 +24,7 @@ def replaced_at(memory: Memory, successor: Memory | None) -> datetime | None:
 
 
 def held_at(memory: Memory, successor: Memory | None, at: datetime) -> bool:
-    """Whether the statement was true at a moment: begun, and neither ended nor replaced yet (B-35).
+    """Whether the statement was true at a moment: begun, and neither ended nor replaced yet.
 
     Args:
         memory: The memory. Without `event_time` it counts from when it was written: before that, nobody

@@ -172,7 +172,7 @@ def same_value(a: Value, b: Value) -> bool:
     if a.kind == b.kind == "time":
         return bool(a.key.split(":")[-1] in b.key[2:].split("|") or b.key.split(":")[-1] in a.key[2:].split("|"))
     if a.kind == b.kind == "identifier":
-        return _bare_identifier(a.key) == _bare_identifier(b.key)
+        return bare_identifier(a.key) == bare_identifier(b.key)
     if a.kind != "date" or b.kind != "date":
         return {a.kind, b.kind} == {"number", "version"} and _as_version(a) == _as_version(b)
     shared = [(x, y) for x, y in zip(a.parts, b.parts, strict=False) if x is not None and y is not None]
@@ -184,8 +184,8 @@ _DESCRIBED = re.compile(r"-(?:[a-z]{2,}ed|based|only|style|like|compatible)$")
 _LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
 
 
-def _bare_identifier(key: str) -> str:
-    """`argon2id-hashed` names argon2id, and sha-256 is sha256; anything longer stays as written."""
+def bare_identifier(key: str) -> str:
+    """The bare form: `argon2id-hashed` names argon2id, and sha-256 is sha256; others stay as they are."""
     key = _DESCRIBED.sub("", key) if any(map(str.isdigit, key)) else key
     return key.replace("-", "") if _LETTERS_DIGITS.fullmatch(key) else key
 

@@ -1,7 +1,7 @@
 """Vector arithmetic: the one cosine of the product, and how a vector is stored.
 
 Every backend proposes candidates by its own arithmetic; the similarity that meets a threshold is
-always computed here, from the stored components, in double precision (I9).
+always computed here, from the stored components, in double precision.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 COMPARISON_DIMS = 512
-"""How many leading components are compared (S0-9, S0-11): long Matryoshka vectors keep their
+"""How many leading components are compared: long Matryoshka vectors keep their
 meaning in the prefix, and a shorter vector is used whole."""
 
 SIMILARITY_DECIMALS = 4
-"""Digits that a cosine or similarity is rounded to before it meets a threshold (design §10)."""
+"""Digits that a cosine or similarity is rounded to before it meets a threshold."""
 
 _STORED = np.dtype("<f2")
 
 
 def cosine(a: NDArray[Any], b: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> float:
-    """How alike two vectors point, from -1 to 1 (S0-11).
+    """How alike two vectors point, from -1 to 1.
 
     Args:
         a: One vector.
@@ -37,7 +37,7 @@ def cosine(a: NDArray[Any], b: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> 
 
     Raises:
         ValueError: The compared parts differ in length, are no vectors or are not finite. The
-            caller skips this one candidate and goes on (S0-21).
+            caller skips this one candidate and goes on.
     """
     left, right = _prefix(a, dims), _prefix(b, dims)
     if left.shape != right.shape:
@@ -103,11 +103,11 @@ def restore(blob: bytes | bytearray | memoryview) -> Vector:
     """The vector that `quantise` stored, brought back to unit length as float32.
 
     Raises:
-        ValueError: The bytes are not such a vector (empty, odd length, not finite) (S0-21).
+        ValueError: The bytes are not such a vector (empty, odd length, not finite).
     """
     size = memoryview(blob).nbytes
     if size == 0 or size % _STORED.itemsize:
-        raise ValueError(f"{size} bytes are no stored vector")
+        raise ValueError(f"{size} bytes are not a stored vector")
     return unit(np.frombuffer(blob, dtype=_STORED))
 
 

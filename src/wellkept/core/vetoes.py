@@ -1,6 +1,6 @@
 """What does not agree between two texts, wherever it stands: values, names, conditions, opposites, denials.
 
-A veto never says which of the two is right, only that they are not the same (I2).
+A veto never says which of the two is right, only that they are not the same.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from wellkept.core.frames import Pair
 from wellkept.core.lexicon.english import same_by_another_name
 from wellkept.core.particles import particle_vetoes
+from wellkept.core.sequence import agreed_links, course_vetoes, is_past_of
 from wellkept.core.slots import opposed
 from wellkept.core.text import excerpt
 from wellkept.core.tokens import Clause, Features, Token
-from wellkept.core.values import Value, same_value
+from wellkept.core.values import Value, bare_identifier, same_value
 from wellkept.types import Difference, DifferenceKind
 
 SPAN = 80
@@ -46,8 +47,8 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     if names_a and names_b and not known & {"name", "subject", "value", "antonym"}:
         found.append(Difference("name", span(names_a[:4]), span(names_b[:4])))
     if not {"name", "time"} & {*known, *(item.kind for item in found)}:
-        # Beside whatever else differs: a soft difference the model may overrule must not stand in for these (I2).
-        found += _roles_veto(pair) or _intent_veto(pair) or _tense_veto(pair)
+        # Beside whatever else differs: a soft difference the model may overrule must not stand in for these.
+        found += _roles_veto(pair) or course_vetoes(pair) or _tense_veto(pair)
     if "condition" not in known:
         found += _condition_veto(pair)
     if "antonym" not in known:
@@ -88,7 +89,7 @@ def _roles_veto(pair: Pair) -> list[Difference]:
 def _voice_veto(pair: Pair) -> list[Difference]:
     """ "Ana manages Bo" and "Ana is managed by Bo": the same opening, but only one of them names Bo as who acts."""
     agents = [_agents(own) for own in (pair.a, pair.b)]
-    for name in sorted(agents[0] ^ agents[1]):  # a set has another order in each process (I4)
+    for name in sorted(agents[0] ^ agents[1]):  # a set has another order in each process
         if name in pair.a.lowers and name in pair.b.lowers:
             return [Difference("name", _voiced(name, agents[0]), _voiced(name, agents[1]))]
     return []
@@ -104,41 +105,8 @@ def _agents(own: Features) -> frozenset[str]:
     return frozenset(found)
 
 
-def _words(own: Features) -> frozenset[str]:
-    return frozenset(token.lower for clause in own.clauses for token in clause.tokens)
-
-
 def _voiced(name: str, agents: frozenset[str]) -> str:
     return f"by {name}" if name in agents else name
-
-
-_INTENDED = frozenset(
-    "want wants wanted wanting plan plans planned planning hope hopes hoping intend intends considering considers "
-    "might proposes proposed wishes möchte möchten plant planen hofft hoffen überlegt könnte vielleicht veut veulent "
-    "voudrait prévoit espère envisage quiere quieren planea piensa pretende quer querem planeja хочет хотят "
-    "планирует собирается надеется vuole spera".split()
-)
-"""Words for what is meant to be, and not yet so."""
-
-
-def _intent_veto(pair: Pair) -> list[Difference]:
-    """ "Kim wants to move" and "Kim has moved": what one text intends is done, or not spoken of, in the other."""
-    cues = [sorted(_words(own) & _INTENDED) for own in (pair.a, pair.b)]
-    if bool(cues[0]) == bool(cues[1]) or not pair.a.keys & pair.b.keys:
-        return []
-    return [Difference("time", " ".join(cues[0][:3]), " ".join(cues[1][:3]))]
-
-
-_PAST = {
-    past: frozenset(present.split())
-    for past, present in (
-        ("was", "is am are 's 'm i'm"), ("were", "are is 're"), ("had", "has have 've"), ("did", "do does"),
-        ("war", "ist bin"), ("waren", "sind"), ("hatte", "hat habe"), ("hatten", "haben"),
-        ("era", "es é soy sou è"), ("estaba", "está estoy"), ("estava", "está estou"), ("tenía", "tiene tengo"),
-        ("tinha", "tem tenho"), ("était", "est"), ("étais", "suis"), ("avait", "a"), ("avais", "ai"),
-    )
-}  # fmt: skip
-"""Forms of the past, and the forms of now that they would have to stand for."""
 
 
 def _tense_veto(pair: Pair) -> list[Difference]:
@@ -147,13 +115,10 @@ def _tense_veto(pair: Pair) -> list[Difference]:
     if len(texts[0]) != len(texts[1]):
         return []
     other = [(a, b) for a, b in zip(*texts, strict=True) if a != b]
-    if len(other) != 1 or not (_is_past_of(*other[0]) or _is_past_of(*other[0][::-1])):
+    codes = {pair.a.language.code, pair.b.language.code}
+    if len(other) != 1 or not any(is_past_of(*words, code) for code in codes for words in (other[0], other[0][::-1])):
         return []
     return [Difference("time", *other[0])]
-
-
-def _is_past_of(past: str, present: str) -> bool:
-    return present in _PAST.get(past, ()) or past in (f"{present}ed", f"{present}d")
 
 
 def _opening(own: Features) -> Token | None:
@@ -239,14 +204,17 @@ def foreign_values(own: Features, other: Features) -> list[Token]:
     """Values of a text that the other does not hold; each occurrence counts once."""
     left = [token.value for token in other.values if token.value]
     keys = {value.key for value in left}
+    named = {bare_identifier(value.key) for value in left[:200] if value.kind == "identifier"}
     found = []
     for token in own.values[:200]:
         value = token.value
         if value is None or value.key in keys:
             continue
-        if value.kind != "ordinal" and any(same_value(value, known) for known in left[:200]):
-            continue
-        if value.kind == "identifier" and _spelled_out(value.key[2:], other):
+        if value.kind == "identifier":
+            known = bare_identifier(value.key) in named or _spelled_out(value.key[2:], other)
+        else:
+            known = value.kind != "ordinal" and any(same_value(value, one) for one in left[:200])
+        if known:
             continue
         found.append(token)
     return found
@@ -255,9 +223,8 @@ def foreign_values(own: Features, other: Features) -> list[Token]:
 def _spelled_out(identifier: str, other: Features) -> bool:
     """`#441` and 441, `payments.service` and "payments service"."""
     bare = identifier.lstrip("#@-")
-    if any(
-        token.value and token.value.key in (f"n::{bare}", f"i:{bare}", f"i:#{bare}") for token in other.values[:200]
-    ):
+    spelled = {f"n::{bare}", f"i:{bare}", f"i:#{bare}"}
+    if any(token.value and token.value.key in spelled for token in other.values[:200]):
         return True
     for sign in "._-/":
         bare = bare.replace(sign, " ")
@@ -297,7 +264,7 @@ def _short_form(short: str, full: str) -> bool:
 
 
 def _condition_veto(pair: Pair) -> list[Difference]:
-    """Unless, except, only if, until … in one text only (F-8, S0-50)."""
+    """Unless, except, only if, until … in one text only."""
     cues_a, cues_b = _loose_conditions(pair.a, pair.b), _loose_conditions(pair.b, pair.a)
     if not cues_a and not cues_b:
         return []
@@ -332,13 +299,13 @@ def _antonym_veto(pair: Pair) -> list[Difference]:
             continue
         for table in tables.values():
             for opposite, _ in table.get(token.lower, ()):
-                if opposite in only_b and not denied:
+                if opposite in only_b and not denied and not {token.lower, opposite} <= agreed_links(pair):
                     return [Difference("antonym", token.text, opposite)]
     return []
 
 
 def _negation_veto(pair: Pair) -> list[Difference]:
-    """Parity of the denials of both texts, where they could not be laid side by side (B-14)."""
+    """Parity of the denials of both texts, where they could not be laid side by side."""
     if not pair.a.keys & pair.b.keys:
         return []
     count_a, count_b = _denials(pair.a, pair.rest_a, pair.rest_b), _denials(pair.b, pair.rest_b, pair.rest_a)

@@ -1,7 +1,7 @@
 """`[[names]]` in a text: which memories it names, and how a name waits for a memory that is not written yet.
 
 A name is a title or an id. One that nobody has yet is kept as a link to a *waiting* end, `[[name]]` in
-its canonical spelling. No memory has such an id, so the link is dangling and told as such (S2-42), and
+its canonical spelling. No memory has such an id, so the link is dangling and told as such, and
 the memory that is written under the name later finds it by that end.
 """
 
@@ -70,7 +70,7 @@ def is_waiting(end: str) -> bool:
 
 
 def will_link(found: Iterable[str]) -> str:
-    """What S0-45 adds to the answer of a queued text that names others; empty when it names none.
+    """The end of the answer of a queued text that names others; empty when it names none.
 
     Example:
         >>> will_link(["Risk rules", "Weekends"])

@@ -1,6 +1,6 @@
 """Acts on stored memories: supersede, restore, revise, forget, erase, link, unlink, resolve.
 
-Each is a handful of effects applied and journaled in one transaction, like every write (I1, I3).
+Each is a handful of effects applied and journaled in one transaction, like every write.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
         decay = ctx.policy.for_kind(memory.kind).decay
         if lifecycle.lifecycle(memory, decay, now) == "ACTIVE":
             return 0
-        # S0-35, F-5: the lifecycle is computed, so a reactivation is a use of the memory.
+        # The lifecycle is computed, so a reactivation is a use of the memory.
         tx.touch({memory.id: (memory.access_count + 1, now, memory.stability)})
         reason = Reason("reactivated", "used again")
         return apply(ctx, tx, (), verb="restore", outcome="restored", memory_id=memory_id, reasons=(reason,))
@@ -107,7 +107,7 @@ def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
 
 
 def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
-    """A text that the gate did not store is stored after all, as the memory it would have been (I1)."""
+    """A text that the gate did not store is stored after all, as the memory it would have been."""
     dropped = next((entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped), None)
     if dropped is None or dropped.id != memory_id or not dropped.content:
         raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
@@ -118,12 +118,12 @@ def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) 
 
 
 def revise(ctx: Context, memory_id: str, changes: Mapping[str, Any]) -> Memory:
-    """Edit a memory; its vector and its hashes follow the text (E-1.3, E-4.4)."""
+    """Edit a memory; its vector and its hashes follow the text."""
     unknown = set(changes) - REVISABLE
     if unknown:
         allowed = ", ".join(sorted(REVISABLE))
         raise InvalidField("cannot be revised", where=", ".join(sorted(unknown)), todo=f"Revise one of: {allowed}")
-    vectors, opinions = Embeddings(ctx.embedder), Opinions(ctx.relation_model)
+    vectors, opinions = Embeddings(ctx.embedder), Opinions(ctx)
     judgements = Judgements(ctx.judge)
     while True:
         try:
@@ -160,7 +160,7 @@ def _revise(
         after, made = with_vector(after, vectors)
     if rewritten:
         held = _held(tx, memory_id)
-        # The row no longer says what these hashes stand for: said again, it is news, not a repeat (I1).
+        # The row no longer says what these hashes stand for: said again, it is news, not a repeat.
         effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
         effects += absorbed(memory_id, (after.content,), held)
         effects += _reconsidered(tx, after, now)
@@ -209,7 +209,7 @@ def forget(ctx: Context, memory_id: str) -> int:
 
 
 def erase(ctx: Context, memory_id: str) -> int:
-    """Remove a memory's content, or a text the gate refused, for good; no content stays (I1)."""
+    """Remove a memory's content, or a text the gate refused, for good; no content stays."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         refused = [entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped is not None]
         if not any(dropped.id == memory_id and dropped.content for dropped in refused):
@@ -228,12 +228,12 @@ def erase(ctx: Context, memory_id: str) -> int:
 
 
 def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
-    """Link two memories; the same link twice is one link (S2-44)."""
+    """Link two memories; the same link twice is one link."""
     rel = "related" if rel == "relates_to" else rel.strip()
     if src == dst:
         raise SelfReference("a memory cannot be linked to itself", where=src, todo="Name two different memories")
     if len(rel) > MAX_REL or not is_line(rel):
-        raise InvalidField(f"{rel[:40]!r} is no relation", where="rel", todo="Use one line of text, as in 'refines'")
+        raise InvalidField(f"{rel[:40]!r} is not a relation", where="rel", todo="Use one line of text, as in 'refines'")
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         if strict:
             fetch(tx, src)
@@ -249,7 +249,7 @@ def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
 def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
     """Remove the links between two memories, all or of one relation; says how many there were.
 
-    The `supersedes` link of a superseded memory stays: it says what its status says (S2-59).
+    The `supersedes` link of a superseded memory stays: it says what its status says.
     """
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         wanted = {None: None, "relates_to": "related"}.get(rel, rel)
@@ -303,10 +303,10 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
             if heir is not winner:
                 effects.append(MemoryChange(winner, replace(heir, updated_at=now, version=winner.version + 1)))
             if conflict.kind == "duplicate":
-                # Its words lead to the winner: said again they are no reversion (B-8, B-9).
+                # Its words lead to the winner: said again they are no reversion.
                 effects += absorbed(winner.id, segments(loser), frozenset())
         case "keep_both":
-            rel = "contradicts" if conflict.kind == "contradiction" else "related"  # S2-55
+            rel = "contradicts" if conflict.kind == "contradiction" else "related"
             effects += _new_links(tx, (LinkChange(None, Link(newer.id, older.id, rel, now)),))
         case "merge" if both:
             held = frozenset(alias for alias in aliases(newer.content) if older in tx.find(Filter(hashes=(alias,))))
@@ -332,7 +332,7 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
 
 
 def with_vector(memory: Memory, vectors: Embeddings) -> tuple[Memory, dict[str, Vector]]:
-    """The memory with the vector of its present text; after an outage it is marked unchecked (I7).
+    """The memory with the vector of its present text; after an outage it is marked unchecked.
 
     Raises:
         NeedsVectorError: The text must be embedded first, outside the transaction.
@@ -374,7 +374,7 @@ def apply(
 
 
 def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:
-    """The effects without links that are there already: (src, dst, rel) is unique (B-24)."""
+    """The effects without links that are there already: (src, dst, rel) is unique."""
     ends = [effect.after.src for effect in effects if isinstance(effect, LinkChange) and effect.after]
     there = {(item.src, item.dst, item.rel) for item in tx.links(ends)} if ends else set()
     return [

@@ -8,11 +8,11 @@ written since, and texts that the two embedders cut into another number of parts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.errands import Errand, Outcome, Step
+from wellkept.engine.paging import following
 from wellkept.errors import EmbedderMismatch, StorageError
 from wellkept.models.port import Embedder
 from wellkept.storage.port import Ahead, Foreseeing
@@ -59,7 +59,7 @@ def _made(ctx: Context, embedder: Embedder, place: Ahead, step: Step) -> Outcome
         failure = _page(ctx, embedder, place, rows, counts)
         if failure:
             return Outcome(dict(counts), failed=failure)
-        where = replace(where, after=(rows[-1].created_at, rows[-1].id))
+        where = following(where, rows)
 
 
 def _page(ctx: Context, embedder: Embedder, place: Ahead, rows: Sequence[Memory], counts: dict[str, int]) -> str:

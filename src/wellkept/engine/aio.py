@@ -1,6 +1,6 @@
 """`AsyncMemoryStore`: every verb of `MemoryStore`, run in a thread so that an event loop goes on meanwhile.
 
-The engine is synchronous (design §2); this façade adds no behaviour of its own. A call that is cancelled
+The engine is synchronous; this façade adds no behaviour of its own. A call that is cancelled
 before its turn does not happen; one that has begun goes on to its end in its thread, wholly, as its
 transaction demands. Either way the store can be used at once.
 """
@@ -67,6 +67,9 @@ class AsyncMemoryStore:
     def __init__(self, store: MemoryStore, *, threads: int = THREADS) -> None:
         self._store = store
         self._threads = _Threads(threads)
+
+    def __repr__(self) -> str:
+        return f"Async{self._store!r}"
 
     # The agent's verbs
     remember = _in_thread(MemoryStore.remember)

@@ -28,7 +28,7 @@ def past_at(ctx: Context, at: datetime) -> Past:
 def unused(rows: list[Memory]) -> list[Memory]:
     """The rows without their use, which no journal records: how often they were read by then is not known.
 
-    Without it the same question about the same moment has the same answer whenever it is asked (I4).
+    Without it the same question about the same moment has the same answer whenever it is asked.
     """
     return [replace(row, access_count=0, last_accessed_at=None, stability=None) for row in rows]
 

@@ -22,8 +22,9 @@ from wellkept.engine import consolidate
 from wellkept.engine.acts import apply, with_vector
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, text_of
+from wellkept.engine.importer import Importer, Reject
 from wellkept.engine.inputs import check_namespace
-from wellkept.engine.transfer import Importer, Reject, Row, shown
+from wellkept.engine.transfer import Relations, Row, shown
 from wellkept.errors import InvalidField, InvalidInput
 from wellkept.types import (
     Action,
@@ -73,7 +74,7 @@ class Audit:
         read: Rows read.
         memories: Rows that are memories.
         unreadable: Rows that are none, with their places.
-        namespaces: Memories by namespace; nothing is compared across them (I8).
+        namespaces: Memories by namespace; nothing is compared across them.
         junk: Memories that say nothing; they take no part in what follows.
         exact: Memories that repeat an earlier one in any spelling.
         near: Memories that repeat an earlier one in other words.
@@ -106,7 +107,7 @@ class Audit:
 def owned(rows: Iterable[Row], base: str, *, key: str = "owner") -> Iterator[Owned]:
     """Rows with their namespaces: below `base` by the owner a row names, else `base` itself.
 
-    What cannot be a namespace makes a bad row of it, not the end of the reading (S4-14).
+    What cannot be a namespace makes a bad row of it, not the end of the reading.
 
     Args:
         rows: What was read.
@@ -182,7 +183,7 @@ def audit(ctx: Context, rows: Iterable[Owned], *, in_order: bool = False, progre
 
 
 def take_over(ctx: Context, rows: Iterable[Owned], *, run_id: str = "", reject: Reject | None = None) -> ImportReport:
-    """Bring rows into a store through the gate, like an import; the same rows again change nothing (I5).
+    """Bring rows into a store through the gate, like an import; the same rows again change nothing.
 
     Args:
         ctx: The store.
@@ -216,7 +217,7 @@ class _Scratch:
     def take(self, row: Row, namespace: str) -> None:
         self.read += 1
         if row.new is None:
-            error = row.error or InvalidInput("is no memory")
+            error = row.error or InvalidInput("is not a memory")
             self.unreadable.append(ItemError(row.line, shown(row.raw), type(error).__name__, str(error)))
             return
         name = self._named(row, namespace)
@@ -233,7 +234,7 @@ class _Scratch:
         self.namespaces[namespace] += 1
         if row.new.recorded_at is not None:
             self.timed.add((namespace, name))
-        self._waiting.append(self._memory(row.new, name, namespace))
+        self._waiting.append(self._memory(row.new, name, namespace, row.relations))
 
     def flush(self) -> None:
         """Store what is waiting."""
@@ -250,11 +251,13 @@ class _Scratch:
         with ctx.storage.begin(self._namespace, write=True) as tx:
             apply(ctx, tx, effects, verb="import", outcome="created", memory_id="", vectors=kept)
 
-    def _memory(self, new: NewMemory, name: str, namespace: str) -> Memory:
+    def _memory(self, new: NewMemory, name: str, namespace: str, relations: Relations | None) -> Memory:
         # Without a time of its own a row keeps its place: one microsecond after the one before it.
         at: datetime = new.recorded_at or self._start + timedelta(microseconds=self.read)
         statement = {key: getattr(new, key) for key in Statement.__dataclass_fields__}
-        return Memory(**statement, id=name, namespace=namespace, created_at=at, updated_at=at)
+        memory = Memory(**statement, id=name, namespace=namespace, created_at=at, updated_at=at)
+        replaced = relations.superseded_by if relations is not None else ""
+        return replace(memory, status="superseded", superseded_by=replaced) if replaced else memory
 
     def _named(self, row: Row, namespace: str) -> str:
         """The id in the source, so that the plan speaks of what its reader knows; else the place."""

@@ -20,7 +20,7 @@ Item = str | NewMemory | Mapping[str, Any]
 def remember_many(
     ctx: Context, items: Iterable[Item], read: Callable[[Item], NewMemory], *, on_conflict: OnConflict | None
 ) -> BatchResult:
-    """Write items in order; `read` checks one (S4-14). Inside a `deferred` block those that may wait do."""
+    """Write items in order; `read` checks one. Inside a `deferred` block those that may wait do."""
     given = list(items)
     taken: list[NewMemory] = []
     places: list[int] = []
@@ -45,7 +45,7 @@ def remember_many(
 
 
 def _keyed(items: Sequence[NewMemory]) -> list[NewMemory]:
-    """The items with keys from the whole batch, where the caller gave none (I5)."""
+    """The items with keys from the whole batch, where the caller gave none."""
     whole = hashlib.sha256("".join(write.payload_of(new) for new in items).encode()).hexdigest()[:24]
     return [
         new if new.idempotency_key else replace(new, idempotency_key=f"batch:{whole}:{place}")

@@ -10,6 +10,7 @@ import numpy as np
 from wellkept.core.codec import iso
 from wellkept.core.lifecycle import head_of, is_expired
 from wellkept.core.text import search_terms
+from wellkept.core.titles import headed_text
 from wellkept.core.validity import held_at
 from wellkept.core.vectors import cosines, rounded
 from wellkept.engine import asof, filters
@@ -66,7 +67,7 @@ def successors_of(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memo
 
 
 def heads(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
-    """The current end of the chain of each of these, by the id it starts from (S2-30)."""
+    """The current end of the chain of each of these, by the id it starts from."""
     known = {row.id: row for row in rows}
     starts = list(known.values())
     edge = {row.superseded_by for row in starts if row.superseded_by} - known.keys()
@@ -84,7 +85,7 @@ def find(tx: Tx, where: Filter, q: Question) -> list[Memory]:
 
 
 def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:
-    """The cosine of each row that has a vector, rounded so that storage precision orders no equals (design §10)."""
+    """The cosine of each row that has a vector, rounded so that storage precision orders no equals."""
     if q.vector is None:
         return {}
     named = {row.id: row.embedding for row in rows if row.embedding}
@@ -134,7 +135,7 @@ def _proposed(tx: Tx, q: Question) -> list[Memory]:
 
 def _worded(rows: Iterable[Memory], q: Question) -> list[Memory]:
     wanted = set(q.terms)
-    return [row for row in rows if not wanted.isdisjoint(search_terms(f"{row.title} {row.content} {row.subject}"))]
+    return [row for row in rows if not wanted.isdisjoint(search_terms(headed_text(row)))]
 
 
 def _nearest(tx: Tx, q: Question, *, statuses: Sequence[Status], kinds: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Consolidation, the reading half: look at what is stored side by side, ask the models, make the plan.
 
 Nothing here writes. The store is read in one snapshot; models are asked outside of it; the plan is
-pure (`core/plan.py`). What changes in the meantime is found when the plan is executed (B-22).
+pure (`core/plan.py`). What changes in the meantime is found when the plan is executed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from wellkept.core.findings import (
     judged,
     looked_at,
     nearest_only,
+    of_one_frame,
     of_one_subject,
     order_of,
     says_something,
@@ -39,13 +40,15 @@ from wellkept.core.plan import Setting, Survey, plan_of
 from wellkept.core.rules import Consolidation
 from wellkept.core.text import canonical
 from wellkept.core.vectors import cosine
+from wellkept.engine.bare import bare, is_worth_it, nearer
 from wellkept.engine.context import Context
+from wellkept.engine.embedding import Embeddings
 from wellkept.engine.opinions import Opinions
 from wellkept.engine.scope import rows_in
 from wellkept.errors import InvalidField
 from wellkept.policy import Policy
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Memory, Plan, Scope, Vector
+from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Memory, Opinion, Plan, Scope, Vector
 
 Progress = Callable[[str, int, int], None]
 """Told which step, how much of it is done, and how much there is."""
@@ -62,12 +65,12 @@ def plan(
 
     Args:
         ctx: The store.
-        config: Rules and thresholds; S1's own by default.
+        config: Rules and thresholds; the built-in ones by default.
         scope: Which memories; all active ones by default.
         progress: Told how far it is.
 
     Returns:
-        The plan; the same for the same store, policy, rules and models (S1-5).
+        The plan; the same for the same store, policy, rules and models.
 
     Raises:
         InvalidField: The scope makes no sense.
@@ -82,7 +85,7 @@ def plan(
         rows = tuple(row for row in everything if is_known(row.kind, ctx.policy))
         tell("read", len(rows), len(rows))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
-    holding = [row for row in rows if not is_expired(row, now)]  # as at the gate: B-9
+    holding = [row for row in rows if not is_expired(row, now)]  # as at the gate
     groups = exact_groups(holding, ctx.policy)
     nears = _nears(ctx, _without_repeats(holding, groups), vectors, config)
     del vectors
@@ -118,9 +121,9 @@ def is_known(kind: str, policy: Policy) -> bool:
 
 
 def _sound(scope: Scope) -> Scope:
-    """Refuse a scope that would silently mean something else (E-4.3)."""
+    """Refuse a scope that would silently mean something else."""
     if scope.limit is not None and (isinstance(scope.limit, bool) or scope.limit < 0):
-        raise InvalidField(f"{scope.limit!r} is no number of memories", where="limit", todo="Use 0 or more, or none")
+        raise InvalidField(f"{scope.limit!r} is not a number of memories", where="limit", todo="Use 0 or more, or none")
     for name in ("created_from", "created_to"):
         at = getattr(scope, name)
         if at is not None and at.tzinfo is None:
@@ -157,7 +160,7 @@ def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], 
             near = Near(with_vector[a], with_vector[b], raw, calibration.similarity(raw))
             if comparable(near, ctx.policy):
                 found[near.key] = near
-    for old, new in of_one_subject(rows):
+    for old, new in (*of_one_subject(rows), *of_one_frame(rows)):
         if (old.id, new.id) not in found:
             near = _near(ctx, old, new, vectors)
             if comparable(near, ctx.policy):
@@ -194,7 +197,7 @@ class _Bench:
         self._ctx = ctx
         self._config = config
         self._tell = tell
-        self._opinions = Opinions(ctx.relation_model)
+        self._opinions = Opinions(ctx)
         self._bounds: dict[str, Bounds] = {}
         self._nearest: frozenset[tuple[str, str]] | None = None
         self.asked = 0
@@ -202,7 +205,7 @@ class _Bench:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What could not run; its part of the findings is missing (I7)."""
+        """What could not run; its part of the findings is missing."""
         missing: tuple[str, ...] = () if self._opinions.available else ("relation",)
         if self._ctx.embedder.lexical:
             missing += ("lexical",)
@@ -236,7 +239,7 @@ class _Bench:
     def _is_worth_asking(self, near: Near) -> bool:
         """Whether the model's word could change anything: the pair may merge, or is its newer memory's nearest.
 
-        Of the model's contradictions only that of the nearest is flagged (E-3.8), and reading a pair costs more
+        Of the model's contradictions only that of the nearest is flagged, and reading a pair costs more
         than all else: on 30,000 sentences four in five pairs could not have changed the plan.
         """
         if self._nearest is None or near.key in self._nearest:
@@ -259,7 +262,34 @@ class _Bench:
         court = Court(
             policy=self._ctx.policy, bounds_of=self._bounds_of, opinions=said, lexical=self._ctx.embedder.lexical
         )
-        return (judged(near, court, told) for near, told, _ in part)
+        untitled = self._without_titles([(near, told) for near, told, _ in part], said)
+        for near, told, _ in part:
+            found = untitled.get(near.key)
+            yield judged(near, court, told) if found is None else judged(found, court, looked_at(found))
+
+    def _without_titles(
+        self, pairs: Sequence[tuple[Near, Comparison]], said: Mapping[tuple[str, str], Opinion]
+    ) -> dict[tuple[str, str], Near]:
+        """Pairs under unlike titles that may be a repeat or a contradiction, as near as their texts are."""
+        found = [
+            near
+            for near, told in pairs
+            if is_worth_it(
+                near.b,
+                near.a,
+                told.relation,
+                said.get((near.a.content, near.b.content)),
+                self._bounds_of(near.b.kind),
+            )
+        ]
+        vectors = Embeddings(self._ctx.embedder)
+        vectors.fetch(text for near in found for text in bare(near.b, near.a))
+        nearest = {}
+        for near in found:
+            raw = nearer(near.cosine, near.b, near.a, vectors)
+            similarity = near.similarity if raw is None else self._ctx.scale.calibration.similarity(raw)
+            nearest[near.key] = replace(near, cosine=raw, similarity=similarity)
+        return nearest
 
     def may_merge(self, found: Finding) -> bool:
         """Whether a pair says the same and is near enough for any merging rule."""
@@ -276,7 +306,7 @@ def _agreed_before(ctx: Context, bench: _Bench, findings: Sequence[Finding]) -> 
     """The findings, but for pairs that only the present texts call the same.
 
     What an earlier run merged into a memory is part of it, so it must say the same as well: complete
-    linkage would else be lost from night to night, one neighbour at a time (S1-21).
+    linkage would else be lost from night to night, one neighbour at a time.
     """
     grown = [one for one in findings if bench.may_merge(one) and (merged_from(one.near.a) or merged_from(one.near.b))]
     if not grown:

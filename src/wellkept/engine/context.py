@@ -12,12 +12,13 @@ from typing import TypedDict
 
 from wellkept.core.evidence import ContradictionFn
 from wellkept.engine.handed import Handed
+from wellkept.engine.recent import RecentOpinions
 from wellkept.engine.scale import Scale
 from wellkept.engine.waiting import Ledger, ProcessLedger
 from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 from wellkept.policy import Policy
 from wellkept.storage.port import Storage
-from wellkept.types import HybridWeights
+from wellkept.types import HybridWeights, WeightsName
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
@@ -33,7 +34,7 @@ class Seams(TypedDict, total=False):
 class MoreOptions(Seams, total=False):
     """Seldom given arguments of `wellkept.open`, which explains them."""
 
-    hybrid_weights: HybridWeights | str | None
+    hybrid_weights: HybridWeights | WeightsName | None
     reranker: str | Reranker | None
     token: str
 
@@ -61,12 +62,13 @@ class Context:
         new_id: A new time-ordered id.
         relation_model: Reads the pairs that rules leave open; None to judge by rules alone.
         judge: Adds possible conflicts to review, last of all; in a time box. None for none.
-        held: Says why no plan may be executed, asked each time; empty when one may (S1-52).
+        held: Says why no plan may be executed, asked each time; empty when one may.
         session: The conversation that a call belongs to; empty for none.
         handed: What packs have handed out in this process, by session; all namespaces of a store share it.
-        hybrid_weights: How recall ranks when a call says nothing else (S2-56); None for the blend.
-        reranker: Puts the best answers of recall in order, in a time box; None for none (S2-18).
-        ledger: Where writes wait that were put off (S0-43).
+        recent: What the relation model has said lately, by namespace; all namespaces of a store share it.
+        hybrid_weights: How recall ranks when a call says nothing else; None for the blend.
+        reranker: Puts the best answers of recall in order, in a time box; None for none.
+        ledger: Where writes wait that were put off.
     """
 
     storage: Storage
@@ -83,6 +85,7 @@ class Context:
     held: Callable[[], str] = str
     session: str = ""
     handed: Handed = field(default_factory=Handed)
+    recent: RecentOpinions = field(default_factory=RecentOpinions)
     hybrid_weights: HybridWeights | None = None
     reranker: Reranker | None = None
     ledger: Ledger = field(default_factory=ProcessLedger)

@@ -20,7 +20,7 @@ def decay(ctx: Context, aging: Aging | None = None, scope: Scope | None = None) 
 
     Returns:
         Counts by kind, what faded lately, and the plan. The pass changes no stage: stages follow from
-        time and use alone, so nothing is woken and nothing is put to sleep by looking (I11, B-10).
+        time and use alone, so nothing is woken and nothing is put to sleep by looking.
 
     Raises:
         UnknownKind: The policy does not know a kind of the scope or of the times to live.

@@ -65,7 +65,7 @@ def given(entry: JournalEntry, born: Memory) -> NewMemory:
 
 
 def own_links(entry: JournalEntry) -> tuple[Link, ...]:
-    """Links that the writer asked for; the gate's own come first and have a reason each (S0-36, S0-42)."""
+    """Links that the writer asked for; the gate's own come first and have a reason each."""
     related = [link for link in _made(entry) if link.rel == "related"]
     return tuple(related[_near(entry) + _by_itself(entry) :])
 

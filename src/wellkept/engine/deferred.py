@@ -1,8 +1,8 @@
-"""The queue of S0: a write may be put off while an agent thinks, and is written in order afterwards.
+"""The queue: a write may be put off while an agent thinks, and is written in order afterwards.
 
 What waits is acknowledged only when it survives a crash, and it is written under a key of its own, so that
-it is written once, whoever flushes and however often (I5). It passes the same gate as any other write
-(S0-29). Kinds whose policy says `delivery = "sync"` never wait (S0-43).
+it is written once, whoever flushes and however often. It passes the same gate as any other write.
+Kinds whose policy says `delivery = "sync"` never wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vectors for one call: each text is embedded once, outside any transaction, and a failure is a value (I7)."""
+"""Vectors for one call: each text is embedded once, outside any transaction, and a failure is a value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NeedsVectorError(Exception):
 
 
 def text_of(statement: Statement) -> str:
-    """The text whose vector stands for a statement: one builder for check, create and backfill (S0-12, B-16)."""
+    """The text whose vector stands for a statement: one builder for check, create and backfill."""
     return embed_text(
         kind=statement.kind,
         title=statement.title,
@@ -41,7 +41,7 @@ def vector_key(text: str) -> str:
 
 
 def usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequence[Embedded]:
-    """The answer of a model, if it is one: nothing that would pass for a vector and is none (S0-17, S0-21).
+    """The answer of a model, if it is one: nothing that would pass for a vector and is none.
 
     Raises:
         ModelResponseInvalid: Too few or too many, of another size, without length, or not finite.
@@ -65,7 +65,7 @@ class Embeddings:
 
     Args:
         embedder: Asked at most once per text.
-        on_failure: What an outage means for the caller, for the log (S0-40).
+        on_failure: What an outage means for the caller, for the log.
     """
 
     def __init__(self, embedder: Embedder, *, on_failure: str = "Dedup check failed, creating normally") -> None:

@@ -1,7 +1,7 @@
 """What a worker does in a namespace: the verbs of upkeep, planned and applied, able to stop between two steps.
 
 An errand that is cut short has done its first steps and none twice: every step is a transaction of its own,
-and the next worker plans anew over what is left (I5).
+and the next worker plans anew over what is left.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Errand:
     Attributes:
         cadence: Its name, and when it is due.
         run: Does it.
-        changes_memories: Whether it merges, archives or makes memories; such ones run only when asked for (S1-1).
+        changes_memories: Whether it merges, archives or makes memories; such ones run only when asked for.
     """
 
     cadence: Cadence
@@ -131,7 +131,7 @@ def chosen(names: Sequence[str], *, among: Sequence[Errand]) -> tuple[Errand, ..
     known = [errand.kind for errand in among]
     for name in names:
         if name not in known:
-            raise InvalidField(f"{name[:40]!r} is no job", where="jobs", todo=f"Use {', '.join(known)}")
+            raise InvalidField(f"{name[:40]!r} is not a job", where="jobs", todo=f"Use {', '.join(known)}")
     return tuple(errand for errand in among if errand.kind in names)
 
 

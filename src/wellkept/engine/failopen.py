@@ -1,4 +1,4 @@
-"""The one place where anything that foreign code raises is caught: a broken model must not lose a memory (I7).
+"""The one place where anything that foreign code raises is caught: a broken model must not lose a memory.
 
 Embedders and judges are plugged in by others. Whatever they raise becomes a value here: an outage
 that the result names, and that `reembed` mends later. Our own code is never run under these guards.
@@ -54,7 +54,7 @@ def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion
     if len(told) != len(pairs):
         raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
     if not all(item is None or _is_sound(item) for item in told):
-        raise ModelResponseInvalid("the relation model gave something that is no opinion", where=model.id)
+        raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=model.id)
     return told
 
 
@@ -78,7 +78,7 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
     except Exception as error:
         raise ModelUnavailable(f"the relation model has no bounds: {type(error).__name__}", where=model.id) from error
     if not isinstance(told, Bounds):
-        raise ModelResponseInvalid("the relation model gave something that is no bounds", where=model.id)
+        raise ModelResponseInvalid("the relation model gave something that is not a record of bounds", where=model.id)
     return told
 
 
@@ -95,7 +95,7 @@ def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:
     except Exception as error:
         raise ModelUnavailable(f"the summariser failed: {type(error).__name__}", where=model.id) from error
     if not isinstance(text, str):
-        raise ModelResponseInvalid("the summariser gave something that is no text", where=model.id)
+        raise ModelResponseInvalid("the summariser gave something that is not text", where=model.id)
     return text
 
 
@@ -103,7 +103,7 @@ class GuardedJudge:
     """A judge that may fail: then it has found nothing, and `failed` says so.
 
     Args:
-        judge: The caller's own contradiction function (S2-24).
+        judge: The caller's own contradiction function.
     """
 
     def __init__(self, judge: ContradictionFn) -> None:
@@ -121,7 +121,7 @@ class GuardedJudge:
 
 
 def judged(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
-    """The core's decision; a judge that failed leaves the new memory unchecked, never unwritten (I7)."""
+    """The core's decision; a judge that failed leaves the new memory unchecked, never unwritten."""
     if evidence.contradiction_fn is None:
         return judge(new, evidence, moment)
     guarded = GuardedJudge(evidence.contradiction_fn)

@@ -11,23 +11,36 @@ import json
 import os
 import secrets
 import shutil
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
-from wellkept.errors import StorePathError
+from wellkept.engine.numbered import numbered
+from wellkept.errors import InvalidInput, StorePathError
+from wellkept.parsing import parsed_json
 
 _SQLITE = b"SQLite format 3"
 _BESIDE = ("-wal", "-shm", "-journal", ".queue", ".tokens")
 _ELSEWHERE = "Name another file: --rejects OTHER (rejects= in Python)"
+_LONGEST_REJECT = 1 << 20
+_LONGEST_FIRST = 16 << 20
+_CUT_TO = 200
+_MOST_REJECTS = 64 << 20
+"""Characters of rejects that are kept; the source still has the rest, and the report counts them."""
 _REJECT_KEYS = frozenset(("line", "error", "message", "raw"))
 
 
 def opened(path: Path, *, packed: bool = True) -> IO[bytes]:
-    """A file to read, unpacked on the way if it may be packed and its name ends in `.gz`."""
+    """A file to read, unpacked on the way if it may be packed and its name ends in `.gz`.
+
+    Raises:
+        StorePathError: It cannot be read, or is a pipe: whoever opens one waits for its writer, be there one or not.
+    """
     try:
+        if stat.S_ISFIFO(path.stat().st_mode):
+            raise StorePathError("is a pipe, not a file", where=str(path), todo="Have it read from standard input: -")
         return cast("IO[bytes]", gzip.open(path, "rb") if packed and path.suffix == ".gz" else path.open("rb"))
     except OSError as error:
         raise StorePathError(f"cannot be read: {error.strerror}", where=str(path), todo="Check the path") from error
@@ -110,28 +123,14 @@ def _unwritable(path: Path, error: OSError) -> StorePathError:
     return StorePathError(f"cannot be written: {error.strerror}", where=str(path), todo="Check the path")
 
 
-def counted(lines: IO[bytes], path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:
-    """The lines of a file; `progress` is told the bytes read so far."""
-    done = 0
-    while True:
-        try:
-            line = lines.readline()
-        except (OSError, EOFError, zlib.error) as error:  # a packed file that is damaged or cut off
-            todo = "Mend the file and import it again; what was taken is not taken twice"
-            raise StorePathError(f"cannot be read to its end: {error}", where=str(path), todo=todo) from error
-        if not line:
-            return
-        done += len(line)
-        if progress is not None:
-            progress(done)
-        yield line
+def count(path: Path, limit: int | None) -> int:
+    """How many lines of a file are not blank, of those up to a number.
 
-
-def chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    """A line that was read ahead, and the rest."""
-    if first:
-        yield first
-    yield from rest
+    Raises:
+        StorePathError: It cannot be read to its end.
+    """
+    with opened(path) as source:
+        return sum(limit is None or number <= limit for number, _ in numbered(source, str(path)))
 
 
 class Rejects:
@@ -151,6 +150,7 @@ class Rejects:
         self.path = Path(target) if target is not None else source.with_name(source.name + ".rejects.jsonl")
         self._stack = stack
         self._out: IO[str] | None = None
+        self._left = _MOST_REJECTS
         if same_file(self.path, source):
             raise StorePathError("is the file that is imported", where=str(self.path), todo=_ELSEWHERE)
         refuse_store(self.path)
@@ -158,10 +158,19 @@ class Rejects:
             raise StorePathError("exists and holds no rejects of an import", where=str(self.path), todo=_ELSEWHERE)
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """One more rejected line."""
+        """One more rejected line; of a very long one the beginning is kept, and of very many the first."""
+        if self._left <= 0:
+            return
         if self._out is None:
             self._out = self._stack.enter_context(writing(self.path))
-        self._out.write(json.dumps(row, ensure_ascii=False) + "\n")
+        raw = row["raw"]
+        if len(raw) > _LONGEST_REJECT:
+            row = {**row, "raw": raw[:_CUT_TO], "cut": len(raw)}
+        text = json.dumps(row, ensure_ascii=False) + "\n"
+        self._left -= len(text)
+        if self._left <= 0:
+            text = json.dumps({**row, "message": "This line, and those after it, are not kept here", "raw": ""}) + "\n"
+        self._out.write(text)
 
 
 def _may_be_replaced(path: Path) -> bool:
@@ -173,7 +182,7 @@ def _may_be_replaced(path: Path) -> bool:
         if start != b"{":  # the first line of any other file may be as long as the file
             return not start
         try:
-            first = json.loads(start + lines.readline())
-        except (ValueError, RecursionError):
+            first = parsed_json(start + lines.readline(_LONGEST_FIRST))
+        except InvalidInput:
             return False
     return isinstance(first, dict) and first.keys() >= _REJECT_KEYS

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from wellkept.core.text import slot_key
 from wellkept.engine.inputs import moment, share
 from wellkept.errors import InvalidField
 from wellkept.types import Filter, Memory
+
+_FIELDS = tuple(item.name for item in fields(Filter))
+_SHOWN = 40
+_LISTS = ("ids", "hashes", "kinds", "statuses", "tags", "sources")
 
 
 def checked(where: Filter | None) -> Filter:
@@ -20,11 +24,14 @@ def checked(where: Filter | None) -> Filter:
     if where is None:
         return Filter()
     if not isinstance(where, Filter):
-        raise InvalidField(f"{type(where).__name__} is no filter", where="where", todo="Pass a Filter")
+        todo = f'Write where=wellkept.Filter(kinds=("fact",)); its fields are {", ".join(_FIELDS)}'
+        raise InvalidField(f"must be a Filter, not {type(where).__name__}", where="where", todo=todo)
     if not isinstance(where.metadata, Mapping):
-        raise InvalidField("is no mapping", where="where.metadata", todo='Pass {"key": value}')
-    if isinstance(where.sources, str):
-        raise InvalidField("is one text", where="where.sources", todo="Pass a tuple of texts")
+        raise InvalidField("must be a mapping", where="where.metadata", todo='Pass {"key": value}')
+    for name in _LISTS:
+        if isinstance(given := getattr(where, name), str):
+            todo = f"Write {name}=({given[:_SHOWN]!r},)"
+            raise InvalidField("must be a tuple of texts, not one text", where=f"where.{name}", todo=todo)
     least = None if where.min_importance is None else share("where.min_importance", where.min_importance)
     return replace(
         where,

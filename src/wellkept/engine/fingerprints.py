@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wellkept.core.codec import dumps, entry_head, record_text, to_plain
 from wellkept.core.vectors import quantise
+from wellkept.engine.paging import pages
 from wellkept.errors import StorageError
 from wellkept.storage.port import Moving, Tx
 from wellkept.types import ALL_STATUSES, Filter, JournalEntry, Memory, MemoryChange
@@ -104,10 +105,7 @@ def fingerprint(tx: Tx, *, page: int = PAGE) -> Fingerprint:
 
 def pages_of_rows(tx: Tx, page: int = PAGE) -> Iterator[list[Memory]]:
     """All rows of any status in the order of their age, so many at a time."""
-    where = Filter(statuses=ALL_STATUSES)
-    while rows := tx.find(where, limit=page):
-        yield rows
-        where = Filter(statuses=ALL_STATUSES, after=(rows[-1].created_at, rows[-1].id))
+    return pages(tx, Filter(statuses=ALL_STATUSES), size=page)
 
 
 def pages_of_journal(tx: Tx, page: int = PAGE, *, after: int = 0) -> Iterator[list[JournalEntry]]:

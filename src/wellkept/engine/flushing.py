@@ -1,8 +1,8 @@
-"""Writing what waits: in order, each once, by one at a time, whoever does it and whenever it is interrupted (I5).
+"""Writing what waits: in order, each once, by one at a time, whoever does it and whenever it is interrupted.
 
 A write that waits has a key of its own, so one that was written before a crash could mark it as done is
 found again and not written twice. What was left, by a conversation that ended or a process that died, is
-written by the next one that opens the store, and by servers once nobody has added to it for a while (S0-45).
+written by the next one that opens the store, and by servers once nobody has added to it for a while.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 
+from wellkept.core.codec import DAMAGE
 from wellkept.engine import write
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import asked_of, check_namespace, new_memory
 from wellkept.engine.journal import is_undone
 from wellkept.engine.unloaded import Unloaded
-from wellkept.errors import InvalidInput, WellkeptError
+from wellkept.errors import Busy, Corrupt, InvalidInput, StorageError, WellkeptError
 from wellkept.storage.ledger import UNREADABLE
 from wellkept.types import NewMemory, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
@@ -102,17 +103,49 @@ def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
 
 
 def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
-    """Some that wait, written; the turn is ours."""
+    """Some that wait, written; the turn is ours. Where one namespace cannot be written, the others are."""
     results: list[WriteResult] = []
     failed: list[QueuedWrite] = []
+    passed_over: dict[str, str] = {}
     for (namespace, *_), group in groupby(chosen, key=_together):
         members = list(group)
         for start in range(0, len(members), write.CHUNK):
-            written, errors = _written(ctx, members[start : start + write.CHUNK])
-            ctx.ledger.settle(written, {one.id: one.error for one in errors}, namespace=namespace)
+            part = members[start : start + write.CHUNK]
+            if namespace in passed_over:  # a later write must not come before one that waits
+                failed += [replace(one, error=passed_over[namespace]) for one in part]
+                continue
+            try:
+                written, errors = _written(ctx, part)
+                ctx.ledger.settle(written, {one.id: one.error for one in errors}, namespace=namespace)
+            except (StorageError, *DAMAGE) as error:
+                if not _concerns_one_namespace(ctx, error):
+                    raise
+                passed_over[namespace] = _reason(error)
+                failed += _kept_back(ctx, part, error)
+                continue
             results += [result for result in written.values() if result is not None]
             failed += errors
     return Flushed(tuple(results), tuple(failed))
+
+
+def _concerns_one_namespace(ctx: Context, error: Exception) -> bool:
+    """Whether other namespaces may well be written although this one could not."""
+    if not isinstance(error, StorageError):
+        return True
+    if isinstance(error, Busy):
+        return ctx.ledger.shared and not error.transient  # in a file one writer keeps all others waiting
+    return type(error) in (Corrupt, StorageError) and not error.transient
+
+
+def _kept_back(ctx: Context, part: Sequence[QueuedWrite], error: Exception) -> list[QueuedWrite]:
+    """Note why a namespace could not be written, unless it was only locked, and tell it."""
+    log.warning("Queued writes of namespace %r could not be written: %s", part[0].namespace, _reason(error))
+    if isinstance(error, Busy):
+        return [replace(one, error=_reason(error)) for one in part]
+    told = [_after(one, error) for one in part]
+    with suppress(StorageError):  # they wait on as they are
+        ctx.ledger.settle((), {one.id: one.error for one in told}, namespace=part[0].namespace)
+    return told
 
 
 def left(found: Sequence[QueuedWrite], *, idle: timedelta, now: datetime) -> list[QueuedWrite]:
@@ -150,8 +183,8 @@ def recover(ctx: Context) -> None:
                 told = next(parts, Flushed())
         else:
             told = flush(ctx, lambda: [one for one in waiting(ctx, None) if one.attempts < MAX_ATTEMPTS])
-    except WellkeptError as error:
-        log.warning("Queued writes of an earlier process could not be written: %s", error)
+    except (WellkeptError, *DAMAGE) as error:  # whatever waits there, the store can be opened
+        log.warning("Queued writes of an earlier process could not be written: %s", _reason(error))
         return
     if told.results or told.failed:
         log.info("Wrote %d queued writes of an earlier process, %d failed", len(told.results), len(told.failed))
@@ -170,7 +203,7 @@ def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, Wr
     for one in members:
         try:
             taken.append((one, _statement_of(ctx, one)))
-        except InvalidInput as error:  # the policy has changed since, or the file was edited
+        except (InvalidInput, *DAMAGE) as error:  # the policy has changed since, or the record was edited
             failed.append(_after(one, error))
     ctx = replace(ctx, namespace=first.namespace, session=first.session, actor=first.actor)
     ctx = asked_of(ctx, {new.kind for _, new in taken}, first.on_conflict if taken else None)
@@ -203,11 +236,15 @@ def _key(one: QueuedWrite) -> str:
 
 
 def _taken_back(ctx: Context, members: Sequence[QueuedWrite]) -> list[str]:
-    """Those whose write stands undone: an undo makes a key free again, but the queue's word was one write (I5)."""
+    """Those whose write stands undone: an undo makes a key free again, but the queue's word was one write."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         entries = {one.id: tx.journal(key=_key(one)) for one in members}
         return [name for name, found in entries.items() if found and is_undone(tx, found[-1].seq)]
 
 
-def _after(one: QueuedWrite, error: WellkeptError) -> QueuedWrite:
-    return replace(one, attempts=one.attempts + 1, error=f"{type(error).__name__}: {error}")
+def _after(one: QueuedWrite, error: Exception) -> QueuedWrite:
+    return replace(one, attempts=one.attempts + 1, error=_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Evidence for one write, read inside the transaction that will apply the decision (I3)."""
+"""Evidence for one write, read inside the transaction that will apply the decision."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Degradation, Ef
 
 MAX_COMPARED = 16
 MAX_BESIDE = 8
+SHORT = 24
+"""Characters of a text of a few words."""
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
 
 
 def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
-    """What hashes, slot and window tell; the embedder is not asked (S4-4)."""
+    """What hashes, slot and window tell; the embedder is not asked."""
     policy = ctx.policy.for_kind(new.kind)
     verbatim = _verbatim(tx, new, policy)
     ongoing: tuple[Memory, ...] = ()
@@ -55,7 +57,7 @@ class FirstLook:
     """What was gathered before the lock was taken, of the items that it leaves open; spares asking twice.
 
     Inside the transaction it is as good as a second look while nobody else has written: the journal
-    has then grown by this run's own entries only (I3). Once this run itself has written, "nothing is
+    has then grown by this run's own entries only. Once this run itself has written, "nothing is
     known of these words" still holds for words it has not written.
 
     Args:
@@ -75,7 +77,7 @@ class FirstLook:
 
     def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
         """This run has appended entry `seq`."""
-        if seq == self._seq + 1:  # else somebody wrote between look and lock: what was seen is stale for good (I3)
+        if seq == self._seq + 1:  # else somebody wrote between look and lock: what was seen is stale for good
             self._seq = seq
         self._wrote = True
         self._keys.add(key)
@@ -127,7 +129,7 @@ def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment
 def with_vectors(
     ctx: Context, tx: Tx, new: NewMemory, *, evidence: Evidence, vectors: Embeddings, near: Nearby, index: int
 ) -> Evidence:
-    """The same evidence with the nearest memories; after an outage it says so instead (I7).
+    """The same evidence with the nearest memories; after an outage it says so instead.
 
     Raises:
         NeedsVectorError: The text has not been embedded yet.
@@ -138,7 +140,7 @@ def with_vectors(
     if embedded is None or embedded.vector is None:
         return replace(evidence, degraded=degraded)
     policy = ctx.policy.for_kind(new.kind)
-    # Where the rules cannot read a "not", similarity must not act on its own (I2).
+    # Where the rules cannot read a "not", similarity must not act on its own.
     known = language_is_known(new.content)
     if "vector" in policy.stages:
         degraded += ctx.scale.degraded
@@ -202,10 +204,13 @@ def _held(new: NewMemory, verbatim: tuple[Candidate, ...]) -> dict[str, frozense
 def _neighbours(
     ctx: Context, tx: Tx, new: NewMemory, *, policy: KindPolicy, near: Nearby, index: int
 ) -> tuple[Candidate, ...]:
-    """All rows of the scope that are near enough to matter, nearest first, not the newest few (B-15)."""
+    """All rows of the scope that are near enough to matter, nearest first, not the newest few."""
     if "vector" not in policy.stages and len(kinds_near(ctx, new.kind)) == 1:
         return ()
-    wanted = _floor(policy) if ctx.relation_model is None else min(_floor(policy), ASK_AT)
+    wanted = _floor(policy)
+    if policy.on_conflict != "ignore":
+        # One word is so much of a short text that vectors lie anywhere; the nearest few are looked at all the same.
+        wanted = 0.0 if len(new.content) <= SHORT else min(wanted, ASK_AT)
     floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
     limit = FIRST_ASK
     while True:
@@ -218,7 +223,7 @@ def _neighbours(
                 break
             for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED])):
                 if is_summary_of(new, row):
-                    continue  # S2-33: not even a judge is asked whether it contradicts its source
+                    continue  # Not even a judge is asked whether it contradicts its source
                 if in_scope(new, row, policy) and "vector" in policy.stages:
                     inside.append(Candidate(row, "vector", close[row.id]))
                 elif may_contradict(new, row, ctx.policy):

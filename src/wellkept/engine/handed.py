@@ -1,4 +1,4 @@
-"""What packs have handed out: remembered by session, so that its echo is not taken for news (design §4).
+"""What packs have handed out: remembered by session, so that its echo is not taken for news.
 
 It is kept in this process only, as hashes, and bounded: the newest sessions, and of each the newest
 texts. A text whose turn has passed, or that another process handed out, is judged like any other.

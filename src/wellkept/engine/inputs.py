@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 from wellkept.core.text import check_text
-from wellkept.errors import InvalidField, InvalidInput
+from wellkept.errors import InvalidField, InvalidInput, use_one_of
 from wellkept.policy import Policy
 from wellkept.types import NewMemory, OnConflict
 
 if TYPE_CHECKING:
+    from wellkept.core.evidence import ContradictionFn
     from wellkept.engine.context import Context
 
 MAX_LABEL = 500
@@ -31,8 +33,15 @@ _FLAGS = ("pinned", "automatic")
 _FIELDS = frozenset(NewMemory.__dataclass_fields__)
 
 
-def new_memory(content: object, given: Mapping[str, Any], policy: Policy) -> NewMemory:
+def new_memory(content: object, given: Mapping[str, Any], policy: Policy, *, merged: bool = False) -> NewMemory:
     """Check every field and build the value the core works on; nothing is written if it fails.
+
+    Args:
+        content: The text.
+        given: The other fields, by name.
+        policy: The kinds that are known, and how long a text may be.
+        merged: Whether the fields may be united from several statements: tags and metadata have no bound then,
+            and `event_end` may lie before `event_time`.
 
     Raises:
         InvalidInput: Naming the field, what is wrong with it, and what is allowed.
@@ -43,13 +52,13 @@ def new_memory(content: object, given: Mapping[str, Any], policy: Policy) -> New
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in _FIELDS:
-            known = ", ".join(sorted(_FIELDS - {"content"}))
-            raise InvalidField("unknown field", where=str(name), todo=f"Use one of: {known}")
-        values[name] = _checked(name, value)
+            todo = use_one_of(name, sorted(_FIELDS - {"content"}))
+            raise InvalidField("unknown field", where=str(name), todo=todo)
+        values[name] = _checked(name, value, merged=merged)
     new = NewMemory(content=content, **values)
     policy.for_kind(new.kind)
     check_text(content, limit=policy.max_content_chars)
-    if new.event_time and new.event_end and new.event_end < new.event_time:
+    if not merged and new.event_time and new.event_end and new.event_end < new.event_time:
         raise InvalidField("lies before event_time", where="event_end", todo="Swap the two")
     return new
 
@@ -62,17 +71,26 @@ def statement(content: str | NewMemory, fields: Mapping[str, Any], policy: Polic
     return new_memory(content, fields, policy)
 
 
-def asked_of(ctx: Context, kinds: Iterable[str], on_conflict: OnConflict | None) -> Context:
-    """The context with what a call asks conflicts to do, for the kinds it writes.
+def asked_of(
+    ctx: Context,
+    kinds: Iterable[str],
+    on_conflict: OnConflict | None,
+    contradiction_fn: ContradictionFn | None = None,
+) -> Context:
+    """The context with what a call asks conflicts to do, and with its own judge, for the kinds it writes.
 
     Raises:
         InvalidField: It asks for something unknown.
     """
+    if contradiction_fn is not None:
+        if not callable(contradiction_fn):
+            raise InvalidField("is not a function", where="contradiction_fn", todo="Pass a function of two memories")
+        ctx = replace(ctx, contradiction_fn=contradiction_fn)
     if on_conflict is None:
         return ctx
     if on_conflict not in get_args(OnConflict):
-        allowed = ", ".join(get_args(OnConflict))
-        raise InvalidField(f"{on_conflict!r} is not allowed", where="on_conflict", todo=f"Use one of: {allowed}")
+        todo = use_one_of(on_conflict, get_args(OnConflict))
+        raise InvalidField(f"{on_conflict!r} is not allowed", where="on_conflict", todo=todo)
     policy = ctx.policy
     for kind in sorted(kinds):
         policy = policy.with_conflict(kind, on_conflict)
@@ -93,9 +111,9 @@ def moment(name: str, value: object) -> datetime | None:
             value = datetime.fromisoformat(text)
         except ValueError as error:
             hint = "Use ISO 8601: 2026-03-04T09:30"
-            raise InvalidField(f"{text[:40]!r} is no time", where=name, todo=hint) from error
+            raise InvalidField(f"{text[:40]!r} is not a date", where=name, todo=hint) from error
     if not isinstance(value, datetime):
-        raise InvalidField(f"{type(value).__name__} is no time", where=name, todo="Pass a datetime or ISO 8601 text")
+        raise InvalidField(f"{type(value).__name__} is not a date", where=name, todo="Pass a datetime or ISO 8601 text")
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError as error:
@@ -124,15 +142,17 @@ def check_namespace(name: object) -> str:
     check_text(name, limit=MAX_NAMESPACE)
     parts = [part.strip() for part in name.split("/")]
     if not all(parts) or not name.isprintable():
-        raise InvalidField(f"{name[:60]!r} is no path", where="namespace", todo="Use a path such as acme/alice/coder")
+        raise InvalidField(
+            f"{name[:60]!r} is not a path", where="namespace", todo="Use a path such as acme/alice/coder"
+        )
     return "/".join(parts)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: Any, *, merged: bool) -> Any:
     if name in _TIMES:
         return moment(name, value)
     if name in _LISTS:
-        return _texts(name, value)
+        return _texts(name, value, math.inf if merged else MAX_LIST)
     if name in _LABELS:
         return label(name, value, MAX_LABEL)
     if name in _FLAGS:
@@ -147,7 +167,7 @@ def _checked(name: str, value: Any) -> Any:
                 raise InvalidField(f"{value!r} is not allowed", where=name, todo="Use -1, 0 or 1")
             return int(value)
         case "metadata" | "signals":
-            return _mapping(name, value)
+            return _mapping(name, value, math.inf if merged else MAX_JSON)
         case "kind":
             return label(name, value, MAX_LABEL)
         case _:
@@ -172,18 +192,18 @@ def label(name: str, value: object, most: int = MAX_LABEL) -> str:
     return value.strip()
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def _texts(name: str, value: object, most: float) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
         raise InvalidField(f"must be a list of texts, not {type(value).__name__}", where=name, todo='Write ["a", "b"]')
-    if len(value) > MAX_LIST:
-        raise InvalidField(f"has {len(value)} items", where=name, todo=f"Use at most {MAX_LIST}")
+    if len(value) > most:
+        raise InvalidField(f"has {len(value)} items", where=name, todo=f"Use at most {most}")
     texts = [label(name, item, MAX_LABEL) for item in value]
     if isinstance(value, set | frozenset):
-        texts.sort()  # a set has no order that two processes share (I4)
+        texts.sort()  # a set has no order that two processes share
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _mapping(name: str, value: object) -> dict[str, Any]:
+def _mapping(name: str, value: object, most: float) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidField(f"must be a mapping, not {type(value).__name__}", where=name, todo='Write {"key": value}')
     try:
@@ -191,8 +211,8 @@ def _mapping(name: str, value: object) -> dict[str, Any]:
         text.encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField(f"cannot be kept as JSON: {error}", where=name, todo="Use text, numbers, lists") from error
-    if len(text) > MAX_JSON:
-        raise InvalidField(f"is {len(text)} characters of JSON", where=name, todo=f"Use at most {MAX_JSON}")
+    if len(text) > most:
+        raise InvalidField(f"is {len(text)} characters of JSON", where=name, todo=f"Use at most {most}")
     plain: dict[str, Any] = json.loads(text)
     if _is_deeper(plain, MAX_DEPTH):  # every reader of JSON has a depth at which it gives up
         raise InvalidField(f"is nested deeper than {MAX_DEPTH}", where=name, todo="Write it flatter")

@@ -16,10 +16,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wellkept.core.codec import iso, time_from
+from wellkept.core.codec import DAMAGE, iso, time_from
+from wellkept.core.shapes import misfit
 from wellkept.engine.context import Clock, Context
 from wellkept.engine.filelock import lock, unlock
 from wellkept.errors import Busy, ReadOnly
+from wellkept.parsing import parsed_json
 from wellkept.storage.port import JobQueue, Queueing
 from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob, QueueState
 from wellkept.types.words import Json
@@ -275,10 +277,12 @@ def _read(text: bytes) -> Page:
     page: Page = {}
     try:
         for line in text.decode("utf-8").splitlines():
-            plain = json.loads(line)
+            plain = parsed_json(line)
             plain |= {name: time_from(plain[name]) for name in _TIMES if plain[name] is not None}
+            if misfit(QueuedJob, plain):
+                return {}
             job = QueuedJob(**plain)
             page[job.namespace, job.kind] = job
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except DAMAGE:
         return {}
     return page

@@ -82,7 +82,7 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
 
 def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
     """Vectors of texts that come back and are not kept any more: another memory with the same text was
-    erased, or the embedder changed. After an outage they stay missing, and `verify` says so (I7).
+    erased, or the embedder changed. After an outage they stay missing, and `verify` says so.
 
     Raises:
         NeedsVectorError: They must be made first, outside the transaction.

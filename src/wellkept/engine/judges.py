@@ -1,4 +1,4 @@
-"""The judge's word for one call: asked outside any transaction, last of all; a failure is a value (I7)."""
+"""The judge's word for one call: asked outside any transaction, last of all; a failure is a value."""
 
 from __future__ import annotations
 
@@ -112,5 +112,5 @@ def _probability(value: object, judge: str) -> float | None:
         return None
     share = float(value) if isinstance(value, Real) else -1.0
     if not 0 <= share <= 1:
-        raise ModelResponseInvalid("the judge gave something that is no probability", where=judge)
+        raise ModelResponseInvalid("the judge gave something that is not a probability", where=judge)
     return round(share, 4)

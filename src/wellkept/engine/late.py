@@ -49,7 +49,7 @@ def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: tuple[O
 def conflicts_of(
     ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: tuple[Opinions, Judgements]
 ) -> list[ConflictChange]:
-    """Conflicts and repeats that a rewritten memory has with others; only flagged (E-0)."""
+    """Conflicts and repeats that a rewritten memory has with others; only flagged."""
     careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
     decision = decide(careful, tx, memory, vector, models)
     found = [effect for effect in decision.effects if isinstance(effect, ConflictChange)]

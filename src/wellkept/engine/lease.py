@@ -22,6 +22,7 @@ from wellkept.core.codec import iso, time_from
 from wellkept.engine.context import Clock, NewId
 from wellkept.engine.filelock import lock, unlock
 from wellkept.errors import Busy, ReadOnly
+from wellkept.parsing import parsed_json
 
 LEASE_SECONDS = 120.0
 """How long a lease outlives its holder; a living one renews it three times in that span."""
@@ -163,7 +164,7 @@ def _written(page: _Page) -> bytes:
 def _read(text: bytes) -> _Page:
     """What the file says; one that was cut off in the writing says nothing, and is written anew."""
     try:
-        plain = json.loads(text) if text.strip() else {}
+        plain = parsed_json(text) if text.strip() else {}
         until = plain.get("until")
         ran = {str(job): time_from(at) for job, at in (plain.get("ran") or {}).items()}
         return _Page(str(plain.get("holder") or ""), None if until is None else time_from(until), ran)

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from wellkept.core.codec import DAMAGE
+from wellkept.parsing import parsed_json
 from wellkept.storage.ledger import unreadable, write_from
 from wellkept.types.queue import QueuedWrite
 
 log = logging.getLogger("wellkept")
-
-_DAMAGED = (ValueError, TypeError, AttributeError, KeyError, RecursionError)
 
 
 def line_of(plain: Mapping[str, Any]) -> bytes:
@@ -42,10 +42,10 @@ def read(text: bytes) -> dict[str, QueuedWrite]:
         if not line.strip():
             continue
         try:
-            plain = json.loads(line)
+            plain = parsed_json(line)
             for word, value in plain.items():
                 _ACTS.get(word, _nothing)(held, value, plain)
-        except _DAMAGED:
+        except DAMAGE:
             log.warning("A line of the queue cannot be read and is passed over")
     return held
 
@@ -53,7 +53,7 @@ def read(text: bytes) -> dict[str, QueuedWrite]:
 def _put(held: dict[str, QueuedWrite], value: Any, _: Mapping[str, Any]) -> None:
     try:
         one = write_from(value)
-    except _DAMAGED as error:
+    except DAMAGE as error:
         named, namespace = value["id"], value["namespace"]
         if not (isinstance(named, str) and isinstance(namespace, str)):
             raise

@@ -1,7 +1,7 @@
 """Keeping a store up by itself: jobs in rounds, in one process at a time, until told to stop.
 
 A job that fails is told, stops no other job and does not advance its schedule; one that only plans
-does (host-systems D2). Whoever stops it stops it between two jobs.
+does. Whoever stops it stops it between two jobs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeAlias
 
+from wellkept.core.codec import DAMAGE
 from wellkept.engine.context import Context
 from wellkept.engine.lease import Lease
 from wellkept.engine.reembed import sweep
@@ -47,7 +48,9 @@ def duration(text: str) -> timedelta:
     wanted = text.strip().lower()
     if not _DURATION.fullmatch(wanted):
         raise InvalidField(
-            f"{text[:40]!r} is no duration", where="duration", todo="Use a number with a unit, as in 30s, 15m, 6h or 2d"
+            f"{text[:40]!r} is not a duration",
+            where="duration",
+            todo="Use a number with a unit, as in 30s, 15m, 6h or 2d",
         )
     span = timedelta()
     for amount, unit in re.findall(r"([0-9]+)([smhd])", wanted):
@@ -215,7 +218,7 @@ class _Schedule:
         return self._due_at(job, namespace, now) <= now
 
     def note(self, job: Job, namespace: str, *, at: datetime, failed: bool) -> None:
-        """A job that failed does not advance; it is tried again soon (D2)."""
+        """A job that failed does not advance; it is tried again soon."""
         key = _key(job, namespace)
         if failed:
             self._failed[key] = at
@@ -269,7 +272,7 @@ def _run(job: Job, ctx: Context) -> JobReport:
     began = time.monotonic()
     try:
         result = job.run(ctx)
-    except (WellkeptError, OSError) as error:  # told in the round; the other jobs go on
+    except (WellkeptError, OSError, *DAMAGE) as error:  # told in the round; the other jobs go on
         result = JobResult(failed=f"{type(error).__name__}: {error}")
     spent = round(time.monotonic() - began, 3)
     state: JobState = "failed" if result.failed else "done"

@@ -1,7 +1,7 @@
 """Links that a text makes by itself: to what it names in `[[brackets]]`, and to what is nearest to it.
 
 Both are part of the write that stores the text: found and made in its transaction, journaled with it and
-undone with it. One link leads from one memory to another, however many ways lead to it (S0-54).
+undone with it. One link leads from one memory to another, however many ways lead to it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Made:
 def with_mentions(
     ctx: Context, tx: Tx, decision: Decision, *, text: str, own: Collection[str], vector: Vector | None
 ) -> Decision:
-    """The decision with the links that the text makes by itself, after the caller's own (S0-42).
+    """The decision with the links that the text makes by itself, after the caller's own.
 
     Args:
         text: What was said; of an evolved memory only that is read, not the whole.
@@ -69,7 +69,7 @@ def with_mentions(
     """
     memory = decision.memory
     if memory is None or decision.outcome not in ("created", "superseded", "evolved"):
-        return decision  # S0-31: a repeat links nothing
+        return decision  # a repeat links nothing
     taken = {link.dst for link in decision.links if link.src == memory.id} | set(own)
     taken |= {change.before.id for change in decision.effects if isinstance(change, MemoryChange) and change.before}
     if decision.outcome == "evolved":
@@ -156,7 +156,7 @@ class _Maker:
                 self._reasons.append(Reason(NAMED, f"[[{name}]] is {row.id}"))
 
     def near(self, policy: KindPolicy, vector: Vector) -> None:
-        """Link to the nearest memories of any kind, from the policy's similarity on (S0-38)."""
+        """Link to the nearest memories of any kind, from the policy's similarity on."""
         asked = np.asarray([vector], dtype=np.float32)
         # Of what is nearest some is taken already: the host asks for twice as many as it links to.
         limit = 2 * policy.auto_link + len(self._taken)

@@ -1,7 +1,7 @@
 """Effects of a merge: the rows of its plan, and what stands around its memories when it is executed.
 
 A read, a link, a conflict or a supersession behind one of them makes no new version of it, so it does
-not make the action stale; it is taken along (B-6, S1-39).
+not make the action stale; it is taken along.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _used(change: Effect, kept: Memory, others: Sequence[Memory]) -> Effect:
 
 
 def _aliases(tx: Tx, action: Action, rows: Mapping[str, Memory], gone: Collection[str]) -> list[Effect]:
-    """Every hash that led to one of the others leads to the winner too, those of earlier merges included (B-8)."""
+    """Every hash that led to one of the others leads to the winner too, those of earlier merges included."""
     if not action.aliases:
         return []
     effects: list[Effect] = []
@@ -128,7 +128,7 @@ def conflict_changes(
     rows: Mapping[str, Memory],
     known: Mapping[str, Conflict],
 ) -> list[Effect]:
-    """Conflicts that are opened, each pair once (S1-31), and those that a merge settles."""
+    """Conflicts that are opened, each pair once, and those that a merge settles."""
     found: list[Effect] = []
     moment = (ctx.clock(), ctx.policy.conflict_days)
     for flag in opens:

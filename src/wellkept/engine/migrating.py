@@ -2,7 +2,7 @@
 
 The target is written in the order of the source's journal, a block of entries in one transaction. So it is at
 every moment what the source once was, and its own sequence number says how far the copy is: after a kill,
-or when the source has gone on, the next start takes the entries that are missing and nothing twice (I5).
+or when the source has gone on, the next start takes the entries that are missing and nothing twice.
 What no entry tells of (use, and what was mended) is settled afterwards; then both are read as a whole, and
 counts, sequence and a hash over everything must be the same.
 """
@@ -240,7 +240,7 @@ class _Copy:
         state: State = "continued" if start else "copied"
         if start and not _same(held, got):
             # The source has erased what was copied already, or the copy began as something else: no word of it
-            # may stay (I1), also not in former entries, so nothing of it does.
+            # may stay, also not in former entries, so nothing of it does.
             copied, state = self._copy(afresh=True), "copied anew"
             self._settle()
             held, got = self._compared()

@@ -1,7 +1,7 @@
 """Nearest stored memories for a run of writes: the backend is asked once, then kept true to the run itself.
 
-A batch sees its own predecessors (S4-15): rows that the run has written or changed since the backend
-was asked are compared beside the backend's answer, with the same exact cosine (I9).
+A batch sees its own predecessors: rows that the run has written or changed since the backend
+was asked are compared beside the backend's answer, with the same exact cosine.
 """
 
 from __future__ import annotations

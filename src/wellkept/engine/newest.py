@@ -1,4 +1,4 @@
-"""Of two answers about one thing the newer comes first (S2-15, S2-29, E-3.8).
+"""Of two answers about one thing the newer comes first.
 
 A listed contradiction is one such pair. But most updates are told in other words ("she works at Acme", then
 "Globex hired her in May"), and what is listed has to be right nearly always. An order may be wrong more often:
@@ -51,8 +51,11 @@ class Later:
         return -self.newer.score * self.similarity, self.older.memory.id, self.newer.memory.id
 
 
-def newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
-    """The newer of two memories that contradict each other comes first, also after the review has expired."""
+def newer_first(tx: Tx, scored: list[Hit], now: datetime) -> list[Hit]:
+    """The newer of two memories that contradict each other comes first, also after the review has expired.
+
+    What begins later than now does not come before what holds.
+    """
     by_id = {hit.memory.id: hit for hit in scored}
     pairs = []
     for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
@@ -60,14 +63,14 @@ def newer_first(tx: Tx, scored: list[Hit]) -> list[Hit]:
         overruled = is_reviewed(item) and item.resolution != "keep_new"
         if item.kind != "contradiction" or overruled or len(ends) < 2:
             continue
-        older, newer = sorted(ends, key=_asserted)
+        older, newer = sorted(ends, key=lambda end: _asserted(end, now))
         pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
     scores = {hit.memory.id: hit.score for hit in scored}
     return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
 
 
-def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinions) -> list[Hit]:
-    """What the relation model takes for an update of a better answer comes before it (S2-15).
+def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinions, now: datetime) -> list[Hit]:
+    """What the relation model takes for an update of a better answer comes before it.
 
     Where it has no opinion, only a newer answer comes first that is very near to the older one and answers nearly
     as well.
@@ -75,14 +78,15 @@ def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinion
     Args:
         hits: The answers, best first.
         pairs: What `later` found among them.
-        opinions: Of this call, not to be asked inside a transaction; says afterwards whether the model failed (I7).
+        opinions: Of this call, not to be asked inside a transaction; says afterwards whether the model failed.
+        now: The moment asked about.
     """
     opinions.ask(pair.texts for pair in pairs)
     told = opinions.told(pair.texts for pair in pairs) if opinions.available else {}
     first = [pair for pair in pairs if _comes_first(pair, told.get(pair.texts))]
     by_id = {hit.memory.id: hit for hit in hits}
     scores = {hit.memory.id: hit.score for hit in hits}
-    first.sort(key=lambda pair: (_asserted(pair.newer.memory), pair.older.memory.id))
+    first.sort(key=lambda pair: (_asserted(pair.newer.memory, now), pair.older.memory.id))
     contradicted = [(pair.older.memory.id, pair.newer.memory.id) for pair in first]
     return [by_id[key] for key in rank.newer_first(scores, contradicted)]
 
@@ -93,20 +97,20 @@ def _comes_first(pair: Later, said: Opinion | None) -> bool:
     return said.conflict >= rank.UPDATE_AT
 
 
-def later(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> list[Later]:
+def later(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> list[Later]:
     """The few pairs of a best answer and a newer one that may be its update, those worth most first."""
     if ctx.embedder.lexical:
         return []
-    return sorted(_pairs(ctx, tx, hits), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
+    return sorted(_pairs(ctx, tx, hits, now), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
 
 
-def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> Iterator[Later]:
+def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> Iterator[Later]:
     best = [hit for hit in hits[: rank.LATER_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
     stored = tx.vectors(hit.memory.embedding for hit in best)
     best = [hit for hit in best if hit.memory.embedding in stored]
     settled = _settled(tx, best)
     for place, older in enumerate(best[: rank.OLDER_AMONG]):
-        rest = [hit for hit in best[place + 1 :] if _may_update(older, hit) and _pair(older, hit) not in settled]
+        rest = [hit for hit in best[place + 1 :] if _may_update(older, hit, now) and _pair(older, hit) not in settled]
         if not rest:
             continue
         matrix = np.asarray([stored[hit.memory.embedding] for hit in rest])
@@ -117,10 +121,10 @@ def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit]) -> Iterator[Later]:
                 yield Later(older, newer, similarity)
 
 
-def _may_update(older: Hit, newer: Hit) -> bool:
+def _may_update(older: Hit, newer: Hit, now: datetime) -> bool:
     """Newer, nearly an answer, no question, and not told in the same sitting, which is one account."""
     one, other = older.memory, newer.memory
-    if newer.score < rank.LEAST_SHARE * older.score or _asserted(one) >= _asserted(other):
+    if newer.score < rank.LEAST_SHARE * older.score or _asserted(one, now) >= _asserted(other, now):
         return False
     return not (one.source and one.source == other.source) and not asks(one.content) and not asks(other.content)
 
@@ -136,5 +140,6 @@ def _pair(one: Hit, other: Hit) -> frozenset[str]:
     return frozenset((one.memory.id, other.memory.id))
 
 
-def _asserted(row: Memory) -> tuple[datetime, datetime, str]:
-    return effective_time(row, row.created_at), row.created_at, row.id
+def _asserted(row: Memory, now: datetime) -> tuple[bool, datetime, datetime, str]:
+    since = effective_time(row, row.created_at)
+    return since <= now, since, row.created_at, row.id

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from wellkept.core.reflection import Reflection
 from wellkept.core.rules import Consolidation
 from wellkept.core.upkeep_rules import Aging, DecayReport
 from wellkept.engine import audit as auditing
-from wellkept.engine import consolidate, files, repairing, runs, transfer, upkeep
+from wellkept.engine import consolidate, exported, files, repairing, runs, transfer, upkeep
 from wellkept.engine import decay as fading
 from wellkept.engine import reflect as reflection
 from wellkept.engine import replay as replaying
 from wellkept.engine.consolidate import Progress
 from wellkept.engine.context import Context
+from wellkept.engine.importer import Importer, Reject
 from wellkept.engine.inputs import check_namespace
+from wellkept.engine.numbered import numbered
 from wellkept.engine.passes import Wish, passed
 from wellkept.engine.run_list import RunLine, runs_of
 from wellkept.errors import InvalidField, InvalidInput
@@ -34,7 +38,7 @@ class OperatorVerbs:
 
     def import_(
         self, path: str | Path, spec: transfer.ImportSpec | None = None, *, namespace_from: str = "",
-        rejects: str | Path | None = None, progress: Callable[[int], None] | None = None,
+        rejects: str | Path | None = None, progress: Callable[[int, int], None] | None = None,
     ) -> ImportReport:  # fmt: skip
         """Take a file of JSON lines (or one of our exports) through the gate; the same file again changes nothing.
 
@@ -43,7 +47,8 @@ class OperatorVerbs:
             spec: How lines become memories.
             namespace_from: Key of each line that names its namespace, below this store's.
             rejects: Where bad lines are written; beside the file by default, only if there are any.
-            progress: Called with the bytes read so far.
+            progress: Called after each batch with the memories that are done, and how many there are; 0 where that
+                cannot be told beforehand.
 
         Raises:
             StorePathError: The file cannot be read, or the rejects would overwrite something else.
@@ -59,17 +64,21 @@ class OperatorVerbs:
         source = Path(path)
         spec = (spec if spec is not None else transfer.ImportSpec()).of_file(source)
         run_id = f"import-{self._ctx.new_id()}"
+        told = (
+            None if progress is None else partial(_tell, progress, 0 if spec.items else files.count(source, spec.limit))
+        )
         with ExitStack() as stack:
-            lines = files.counted(stack.enter_context(files.opened(source)), source, progress)
+            lines = numbered(stack.enter_context(files.opened(source)), str(source))
             sink = files.Rejects(source, rejects, stack)
-            first = next(lines, b"")
-            if transfer.is_export(first):
-                return transfer.import_export(self._ctx, lines, run_id=run_id)
-            importer = transfer.Importer(self._ctx, run_id, reject=sink)
-            for row in transfer.rows(files.chained(first, lines), spec, self._ctx.policy):
+            first = next(lines, (1, b""))
+            if exported.is_export(first[1]):
+                found = exported.read_export(lines, self._ctx.namespace, self._ctx.policy)
+                return exported.import_export(self._ctx, found, run_id=run_id, progress=told)
+            importer = Importer(self._ctx, run_id, reject=sink, progress=told)
+            for row in transfer.rows(chain([first], lines), spec, self._ctx.policy):
                 try:
                     namespace = self._namespace_of(row, namespace_from)
-                except InvalidInput as error:  # the line is bad, not the import (S4-14)
+                except InvalidInput as error:  # the line is bad, not the import
                     row, namespace = replace(row, new=None, error=row.error or error), self._ctx.namespace
                 importer.take(row, namespace)
             return importer.report(str(sink.path))
@@ -91,7 +100,7 @@ class OperatorVerbs:
         """
         with files.replacing(Path(path)) as out:
             count = 0
-            for line in transfer.export_lines(self._ctx):
+            for line in exported.export_lines(self._ctx):
                 out.write(line + "\n")
                 count += 1
         return count
@@ -103,12 +112,12 @@ class OperatorVerbs:
         """What a consolidation would do: merges, flags, promotions, archivings, each with its reason; writes nothing.
 
         Args:
-            config: Rules and thresholds; S1's own by default.
+            config: Rules and thresholds; the built-in ones by default.
             scope: Which memories; all active ones by default.
             progress: Told the step, how much of it is done, and how much there is.
 
         Returns:
-            The plan. The same store, policy and rules give the same plan (S1-5).
+            The plan. The same store, policy and rules give the same plan.
 
         Example:
             >>> import wellkept
@@ -130,12 +139,12 @@ class OperatorVerbs:
         Args:
             plan: The plan, made now or long ago.
             only / skip: Ids or types of actions to apply, or to leave out.
-            dry_run: Only report; the setting `consolidate_dry_run` forces this (S1-52).
+            dry_run: Only report; the setting `consolidate_dry_run` forces this.
             report: A new file for the report, or a folder that gets one; none by default.
             progress: Told after each action how many are done, and of how many.
 
         Returns:
-            What became of each action; a plan executed twice is executed once (I5).
+            What became of each action; a plan executed twice is executed once.
 
         Raises:
             InvalidPlan: It was made for another namespace, or names no such action.
@@ -159,12 +168,12 @@ class OperatorVerbs:
         only: Collection[str] = (), skip: Collection[str] = (), report: str | Path | None = None,
         progress: Progress | None = None,
     ) -> RunReport:  # fmt: skip
-        """Plan and report, and with `execute` apply it too; by default nothing is changed (S1-1).
+        """Plan and report, and with `execute` apply it too; by default nothing is changed.
 
         Args:
-            config: Rules and thresholds; S1's own by default.
+            config: Rules and thresholds; the built-in ones by default.
             scope: Which memories; all active ones by default.
-            execute: Apply the plan; the setting `consolidate_dry_run` forbids it (S1-52).
+            execute: Apply the plan; the setting `consolidate_dry_run` forbids it.
             only / skip: Ids or types of actions to apply, or to leave out.
             report: A new file for the report, or a folder that gets one; none by default.
             progress: Told the step, how much of it is done, and how much there is.
@@ -209,7 +218,7 @@ class OperatorVerbs:
         """Take a whole run back, to the byte.
 
         Args:
-            run_id: The run, as its report says.
+            run_id: The run, as its report says; `last` for the newest one whose changes stand.
             force_except: Take back what can be, and leave what later changes stand on.
 
         Raises:
@@ -330,7 +339,7 @@ class OperatorVerbs:
         """
         return auditing.audit(self._ctx, rows, in_order=in_order, progress=progress)
 
-    def take_over(self, rows: Iterable[auditing.Owned], *, reject: transfer.Reject | None = None) -> ImportReport:
+    def take_over(self, rows: Iterable[auditing.Owned], *, reject: Reject | None = None) -> ImportReport:
         """Bring foreign memories in through the gate; again changes nothing.
 
         Args:
@@ -385,7 +394,7 @@ class OperatorVerbs:
         return upkeep.reembed(self._ctx, progress)
 
     def sweep(self, progress: upkeep.Progress | None = None) -> upkeep.Swept:
-        """Make up for outages: missing vectors, and rows stored unchecked. An outage ends it with counts (F-28).
+        """Make up for outages: missing vectors, and rows stored unchecked. An outage ends it with counts.
 
         Example:
             >>> import wellkept
@@ -413,7 +422,7 @@ class OperatorVerbs:
         return repairing.repair(self._ctx, dry_run=dry_run, progress=progress)
 
     def expire_conflicts(self) -> int:
-        """Settle open conflicts whose time is over as `keep_both`; says how many (host-systems D1).
+        """Settle open conflicts whose time is over as `keep_both`; says how many.
 
         Example:
             >>> import wellkept
@@ -442,3 +451,7 @@ class OperatorVerbs:
         if isinstance(name, bool) or not isinstance(name, str | int):
             raise InvalidField("names no namespace", where=key, todo="Give each line a text there")
         return check_namespace(f"{self._ctx.namespace}/{name}")
+
+
+def _tell(progress: Callable[[int, int], None], whole: int, done: int) -> None:
+    progress(done, whole)

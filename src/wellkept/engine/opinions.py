@@ -1,4 +1,4 @@
-"""The relation model's word for one call: each pair is read once, outside transactions; a failure is a value (I7)."""
+"""The relation model's word for one call: each pair is read once, outside transactions; a failure is a value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from wellkept.core.bounds import NEVER, Bounds
 from wellkept.engine import failopen
+from wellkept.engine.context import Context
 from wellkept.errors import ModelError
-from wellkept.models.port import RelationModel
 from wellkept.policy import Risk
 from wellkept.types import Memory, Opinion
 
@@ -28,12 +28,13 @@ class NeedsOpinionError(Exception):
 class Opinions:
     """What the relation model has said in one call.
 
-    Args:
-        model: None when there is none: nothing is then asked, and nothing acts on similarity alone.
+    Without a model nothing is asked, and nothing acts on similarity alone.
     """
 
-    def __init__(self, model: RelationModel | None) -> None:
-        self._model = model
+    def __init__(self, ctx: Context) -> None:
+        self._model = ctx.relation_model
+        self._recent, self._namespace = ctx.recent, ctx.namespace
+        self._repeatable = getattr(ctx.relation_model, "repeatable", False)
         self._known: dict[Pair, Opinion | None] = {}
         self.failure: ModelError | None = None
 
@@ -59,7 +60,7 @@ class Opinions:
 
     def ask(self, pairs: Iterable[Pair]) -> None:
         """Read the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        missing = [pair for pair in dict.fromkeys(pairs) if not self._is_known(pair)]
         if self._model is None or not missing or self.failure is not None:
             return
         try:
@@ -67,7 +68,15 @@ class Opinions:
         except ModelError as error:
             self._fail(error)
             return
-        self._known.update(zip(missing, told, strict=True))
+        for pair, opinion in zip(missing, told, strict=True):
+            self._known[pair] = opinion
+            if self._repeatable:
+                self._recent.note(self._namespace, pair, opinion)
+
+    def _is_known(self, pair: Pair) -> bool:
+        if self._repeatable and pair not in self._known:
+            self._known.update((pair, opinion) for opinion in self._recent.known(self._namespace, pair))
+        return pair in self._known
 
     def of(self, new: str, memories: Sequence[Memory]) -> dict[str, Opinion]:
         """Opinions on a new text and each of these memories, by memory id.

@@ -32,7 +32,7 @@ def pack(ctx: Context, hits: Sequence[Hit], spec: PackSpec, *, touch: bool = Tru
     """
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         known = repeats.known(ctx, tx, hits, for_model=True)
-    groups, degraded = repeats.each_once(ctx, hits, known, Opinions(ctx.relation_model), limit=max(1, len(hits)))
+    groups, degraded = repeats.each_once(ctx, hits, known, Opinions(ctx), limit=max(1, len(hits)))
     made = packed(groups, spec)
     shown = [hit.memory for group in made.groups for hit in group.members]
     ctx.handed.note(ctx.namespace, spec.session, shown)

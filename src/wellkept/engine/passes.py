@@ -22,7 +22,7 @@ class Wish:
     """What shall be done with a plan.
 
     Args:
-        execute: Whether it shall be applied; told only otherwise (S1-1).
+        execute: Whether it shall be applied; told only otherwise.
         only / skip: Ids or types of actions to apply, or to leave out.
         report: File or folder of the report; none for no report.
     """
@@ -34,7 +34,7 @@ class Wish:
 
 
 def passed(ctx: Context, plan: Plan, wish: Wish, *, progress: Callable[[int, int], None] | None = None) -> RunReport:
-    """Do with a plan what is wished, unless the kill switch forbids it (S1-52).
+    """Do with a plan what is wished, unless the kill switch forbids it.
 
     Args:
         ctx: The store.

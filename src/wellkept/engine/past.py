@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from wellkept.core.effects import touched
 from wellkept.core.text import search_terms, slot_key
+from wellkept.core.titles import headed_text
 from wellkept.core.vectors import COMPARISON_DIMS, cosines, quantise, restore, unit
 from wellkept.errors import ReadOnly
 from wellkept.storage.port import Tx
@@ -240,7 +241,7 @@ class Past:
         """See `Tx.match`; every row is read, since only a text that names others asks."""
         wanted = frozenset(terms)
         shared = {
-            row.id: len(wanted.intersection(search_terms(f"{row.title} {row.content} {row.subject}")))
+            row.id: len(wanted.intersection(search_terms(headed_text(row))))
             for row in self._candidates(Filter(kinds=tuple(kinds)))
             if row.status == "active"
         }

@@ -11,7 +11,7 @@ from wellkept.engine import filters
 from wellkept.engine.embedding import Embeddings
 from wellkept.engine.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
 from wellkept.engine.read import count
-from wellkept.errors import EmptyContent, InvalidField
+from wellkept.errors import EmptyContent, InvalidField, use_one_of
 from wellkept.types import (
     WEIGHT_PRESETS,
     Degradation,
@@ -90,7 +90,7 @@ class Question:
 
     @property
     def by_meaning_alone(self) -> bool:
-        """Whether only rows with a vector are wanted; after an outage there is nothing else than words (I7)."""
+        """Whether only rows with a vector are wanted; after an outage there is nothing else than words."""
         return self.mode == "semantic" and self.vector is not None
 
     @property
@@ -102,6 +102,20 @@ class Question:
     def in_full(self) -> bool:
         """Whether every row is looked at: what a filter leaves may lie outside any pool."""
         return self.as_of is not None or self.valid_at is not None or filters.narrows(self.where)
+
+
+_SAID_ELSEWHERE = {
+    **dict.fromkeys(("k", "n", "n_results", "num_results", "top_k", "topk"), "limit"),
+    **dict.fromkeys(("filter", "filters", "kind", "kinds", "tags"), "where=Filter(...)"),
+}
+"""What other libraries call it, and what it is here."""
+
+
+def _instead_of(option: str) -> str:
+    known = _SAID_ELSEWHERE.get(option)
+    if known is not None:
+        return f"Use `{known}`"
+    return use_one_of(option, sorted((*_OPTIONS, "limit", "where", "mode")))
 
 
 def check_query(query: object) -> str:
@@ -129,7 +143,7 @@ def question(
         asked: The options of the call.
         vectors: Makes the query's vector.
         now: The time.
-        usual: What the store weighs with when a call says nothing else (S2-56).
+        usual: What the store weighs with when a call says nothing else.
 
     Raises:
         InvalidInput: An option cannot be used; says which and what is allowed.
@@ -139,7 +153,7 @@ def question(
     options = cast("dict[str, Any]", asked.options)
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
-        raise InvalidField("unknown option", where=unknown[0], todo=f"Use one of: {', '.join(sorted(_OPTIONS))}")
+        raise InvalidField("unknown option", where=unknown[0], todo=_instead_of(unknown[0]))
     where = filters.checked(asked.where)
     mode = asked.mode
     if mode == "default" and usual is not None:
@@ -148,7 +162,7 @@ def question(
     overfetch = count("overfetch", options.get("overfetch", OVERFETCH), MAX_OVERFETCH)
     expand = options.get("expand")
     if expand is not None and not isinstance(expand, ExpandSpec):
-        raise InvalidField(f"{type(expand).__name__} is no ExpandSpec", where="expand", todo="Pass an ExpandSpec")
+        raise InvalidField(f"{type(expand).__name__} is not an ExpandSpec", where="expand", todo="Pass an ExpandSpec")
     as_of, valid_at = moment("as_of", options.get("as_of")), moment("valid_at", options.get("valid_at"))
     if as_of is not None and where.embedded is not None:
         raise InvalidField("cannot be asked of the past", where="where.embedded", todo="Leave out as_of or it")
@@ -178,7 +192,7 @@ def question(
         valid_at=valid_at,
         now=as_of or now,
         explain=bool(asked.explain),
-        # The modes of the source are its plain orders (S2-10, S2-13).
+        # The modes of the source are its plain orders.
         grouped=asked.mode == "default" if grouped is None else grouped,
         ask_model=grouped is True,
         rerank=mode != "semantic" and rerank,
@@ -195,15 +209,14 @@ def weights_of(given: object, *, where: str) -> HybridWeights:
     if isinstance(given, str) and given in WEIGHT_PRESETS:
         return WEIGHT_PRESETS[given]
     if not isinstance(given, HybridWeights):
-        names = ", ".join(WEIGHT_PRESETS)
-        raise InvalidField(f"{given!r} is no weights", where=where, todo=f"Pass HybridWeights, or one of: {names}")
+        todo = use_one_of(given, WEIGHT_PRESETS, words="Pass HybridWeights, or one of")
+        raise InvalidField(f"{given!r} is not allowed", where=where, todo=todo)
     return given
 
 
 def _weights(mode: RecallMode, given: object, usual: HybridWeights | None) -> HybridWeights:
     if mode not in get_args(RecallMode):
-        allowed = ", ".join(get_args(RecallMode))
-        raise InvalidField(f"{mode!r} is not allowed", where="mode", todo=f"Use one of: {allowed}")
+        raise InvalidField(f"{mode!r} is not allowed", where="mode", todo=use_one_of(mode, get_args(RecallMode)))
     if given is not None and mode != "hybrid":
         raise InvalidField(f"mode {mode!r} has weights of its own", where="weights", todo='Use mode="hybrid"')
     if given is None:

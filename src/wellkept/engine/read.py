@@ -10,6 +10,7 @@ from wellkept.core.conflicts import is_open
 from wellkept.core.lifecycle import grown_stability
 from wellkept.engine import filters
 from wellkept.engine.context import Context
+from wellkept.engine.inputs import share
 from wellkept.errors import AmbiguousId, Busy, Full, InvalidField, NotFound, ReadOnly
 from wellkept.storage.port import Counting, Tx
 from wellkept.types import (
@@ -20,6 +21,7 @@ from wellkept.types import (
     Graph,
     Memory,
     Neighbour,
+    Reached,
 )
 
 log = logging.getLogger("wellkept")
@@ -51,7 +53,7 @@ def at_most(name: str, value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
-        raise InvalidField(f"{value!r} is no count", where=name, todo="Use a whole number from 0, or leave it out")
+        raise InvalidField(f"{value!r} is not a count", where=name, todo="Use a whole number from 0, or leave it out")
     return value
 
 
@@ -70,7 +72,7 @@ def identify(ctx: Context, short_id: object) -> str:
 
 def _an_id(given: object) -> str:
     if not isinstance(given, str) or not 0 < len(given) <= MAX_ID or not given.isprintable():
-        raise InvalidField(f"{str(given)[:40]!r} is no id", where="id", todo="List the memories to see their ids")
+        raise InvalidField(f"{str(given)[:40]!r} is not an id", where="id", todo="List the memories to see their ids")
     return given
 
 
@@ -93,7 +95,7 @@ def _completed(tx: Tx, short_id: str) -> str:
 
 
 def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
-    """One memory of any status; reading by id makes it last longer (D1)."""
+    """One memory of any status; reading by id makes it last longer."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
     if not rows:
@@ -104,10 +106,8 @@ def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
     return memory
 
 
-def neighbors(
-    ctx: Context, memory_id: str, *, rel: str | None, direction: Direction, depth: int
-) -> tuple[tuple[Neighbour, ...], tuple[str, ...]]:
-    """Memories reached over links, each once, breadth first; and ids that links name but nobody holds (S2-42)."""
+def neighbors(ctx: Context, memory_id: str, *, rel: str | None, direction: Direction, depth: int) -> Reached:
+    """Memories reached over links, each once, breadth first; and ids that links name but nobody holds."""
     if direction not in ("out", "in", "both"):
         raise InvalidField(f"{direction!r} is not allowed", where="direction", todo="Use out, in or both")
     count("depth", depth, MAX_DEPTH)
@@ -135,11 +135,11 @@ def neighbors(
             edge = [key for key in steps if key in rows]
             if not edge:
                 break
-    return tuple(found), tuple(dangling)
+    return Reached(found, dangling=dangling)
 
 
 def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
-    """The memories within `depth` links of the given ones, and all links among them (S2-41)."""
+    """The memories within `depth` links of the given ones, and all links among them."""
     if isinstance(ids, str):  # each of its letters would be looked for
         raise InvalidField("is one text", where="ids", todo="Pass a list of ids")
     count("depth", depth, MAX_DEPTH)
@@ -174,14 +174,19 @@ def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, 
         return found[:limit]
 
 
-def conflicts(ctx: Context, *, memory_id: str | None, settled: bool) -> tuple[Conflict, ...]:
-    """Open conflicts, oldest first, and of one write the most similar first; all of them with `settled`."""
+def conflicts(ctx: Context, *, memory_id: str | None, settled: bool, threshold: float) -> tuple[Conflict, ...]:
+    """Open conflicts, oldest first, and of one write the most similar first; all of them with `settled`.
+
+    One without a similarity, between values of one slot, is above every threshold.
+    """
+    threshold = share("threshold", threshold)
     now = ctx.clock()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         found = tx.conflicts(ids=None if memory_id is None else (memory_id,))
-    # Keys are made from random ids: alone they would list two conflicts of one write in any order (I4).
+    # Keys are made from random ids: alone they would list two conflicts of one write in any order.
     found.sort(key=lambda item: (item.created_at, -(item.similarity or 0.0), item.key))
-    return tuple(item for item in found if settled or is_open(item, now))
+    near = (item for item in found if item.similarity is None or item.similarity >= threshold)
+    return tuple(item for item in near if settled or is_open(item, now))
 
 
 def _exists(tx: Tx, memory_id: str) -> None:

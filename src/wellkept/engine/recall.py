@@ -1,4 +1,4 @@
-"""Recall: what holds about a query, best first, with the reason (design §8). A read never waits for a write."""
+"""Recall: what holds about a query, best first, with the reason. A read never waits for a write."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import partial
 from wellkept.core import rank
 from wellkept.core.conflicts import is_open
 from wellkept.core.fusion import document_terms, in_context, lexical_scores, query_terms, statistics
+from wellkept.core.titles import headed_text
 from wellkept.engine import asof, candidates, newest, repeats, sittings, surroundings
 from wellkept.engine.candidates import Pool
 from wellkept.engine.context import Context
@@ -33,28 +34,28 @@ class _Seen:
 
 
 def recall(ctx: Context, query: str, asked: Asked) -> Hits:
-    """What holds now about the query, best first; see `MemoryStore.recall`.
+    """Current memories relevant to the query, best first; see `MemoryStore.recall`.
 
-    In this order (S2-7): candidates that may be shown and fit the filter, scores, order, each thing once, the
+    In this order: candidates that may be shown and fit the filter, scores, order, each thing once, the
     first `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
     """
     vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
     q = question(query, asked, vectors, ctx.clock(), usual=ctx.hybrid_weights)
     look = _views(ctx, q, vectors)
-    opinions = Opinions(ctx.relation_model)
+    opinions = Opinions(ctx)
     # Models are asked between the looks, so that a slow one keeps no view of the store open.
     with look() as tx:
         pool, scored = _in_context(tx, candidates.gather(tx, q), q)
         hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
     scored = reranked(ctx, scored, q)
     with look() as tx:
-        # `semantic` is the plain order of the cosines (S2-10).
-        hits = scored if q.mode == "semantic" else _current_first(tx, newest.newer_first(tx, scored), q)
+        # `semantic` is the plain order of the cosines.
+        hits = scored if q.mode == "semantic" else _current_first(tx, newest.newer_first(tx, scored, q.now), q)
         # Given weights say how much age counts: then only a contradiction changes their order.
-        later = newest.later(ctx, tx, hits) if q.blended else []
+        later = newest.later(ctx, tx, hits, q.now) if q.blended else []
         known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
     if later:
-        hits = newest.updates_first(hits, later, opinions)
+        hits = newest.updates_first(hits, later, opinions, q.now)
         if opinions.failure is not None:
             hits = [replace(hit, degraded=(*hit.degraded, "relation")) for hit in hits]
     seen = _Seen(tuple(hits), hidden, known)
@@ -76,7 +77,7 @@ def _views(ctx: Context, q: Question, vectors: Embeddings) -> Callable[[], Abstr
 
 
 def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[Hit]:
-    """All hits with those that say the same listed under the newest of them, where that is wanted (B-26)."""
+    """All hits with those that say the same listed under the newest of them, where that is wanted."""
     if not q.grouped:
         return list(seen.hits)
     reader = opinions if q.ask_model else None
@@ -92,7 +93,7 @@ def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[
 
 
 def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
-    """Of a memory that was replaced and the one that holds now the latter comes first, where both are shown (S2-29)."""
+    """Of a memory that was replaced and the one that holds now the latter comes first, where both are shown."""
     replaced = [hit.memory for hit in hits if hit.memory.status == "superseded"]
     if not replaced:
         return hits
@@ -127,10 +128,10 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
 
 
 def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
-    """The candidates with their scores, best first; every part is computed here, for all backends (I9)."""
+    """The candidates with their scores, best first; every part is computed here, for all backends."""
     rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
-    told = [document_terms(f"{row.title} {row.content} {row.subject}") for row in rows]
-    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool alone (S2-4)
+    told = [document_terms(headed_text(row)) for row in rows]
+    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool alone
     worded = any(lexical)
     linked = _activation(tx, pool, rows, q)
     found = []
@@ -138,7 +139,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
         cosine = pool.near.get(row.id)
         every: dict[str, float | None] = {
             "cosine": cosine,
-            # Where no document holds a word of the query, words tell nothing (D2).
+            # Where no document holds a word of the query, words tell nothing.
             "lexical": words if worded or q.blended else None,
             "recency": rank.recency(row, q.weights, q.now),
             "importance": row.importance,
@@ -202,7 +203,7 @@ def _activation(tx: Tx, pool: Pool, rows: Sequence[Memory], q: Question) -> dict
 
 
 def _order(hit: Hit) -> tuple[float, float, float, str]:
-    """Best first; ties by importance, then the newer (S2-12)."""
+    """Best first; ties by importance, then the newer."""
     memory = hit.memory
     return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
 

@@ -1,4 +1,4 @@
-"""What an agent's loop keeps beside its facts: decisions, and the episodes they are made in (source 003).
+"""What an agent's loop keeps beside its facts: decisions, and the episodes they are made in.
 
 Thin forms over the gate: the recording filter, the window in which an episode is reused and the
 guards on both are policies of the kinds `decision` and `episode`, and stay so.
@@ -31,15 +31,15 @@ class RecordingVerbs:
     _ctx: Context
 
     def record_decision(self, content: str, *, outcome: str = "", **fields: Unpack[MemoryFields]) -> WriteResult:
-        """Record a decision on purpose: it is kept in any frame and whatever it reads like (B-19).
+        """Record a decision on purpose: it is kept in any frame and whatever it reads like.
 
         Args:
             content: What was decided, and why.
-            outcome: What came of it, if that is known; shown as `pending` otherwise (S3-21).
+            outcome: What came of it, if that is known; shown as `pending` otherwise.
             **fields: Other fields of `NewMemory`, such as `confidence`, `agent`, `links`.
 
         Returns:
-            What became of it. The same words are another decision, not a repeat (B-37).
+            What became of it. The same words are another decision, not a repeat.
 
         Raises:
             InvalidInput: A field cannot be used; nothing was written.
@@ -58,17 +58,17 @@ class RecordingVerbs:
     def record_turn(
         self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
     ) -> WriteResult:
-        """Record what an agent answered as a decision, if it reads like one; no model is asked (S3-16 to S3-19).
+        """Record what an agent answered as a decision, if it reads like one; no model is asked.
 
         Nothing is decided in the frames `conversation`, `question` and `creative`, nor in a text that
         reads like a report of the agent's own state. What is not recorded is in the journal, and
-        `restore` brings it back. The episode is updated either way (S3-18).
+        `restore` brings it back. The episode is updated either way.
 
         Args:
             response: What the agent answered.
             frame: The frame of the turn, such as `task` or `decision`.
             decided: The agent has called `record_decision` in this turn, so that the text is not taken
-                for a mere report (S3-17).
+                for a mere report.
             episode: Id of the episode that the turn belongs to; the decision is linked to it.
             **fields: Other fields of `NewMemory`.
 
@@ -99,10 +99,10 @@ class RecordingVerbs:
         return result
 
     def start_episode(self, content: str, **fields: Unpack[MemoryFields]) -> WriteResult:
-        """Begin an episode, or go on with the one that is under way (S3-13, S3-14).
+        """Begin an episode, or go on with the one that is under way.
 
         An episode of the same agent that began within the last 30 minutes, has not ended and shares more
-        than 70 % of the words is reused, unless a difference tells the two apart (I2). It never waits
+        than 70 % of the words is reused, unless a difference tells the two apart. It never waits
         in a queue, since its id is needed at once.
 
         Args:
@@ -127,7 +127,7 @@ class RecordingVerbs:
     def end_episode(
         self, episode_id: str, *, summary: str = "", outcome: str = "", at: datetime | str | None = None
     ) -> Memory:
-        """Close an episode: it is kept, and not reused any more (S3-24). Ending it again changes nothing.
+        """Close an episode: it is kept, and not reused any more. Ending it again changes nothing.
 
         Args:
             episode_id: Its id, or the beginning of it.
@@ -210,7 +210,7 @@ def _ended(held: Memory, summary: str, outcome: str) -> Memory:
 
 @whole
 def _count_turn(ctx: Context, memory_id: str) -> None:
-    """One more turn of an episode, read and written in one transaction so that none is lost (I3)."""
+    """One more turn of an episode, read and written in one transaction so that none is lost."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         held = acts.fetch(tx, memory_id)
         if held.status != "active":

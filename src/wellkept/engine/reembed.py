@@ -1,4 +1,4 @@
-"""Vectors that are missing or foreign, and rows stored while a check could not run (I7).
+"""Vectors that are missing or foreign, and rows stored while a check could not run.
 
 Both `reembed` and `sweep` go in batches, each in a transaction of its own: whoever runs them again
 goes on where the last one stopped, and other processes read and write between the batches.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from wellkept.core.lifecycle import supersede
 from wellkept.core.merge import absorbed, segments
@@ -18,6 +19,7 @@ from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.judges import Judgements, NeedsJudgementError
 from wellkept.engine.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.paging import pages
 from wellkept.engine.repeating import whole
 from wellkept.errors import EmbedderMismatch, ModelError
 from wellkept.storage.port import Binding, Foreseeing, Tx
@@ -94,7 +96,7 @@ def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATC
 
 
 def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH) -> Swept:
-    """Make up for outages: vectors that are missing, and decisions about rows stored unchecked (F-28, I7).
+    """Make up for outages: vectors that are missing, and decisions about rows stored unchecked.
 
     Unlike `reembed` it never moves the store to another embedder, it does not ask again about texts
     the embedder cannot read, and an outage ends it with counts instead of an error.
@@ -112,7 +114,7 @@ def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH)
         raise EmbedderMismatch(
             f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
             where="embedder",
-            todo="Open it with that embedder, or run `wellkept reembed` to make all vectors anew",
+            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
         )
     counts, left, failure = _swept(ctx, progress, batch=batch, unreadable=False)
     return Swept(**counts, left=left, outage="" if failure is None else str(failure))
@@ -153,8 +155,8 @@ def _due(ctx: Context, *, unreadable: bool) -> tuple[list[list[str]], list[str]]
     by_text: dict[str, list[str]] = {}
     unchecked = []
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        lacking = {row.id for row in _pages(tx, Filter(statuses=_KEPT, embedded=False))}
-        for row in _pages(tx, Filter(statuses=_KEPT)):
+        lacking = {row.id for row in _rows(tx, Filter(statuses=_KEPT, embedded=False))}
+        for row in _rows(tx, Filter(statuses=_KEPT)):
             if row.status == "active" and not row.checked:
                 unchecked.append(row.id)
             if not row.embedding and row.checked and not unreadable:
@@ -165,11 +167,8 @@ def _due(ctx: Context, *, unreadable: bool) -> tuple[list[list[str]], list[str]]
     return list(by_text.values()), unchecked
 
 
-def _pages(tx: Tx, where: Filter) -> Iterator[Memory]:
-    """All rows that fit, never more than a page of them at once."""
-    while rows := tx.find(where, limit=_SCAN):
-        yield from rows
-        where = replace(where, after=(rows[-1].created_at, rows[-1].id))
+def _rows(tx: Tx, where: Filter) -> Iterator[Memory]:
+    return chain.from_iterable(pages(tx, where, size=_SCAN))
 
 
 @whole
@@ -224,7 +223,7 @@ def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
 
 
 def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
-    opinions, judgements = Opinions(ctx.relation_model), Judgements(ctx.judge)
+    opinions, judgements = Opinions(ctx), Judgements(ctx.judge)
     while True:
         try:
             for name, number in _recheck(ctx, memory_id, (opinions, judgements)).items():
@@ -240,7 +239,7 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
 
 @whole
 def _recheck(ctx: Context, memory_id: str, models: tuple[Opinions, Judgements]) -> Counter[str]:
-    """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed (F-28).
+    """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed.
 
     Returns:
         Counts of this transaction alone: of one that is run again nothing was kept.
@@ -275,7 +274,7 @@ def _late_effects(
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]
         hidden, linked = supersede(checked, kept, at=ctx.clock())
         after = hidden.after if isinstance(hidden, MemoryChange) else None
-        # Its words lead to the kept row, so that saying them again is a repeat and no reversion (B-8, B-9).
+        # Its words lead to the kept row, so that saying them again is a repeat and no reversion.
         led = absorbed(kept.id, segments(memory), frozenset())
         return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked, *led]
     there = {(item.src, item.dst, item.rel) for item in tx.links((memory.id,))}
@@ -295,7 +294,7 @@ def _late_effects(
                 counts["superseded"] += after.status == "superseded"
                 effects.append(effect)
             case MemoryChange(None, Memory() as after) if after.status == "superseded":
-                # It was true earlier than what is stored (B-35): the row itself is the one to hide.
+                # It was true earlier than what is stored: the row itself is the one to hide.
                 counts["superseded"] += 1
                 buried = replace(
                     checked, status="superseded", superseded_by=after.superseded_by, superseded_at=after.superseded_at

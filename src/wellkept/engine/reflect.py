@@ -1,4 +1,4 @@
-"""Reflection, the reading half: what a summary would be made of, and the plan that would make it (B-28).
+"""Reflection, the reading half: what a summary would be made of, and the plan that would make it.
 
 Nothing here writes. The store is read in one snapshot, a summariser is asked outside of it, and the
 plan is pure (`core/reflection.py`). It is executed and taken back like every plan.

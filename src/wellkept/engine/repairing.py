@@ -2,7 +2,7 @@
 
 What only repeats the rows (full text, columns, counters) the storage makes anew; decisions are mended
 by effects on the one write path; vectors and unchecked rows by the sweep. What cannot be mended from
-anything that is left is said, with the way out. Run again, it finds nothing to do (I5).
+anything that is left is said, with the way out. Run again, it finds nothing to do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Each thing once: what the store and the relation model add to the pure rules of `core.grouping` (B-26).
+"""Each thing once: what the store and the relation model add to the pure rules of `core.grouping`.
 
 The model is asked outside transactions and about few pairs; when it fails, repeats in other words stay
-apart and the answer says `degraded` (I7).
+apart and the answer says `degraded`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Known:
 
     Attributes:
         apart: Pairs of ids that contradict each other, also where that has been looked at; one that was
-            dismissed is none (S1-31).
+            dismissed is none.
         near: Pairs of ids that are near in meaning; only of these the model is asked.
-        disputes: Contradictions of which the newer side comes first (S2-29, E-3.8).
+        disputes: Contradictions of which the newer side comes first.
     """
 
     apart: frozenset[frozenset[str]] = frozenset()
@@ -107,7 +107,7 @@ def each_once(
 
 
 def _near(ctx: Context, rows: Sequence[Memory], vectors: NDArray[np.float32]) -> set[frozenset[str]]:
-    """Below this similarity a repeat is so seldom that asking is not worth its time (B-31)."""
+    """Below this similarity a repeat is so seldom that asking is not worth its time."""
     floor = ctx.scale.calibration.cosine(CLOSE_AT)
     near = set()
     for place, row in enumerate(rows):

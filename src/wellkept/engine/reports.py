@@ -1,8 +1,8 @@
 """What a run leaves behind: its report, and the file of its plan.
 
 A report is for people and dashboards: it names before and after of every action, but of texts it
-shows only short excerpts with what looks like a secret taken out (S1-16). It is written once and
-never overwritten (S1-17). A plan file holds what is needed to execute it, whole values included.
+shows only short excerpts with what looks like a secret taken out. It is written once and
+never overwritten. A plan file holds what is needed to execute it, whole values included.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TRIES = 1_000
 
 
 def report_of(report: RunReport) -> dict[str, Json]:
-    """The report as plain values (S1-16, S1-53); `docs/consolidation.md` explains each key."""
+    """The report as plain values; `docs/consolidation.md` explains each key."""
     plan = report.plan
     results = {result.action_id: result for result in report.results}
     return {
@@ -59,13 +59,13 @@ def report_of(report: RunReport) -> dict[str, Json]:
 
 
 def scope_of(scope: Scope) -> dict[str, Json]:
-    """The scope of a run; S1's categories are our kinds and tags."""
+    """The scope of a run; `categories` are its kinds and tags."""
     plain: dict[str, Json] = to_plain(scope, full=True)
     return {"categories": [*scope.kinds, *scope.tags], **plain}
 
 
 def counts_of(report: RunReport) -> dict[str, dict[str, int]]:
-    """For each type of action how many were planned, and what became of them (S1-53)."""
+    """For each type of action how many were planned, and what became of them."""
     found = {kind: {"planned": count, **dict.fromkeys(_STATES, 0)} for kind, count in report.plan.planned.items()}
     for result in report.results:
         found[result.type][result.state] += 1
@@ -94,7 +94,36 @@ def _action(action: Action, result: ActionResult | None) -> dict[str, Json]:
     for name in ("links", "unlinks", "settles"):
         if getattr(action, name):
             told[name] = to_plain(getattr(action, name))
-    return told
+    return told | _planned_action(action)
+
+
+def _planned_action(action: Action) -> dict[str, Json]:
+    """The same action as a `PlannedAction`, the record other consolidators write; what says nothing is left out."""
+    why = action.rationale
+    stays = action.canonical or action.targets[0]
+    after = next((row.after for row in action.rows if row.memory_id == stays), {})
+    optional: dict[str, Json] = {
+        "canonicalId": action.canonical or None,
+        "newContent": _short(action.summary.get("content")),
+        "newCategories": _short(after.get("tags", action.summary.get("tags"))),
+        "newImportance": after.get("importance", action.summary.get("importance")),
+    }
+    evidence: dict[str, Json] = {
+        "similarity": why.similarity,
+        "clusterId": why.cluster or None,
+        "contradictionSignals": list(why.signals) or None,
+    }
+    rationale: dict[str, Json] = {
+        "ruleId": why.rule,
+        "score": why.score,
+        "reasons": [redacted(reason) for reason in why.reasons],
+        "evidence": _said(evidence),
+    }
+    return {"targetIds": list(action.targets), **_said(optional), "rationale": _said(rationale)}
+
+
+def _said(values: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def reference(row: RowChange) -> dict[str, Json]:
@@ -148,7 +177,7 @@ def _clusters(plan: Plan) -> list[dict[str, Json]]:
 
 
 def write_report(report: RunReport, target: str | Path) -> Path:
-    """Write the report; what is there already is never overwritten (S1-17).
+    """Write the report; what is there already is never overwritten.
 
     Args:
         report: The run.
@@ -210,7 +239,7 @@ def write_plan(plan: Plan, target: str | Path) -> Path:
     if path.is_dir():
         return _kept_beside(path, f"plan-{plan.plan_id}", text)
     if os.path.isfile(path) and '"wellkept.plan"' not in _beginning(path):
-        raise StorePathError("exists and is no plan", where=str(path), todo="Name another file")
+        raise StorePathError("exists and is not a plan", where=str(path), todo="Name another file")
     with files.replacing(path) as out:
         out.write(text)
     return path

@@ -1,4 +1,4 @@
-"""The best answers in the order of a reranker, if the store was opened with one (S2-18); it decides nothing else."""
+"""The best answers in the order of a reranker, if the store was opened with one; it decides nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reranked(ctx: Context, hits: list[Hit], q: Question) -> list[Hit]:
     """The first of the hits in the reranker's order, those it cannot read behind them; the others as they are.
 
     The part `rerank` tells what it said; scores stay what they are. When it fails or is late, the order
-    stays too, and the hits say so (I7). Not to be called inside a transaction.
+    stays too, and the hits say so. Not to be called inside a transaction.
     """
     first = hits[:AMONG]
     if ctx.reranker is None or not q.rerank or len(first) < 2:

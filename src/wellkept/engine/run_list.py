@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from wellkept.errors import NotFound
 from wellkept.types import JournalEntry
 
 if TYPE_CHECKING:
     from wellkept.engine.context import Context
 
 Undone: TypeAlias = Literal["no", "partly", "yes"]
+LAST = "last"
+"""Stands for the id of the last run wherever a run is taken back."""
 _PAGE = 2_000
 
 
@@ -62,6 +65,24 @@ def runs_of(ctx: Context) -> tuple[RunLine, ...]:
                     if entry.effects:
                         changing.setdefault(entry.run_id, []).append(entry.seq)
     return tuple(_line(entries, changing.get(run_id, ()), undone_by) for run_id, entries in found.items())
+
+
+def last_run(ctx: Context) -> str:
+    """The run whose changes are the newest that stand.
+
+    Raises:
+        NotFound: There is none.
+    """
+    undone: set[int] = set()
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        for end in range(tx.seq, 0, -_PAGE):
+            wanted = range(max(1, end - _PAGE + 1), end + 1)
+            for entry in sorted(tx.journal(seqs=wanted), key=lambda item: -item.seq):
+                if entry.undoes and entry.seq not in undone:
+                    undone.add(entry.undoes)
+                elif entry.run_id and not entry.undoes and entry.effects and entry.seq not in undone:
+                    return entry.run_id
+    raise NotFound("no run to take back", where=ctx.namespace, todo="Take single entries back by their numbers")
 
 
 def _without_effects(entry: JournalEntry) -> JournalEntry:

@@ -1,4 +1,4 @@
-"""The lines of a consolidation in the log `wellkept.consolidate`, for health checks (S1-48, S1-51).
+"""The lines of a consolidation in the log `wellkept.consolidate`, for health checks.
 
 The grammar is `CONSOLIDATE/STEP key=value …`. Values that are no plain word are JSON texts, so that a
 line stays one line whatever a memory or a rule is called.

@@ -1,8 +1,8 @@
 """Consolidation, the writing half: a plan is executed action by action, and a run is taken back.
 
-Each action is one transaction: whole or not at all, and a failing one fails alone (S1-44). An action
+Each action is one transaction: whole or not at all, and a failing one fails alone. An action
 is checked against the versions it was planned on; what has changed since is stale and stays as it
-is, what is done already stays done, so that a plan executed twice is executed once (I5, B-22).
+is, what is done already stays done, so that a plan executed twice is executed once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from wellkept.engine.embedding import Embeddings, NeedsVectorError
 from wellkept.engine.journal import lost_vectors
 from wellkept.engine.merging import conflict_changes, merged, relinks
 from wellkept.engine.repeating import repeated
+from wellkept.engine.run_list import LAST, last_run
 from wellkept.engine.summaries import about, behind_summary, born_summary, held_back, summed_up
 from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
 from wellkept.storage.port import Stale, Tx
@@ -195,7 +196,7 @@ def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors:
 
 
 def _mark(plan: Plan) -> str:
-    """By what the journal tells that an entry is of this plan (S1-45)."""
+    """By what the journal tells that an entry is of this plan."""
     return f"{plan.plan_id} {plan.config_hash}"
 
 
@@ -245,7 +246,7 @@ def _refuse_forged(action: Action, rows: Mapping[str, Memory]) -> None:
 
 
 def _own_doing(tx: Tx, plan: Plan, row: Memory, version: int) -> bool:
-    """Whether only this plan has changed a memory since: a flag that failed alone may be opened later (S1-44)."""
+    """Whether only this plan has changed a memory since: a flag that failed alone may be opened later."""
     left = row.version
     for entry in reversed(tx.journal(memory_ids=(row.id,), newest=row.version - version + _MARGIN)):
         changes = [item for item in entry.effects if isinstance(item, MemoryChange) and row.id in _ends(item)]
@@ -279,13 +280,14 @@ def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoRe
 
     Args:
         ctx: The store.
-        run_id: The run, as its report and every journal entry of it say.
+        run_id: The run, as its report and every journal entry of it say; `last` for the newest whose changes stand.
         force_except: Take back what can be, and leave what later changes stand on.
 
     Raises:
         NotFound: No such run in this namespace, or nothing of it is left to take back.
         UndoBlocked: Later changes stand in the way; names them. Nothing was changed.
     """
+    run_id = last_run(ctx) if run_id == LAST else run_id
     vectors = Embeddings(ctx.embedder)
     unfit: dict[int, tuple[int, ...]] = {}
     while True:

@@ -1,8 +1,8 @@
-"""The similarity scale of the embedder in use; measured once, when the first comparison needs it (B-30).
+"""The similarity scale of the embedder in use; measured once, when the first comparison needs it.
 
 An embedder that brings no calibration is measured on graded pairs: about 1,300 short texts are
 embedded once, outside any transaction, and the table is kept for every later process. When that
-fails, its cosines are taken as they are, and results say `calibration` (I7).
+fails, its cosines are taken as they are, and results say `calibration`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Scale:
         return self._failed_at is None or time.monotonic() - self._failed_at >= PAUSE_SECONDS
 
     def prepare(self) -> None:
-        """Measure the embedder if that is due; outside any transaction (I3). Never raises."""
+        """Measure the embedder if that is due; outside any transaction. Never raises."""
         calibrator = self._calibrator
         if calibrator is None or not self.pending:
             return

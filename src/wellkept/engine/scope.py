@@ -1,4 +1,4 @@
-"""The memories that a run looks at, read page by page in the order of S1-24."""
+"""The memories that a run looks at, read page by page by creation, then id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PAGE = 5_000
 
 
 def rows_in(tx: Tx, scope: Scope) -> tuple[Memory, ...]:
-    """The active memories of a scope, by (created_at, id); with a limit the newest of them (S1-7)."""
+    """The active memories of a scope, by (created_at, id); with a limit the newest of them."""
     found: list[Memory] = []
     after = None
     while True:

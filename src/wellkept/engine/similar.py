@@ -1,4 +1,4 @@
-"""What a text is near to, asked before it is stored, whatever its kind does at a write (S0-14 to S0-26)."""
+"""What a text is near to and what a write would do about it, in the shape of the route `check-similar`."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from wellkept.engine import write
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import label, new_memory
 from wellkept.errors import ModelResponseInvalid, UnknownKind
-from wellkept.policy import PRESETS, Policy
+from wellkept.policy import Policy
 from wellkept.types import Json, Lifecycle, Memory
 
 MOST_SHOWN = 1_000
-"""The largest `limit`; no more rows than the gate compares are ever shown."""
+"""The largest `limit`; no more memories than a write compares are ever shown."""
 
 
 def check_similar(ctx: Context, content: str, title: str, *, kind: str, limit: int = 5) -> dict[str, Json]:
-    """Stored memories of one kind at .90 and more, most similar first, and what to do about them.
+    """Stored memories of one kind that are near a text, and what `remember` would do with it.
 
-    The question is asked of every kind in the same way, also of those that are never checked when
-    they are written: it is the caller who decides then (S0-2, S0-19). A difference that forbids to
-    call two texts the same makes a match `connect`, however near it is (I2).
+    The recommendation is `duplicate_found` exactly where a write would store no row of its own because
+    a memory holds the text already. Of a kind that is never compared when it is written, near memories
+    are shown, and the recommendation is `similar_found` at most.
 
     Args:
         ctx: The store's surroundings.
         content: The text.
-        title: Its title; embedded together with the text, as at a write (S0-12).
-        kind: Only memories of this kind are looked at; one that nobody knows holds none (S0-20).
-        limit: Most matches to show; the recommendation follows from what is shown (S0-23, S0-24).
+        title: Its title; embedded together with the text, as at a write.
+        kind: Only memories of this kind are looked at; one that nobody knows holds none.
+        limit: Most matches to show; the recommendation does not depend on it.
 
     Returns:
-        `matches` and `recommendation`, in the shape of S0-22 and S0-24.
+        `matches` and `recommendation`.
 
     Raises:
-        ModelError: The text could not be embedded (S0-17).
-        StorageError: The candidates could not be read (S0-18).
+        ModelError: The text could not be embedded.
+        StorageError: The candidates could not be read.
         InvalidInput: The text or the title cannot be used.
 
     Example:
@@ -51,7 +51,7 @@ def check_similar(ctx: Context, content: str, title: str, *, kind: str, limit: i
     check_text(content, limit=ctx.policy.max_content_chars)
     label("title", title)
     try:
-        asking = replace(ctx, policy=_by_similarity(ctx.policy, kind))
+        asking = replace(ctx, policy=_asking(ctx.policy, kind))
     except UnknownKind:
         return {"matches": [], "recommendation": "unique"}
     new = new_memory(content, {"kind": kind, "title": title}, asking.policy)
@@ -62,20 +62,13 @@ def check_similar(ctx: Context, content: str, title: str, *, kind: str, limit: i
 
 
 def lifecycle_of(ctx: Context, memory: Memory) -> Lifecycle:
-    """ACTIVE, WEAK or DORMANT as of now (S0-22)."""
+    """ACTIVE, WEAK or DORMANT as of now."""
     return lifecycle(memory, ctx.policy.for_kind(memory.kind).decay, ctx.clock())
 
 
-def _by_similarity(policy: Policy, kind: str) -> Policy:
-    """The policy under which a kind is only compared: S0's tiers, the kind its only scope, an outage an error."""
-    insight = PRESETS["insight"]
-    own = replace(
-        policy.for_kind(kind),
-        scope=("kind",),
-        stages=insight.stages,
-        bands=insight.bands,
-        on_same_subject="none",
-        admit="anything",
-        on_error="raise",
-    )
-    return replace(policy, kinds={**policy.kinds, kind: own})
+def _asking(policy: Policy, kind: str) -> Policy:
+    """The policy of a write, but that every kind is searched by vector and an outage is an error."""
+    own = policy.for_kind(kind)
+    if "vector" not in own.stages:  # what is near is shown, and nothing follows from it
+        own = replace(own, stages=(*own.stages, "vector"), bands=(), same_at=1.0)
+    return replace(policy, kinds={**policy.kinds, kind: replace(own, on_error="raise")})

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack, get_args
 
+from wellkept.core.evidence import ContradictionFn
 from wellkept.engine import acts, batch, deferred, journal, packing, read, recall, write
 from wellkept.engine.context import Context
 from wellkept.engine.deferred import Queue
@@ -16,7 +17,7 @@ from wellkept.engine.operating import OperatorVerbs
 from wellkept.engine.question import Asked
 from wellkept.engine.recording import RecordingVerbs
 from wellkept.engine.repeating import steady
-from wellkept.errors import InvalidField
+from wellkept.errors import InvalidField, use_one_of
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -28,9 +29,9 @@ from wellkept.types import (
     Link,
     Memory,
     MemoryFields,
-    Neighbour,
     NewMemory,
     OnConflict,
+    Reached,
     RecallMode,
     RecallOptions,
     Resolution,
@@ -38,6 +39,7 @@ from wellkept.types import (
     WriteResult,
 )
 from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
+from wellkept.types.showing import escaped, shown
 
 
 @steady
@@ -60,15 +62,22 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         self._ctx = ctx
 
     def remember(
-        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+        self,
+        content: str | NewMemory,
+        *,
+        on_conflict: OnConflict | None = None,
+        contradiction_fn: ContradictionFn | None = None,
+        **fields: Unpack[MemoryFields],
     ) -> WriteResult:
-        """Decide whether the text is new, known, an update or in conflict, and store it accordingly.
+        """Store a memory; duplicates, updates and conflicts with what is stored are detected.
 
         Args:
             content: The text, or a whole `NewMemory`.
             on_conflict: What a conflict does for this call: ignore, warn, supersede_sure,
                 supersede or raise; the policy of the kind otherwise. `ignore` stores without
-                looking for repeats or conflicts (B-37).
+                looking for repeats or conflicts.
+            contradiction_fn: Your own judge for this call, in place of the store's; a write with one is
+                never put off, since a function cannot wait in a queue.
             **fields: The other fields of `NewMemory`: kind, subject, attribute, tags, …
 
         Returns:
@@ -76,7 +85,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
         Raises:
             InvalidInput: A field cannot be used; nothing was written.
-            ConflictError: A conflict under `raise`; nothing was written (S2-28).
+            ConflictError: A conflict under `raise`; nothing was written.
             StorageError: The store could not be written; nothing was half written.
 
         Example:
@@ -88,14 +97,15 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             ('superseded', 'supersedes')
         """
         new = self._new(content, fields)
-        return deferred.remember(asked_of(self._ctx, {new.kind}, on_conflict), new, on_conflict)
+        ctx = asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn)
+        return deferred.remember(ctx, new, on_conflict) if contradiction_fn is None else write.remember(ctx, new)
 
     def remember_many(
         self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
     ) -> BatchResult:
-        """Write many texts in order; each sees those before it, a bad one does not stop the rest (S4-14, S4-15).
+        """Store many memories in order; each is compared with those before it, invalid ones are reported.
 
-        The same batch again changes nothing (I5): its items carry keys made from the whole batch.
+        The same batch again changes nothing: its items carry keys made from the whole batch.
 
         Args:
             items: Texts, `NewMemory` values, or mappings with `content` and other fields.
@@ -114,7 +124,12 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return batch.remember_many(self._ctx, items, self._item, on_conflict=on_conflict)
 
     def check(
-        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+        self,
+        content: str | NewMemory,
+        *,
+        on_conflict: OnConflict | None = None,
+        contradiction_fn: ContradictionFn | None = None,
+        **fields: Unpack[MemoryFields],
     ) -> WriteResult:
         """What `remember` would do with this text now; nothing is written.
 
@@ -128,7 +143,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             ('created', 0)
         """
         new = self._new(content, fields)
-        return write.check(asked_of(self._ctx, {new.kind}, on_conflict), new)
+        return write.check(asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn), new)
 
     def revise(self, memory_id: str, **changes: Any) -> Memory:
         """Edit a stored memory as an act of its own; its vector and hashes follow, its history keeps the old text.
@@ -152,7 +167,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.revise(self._ctx, self._id(memory_id), changes)
 
     def supersede(self, old_id: str, new_id: str) -> int:
-        """Hide one memory behind another that replaces it; restorable (S2-27).
+        """Hide one memory behind another that replaces it; restorable.
 
         Returns:
             The journal entry.
@@ -175,7 +190,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         """Make a superseded, forgotten or faded memory current again, or store a text the gate had dropped.
 
         Returns:
-            Whether anything had to change (S2-27).
+            Whether anything had to change.
 
         Example:
             >>> import wellkept
@@ -217,7 +232,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.erase(self._ctx, self._id(memory_id))
 
     def undo(self, entry: int) -> int:
-        """Take a journal entry back, to the byte. Returns the entry of the undo, which can be undone too.
+        """Undo a journal entry exactly. Returns the entry of the undo, which can be undone too.
 
         Raises:
             UndoBlocked: Later entries changed the same memories; `entries` names them, newest first.
@@ -236,11 +251,11 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return journal.undo(self._ctx, entry)
 
     def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
-        """Link two memories; the same link twice is one (S2-44).
+        """Link two memories; the same link twice is one.
 
         Args:
             src: Id the link starts from.
-            dst: Id it leads to. A missing one is kept and reported as dangling (S2-42).
+            dst: Id it leads to. A missing one is kept and reported as dangling.
             rel: The relation; `relates_to` is an alias of `related`.
             strict: Refuse ids that do not exist.
 
@@ -270,8 +285,8 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
     def neighbors(
         self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
-    ) -> tuple[Neighbour, ...]:
-        """Memories reached over links, each once; links to nowhere are told by `subgraph` (S2-41, S2-42).
+    ) -> Reached:
+        """Memories reached over links, each once; `dangling` names ids that links lead to and nobody holds.
 
         Args:
             memory_id: Where to start.
@@ -288,8 +303,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             ...     [(item.memory.content, item.direction) for item in store.neighbors(a.id)]
             [('Cups are downstairs.', 'out')]
         """
-        found, _ = read.neighbors(self._ctx, self._id(memory_id), rel=rel, direction=direction, depth=depth)
-        return found
+        return read.neighbors(self._ctx, self._id(memory_id), rel=rel, direction=direction, depth=depth)
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
         """The memories within `depth` links of these, the links among them, and ids that lead nowhere.
@@ -306,8 +320,15 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         """
         return read.subgraph(self._ctx, ids, depth=depth)
 
-    def conflicts(self, memory_id: str | None = None, *, settled: bool = False) -> tuple[Conflict, ...]:
-        """Open conflicts to look at, oldest first; with `settled` also those that are decided or expired.
+    def conflicts(
+        self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
+    ) -> tuple[Conflict, ...]:
+        """Open conflicts to look at, oldest first.
+
+        Args:
+            memory_id: Only those of this memory.
+            settled: Also those that are decided or expired.
+            threshold: Only those of at least this similarity, 0 to 1.
 
         Example:
             >>> import wellkept
@@ -318,7 +339,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             [('contradiction', 'value_diff')]
         """
         wanted = None if memory_id is None else self._id(memory_id)
-        return read.conflicts(self._ctx, memory_id=wanted, settled=settled)
+        return read.conflicts(self._ctx, memory_id=wanted, settled=settled, threshold=threshold)
 
     def resolve(self, key: str, resolution: Resolution) -> Conflict:
         """Settle a conflict.
@@ -338,8 +359,8 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             ['The limit is 0.95.']
         """
         if resolution not in get_args(Resolution):
-            allowed = ", ".join(get_args(Resolution))
-            raise InvalidField(f"{resolution!r} is not allowed", where="resolution", todo=f"Use one of: {allowed}")
+            todo = use_one_of(resolution, get_args(Resolution))
+            raise InvalidField(f"{resolution!r} is not allowed", where="resolution", todo=todo)
         return acts.resolve(self._ctx, key, resolution)
 
     def recall(
@@ -354,14 +375,14 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         touch: bool = True,
         **options: Unpack[RecallOptions],
     ) -> Hits:
-        """What holds now about the query, best first, each with its score parts and open conflicts.
+        """Current memories relevant to a query, best first, each with its score parts and open conflicts.
 
         Args:
             query: Any text.
             limit: 1 to 1000 hits.
             where: Only memories that fit this filter (kinds, tags, subject, importance, time, source, …).
-            mode: `default` blends meaning and words; `semantic` is the plain order by meaning (S2-10);
-                `hybrid` weighs age and importance too (S2-2).
+            mode: `default` blends meaning and words; `semantic` is the plain order by meaning;
+                `hybrid` weighs age and importance too.
             include_superseded: Show what was replaced too.
             explain: Tell every part of each score, and what was left out and why.
             touch: Count the hits as used.
@@ -401,7 +422,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         count_tokens: TokenCounter | None = None,
         touch: bool = True,
     ) -> Pack:
-        """What holds now about the query as one text block for a prompt: each thing once, never over the budget.
+        """Current memories relevant to a query as one text block for a prompt: each thing once, within the budget.
 
         Args:
             query: Any text.
@@ -519,7 +540,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return MemoryStore(replace(self._ctx, session=label("session", name)))
 
     def deferred(self) -> AbstractContextManager[Queue]:
-        """Put writes of this thread or task off until the block ends, then write them in order (S0-43).
+        """Put writes of this thread or task off until the block ends, then write them in order.
 
         They answer `queued`, and survive a crash. Kinds with `delivery = "sync"` are written at once.
 
@@ -548,6 +569,14 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             >>> store.close()
         """
         self._ctx.storage.close()
+
+    def __repr__(self) -> str:
+        ctx = self._ctx
+        said = shown("", {"namespace": ctx.namespace, "session": ctx.session, "embedder": ctx.embedder.id})
+        return f"MemoryStore({ctx.storage!r}, {said[1:]}"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escaped(repr(self))}</code>"
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""The memory that a summary becomes when its plan is executed, and whether it is there already (S2-48, B-28)."""
+"""The memory that a summary becomes when its plan is executed, and whether it is there already."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def born_summary(
 
 
 def behind_summary(effects: Sequence[Effect]) -> list[Effect]:
-    """Sources of a summary are hidden behind it, and it has its id only now (S2-48)."""
+    """Sources of a summary are hidden behind it, and it has its id only now."""
     made = born_in(effects)
     found: list[Effect] = []
     for item in effects:
@@ -56,7 +56,7 @@ def born_in(effects: Iterable[Effect]) -> Memory | None:
 def summed_up(tx: Tx, action: Action) -> str:
     """Id of a living summary of just these memories; empty when there is none.
 
-    What it is made from may stay as it is (`keep`), so its versions do not tell that the action is done (I5).
+    What it is made from may stay as it is (`keep`), so its versions do not tell that the action is done.
     """
     if action.type != "summarize":
         return ""

@@ -1,4 +1,4 @@
-"""What stands beside the hits along links, added behind them (S2-47)."""
+"""What stands beside the hits along links, added behind them."""
 
 from __future__ import annotations
 

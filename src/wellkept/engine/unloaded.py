@@ -1,4 +1,4 @@
-"""A store without its embedder: what embeds nothing needs no model, and works when it cannot be loaded (I7)."""
+"""A store without its embedder: what embeds nothing needs no model, and works when it cannot be loaded."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def require_embedder(ctx: Context) -> None:
         raise EmbedderMismatch(
             f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
             where="embedder",
-            todo="Open it with that embedder, or run `wellkept reembed` to make all vectors anew",
+            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
         )
     # Whoever embeds nothing judges nothing: a reader with other settings leaves the store's as they are.
     judges = not isinstance(ctx.embedder, Unloaded)
@@ -80,7 +80,7 @@ def stats(ctx: Context) -> Stats:
 
 
 def expire_conflicts(ctx: Context) -> int:
-    """Settle the open conflicts that nobody has looked at in time as "keep both" (host-systems D1, S2-55).
+    """Settle the open conflicts that nobody has looked at in time as "keep both".
 
     Until then they only count as settled; now the journal says so, and both memories are linked. One
     entry for each, so that each can be undone alone; what was taken back is not settled again.

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from wellkept.core import conflicts as flags
 from wellkept.core import lifecycle
+from wellkept.core.codec import DAMAGE
 from wellkept.core.effects import touched
 from wellkept.core.merge import aliases, segments
 from wellkept.core.wikilinks import is_waiting
@@ -40,7 +41,7 @@ from wellkept.types import (
 
 Mend: TypeAlias = Literal["", "storage", "sweep", "effects"]
 Effects: TypeAlias = Callable[[datetime], Sequence[Effect]]
-UNREADABLE = (StorageError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
+UNREADABLE = (StorageError, *DAMAGE)
 """What reading a damaged store may raise."""
 
 _BACKUP = "Restore a backup, or export what can be read"
@@ -176,7 +177,7 @@ def _newest(picture: Picture, circle: Sequence[str]) -> str:
 
 
 def _of_pointer(picture: Picture, row: Memory, edges: set[tuple[str, str]]) -> Iterator[Finding]:
-    """S2-59: status, pointer and link say the same."""
+    """Status, pointer and link say the same."""
     successor = picture.rows.get(row.superseded_by)
     linked = (row.superseded_by, row.id) in edges
     if row.status == "superseded" and successor is None:
@@ -211,7 +212,7 @@ def _restored(picture: Picture, row: Memory, what: str) -> Finding:
 
 
 def _circles(rows: dict[str, Memory]) -> list[tuple[str, ...]]:
-    """Supersessions that end nowhere, each circle once (S2-31)."""
+    """Supersessions that end nowhere, each circle once."""
     ended: set[str] = set()
     found = []
     for start in rows:
@@ -246,7 +247,7 @@ def _swept(row: Memory, what: str, todo: str) -> Finding:
 
 def _of_links(picture: Picture) -> Iterator[Finding]:
     for link in picture.links:
-        # A name that waits for its memory is meant to lead nowhere (S0-42).
+        # A name that waits for its memory is meant to lead nowhere.
         ends = [end for end in (link.src, link.dst) if end not in picture.rows and not is_waiting(end)]
         target = picture.rows.get(link.dst)
         if ends:
@@ -303,7 +304,7 @@ def _timed(one: Conflict, now: datetime) -> tuple[Effect, ...]:
 
 
 def _of_aliases(tx: Tx, picture: Picture) -> Iterator[Finding]:
-    """B-8: every text an active row says leads to it, by both its hashes.
+    """Every text an active row says leads to it, by both its hashes.
 
     Asked a page at a time: a row that is not among the answers has lost its hash.
     """

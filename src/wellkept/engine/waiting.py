@@ -2,7 +2,7 @@
 
 The file holds one line for each act: a write was put, is done, or failed. A line counts once it is whole
 and on the disk, so what was acknowledged is there after a crash, and a line cut off in the writing is none.
-What is done is taken out at the end of each flush: a memory that is erased later must not linger here (I1).
+What is done is taken out at the end of each flush: a memory that is erased later must not linger here.
 """
 
 from __future__ import annotations

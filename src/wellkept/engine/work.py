@@ -1,8 +1,8 @@
 """A worker: takes a job of some namespace from the queue, does it, and takes the next one.
 
 Any number of workers share a queue, on as many machines as one likes. A worker that is killed loses nothing:
-its lease ends, another worker takes the job, and what was applied is found applied (I5). The lease only spares
-work that would be done twice; that two do no harm to each other is guarded by each write's own transaction (I3).
+its lease ends, another worker takes the job, and what was applied is found applied. The lease only spares
+work that would be done twice; that two do no harm to each other is guarded by each write's own transaction.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from wellkept.core.codec import DAMAGE
 from wellkept.engine.context import Context
 from wellkept.engine.errands import Errand, Outcome
 from wellkept.engine.jobs import LONGEST_LEASE
@@ -201,6 +202,9 @@ class _Worker:
             except _EndedError:
                 return self._left(job, 0.0, job.error, counted=False, state="given_back"), Outcome()
             except (WellkeptError, OSError) as error:
+                outcome = Outcome(failed=f"{type(error).__name__}: {error}")
+            except DAMAGE as error:  # what one namespace holds must not end the work for all others
+                log.exception("The job %s of %r failed", job.kind, job.namespace)
                 outcome = Outcome(failed=f"{type(error).__name__}: {error}")
             except KeyboardInterrupt:
                 self._left(job, 0.0, job.error, counted=False)

@@ -19,6 +19,7 @@ from wellkept.core.effects import touched
 from wellkept.core.evidence import Evidence, Moment
 from wellkept.core.explain import dropped_line, message
 from wellkept.core.questions import questions
+from wellkept.engine.bare import bare_texts, with_bare_texts
 from wellkept.engine.context import Context
 from wellkept.engine.embedding import Embeddings, NeedsVectorError, text_of, vector_key
 from wellkept.engine.gather import (
@@ -41,6 +42,7 @@ from wellkept.types import (
     ALL_STATUSES,
     Decision,
     Filter,
+    ImportedMemory,
     JournalEntry,
     Link,
     LinkChange,
@@ -84,7 +86,7 @@ def remember(ctx: Context, new: NewMemory) -> WriteResult:
 
 
 def remember_all(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
-    """Decide and apply writes in order; an item that fails is its error, the others go on (S4-14)."""
+    """Decide and apply writes in order; an item that fails is its error, the others go on."""
     results: list[WriteResult | WellkeptError] = []
     for start in range(0, len(items), CHUNK):
         results += _run(ctx, items[start : start + CHUNK], cause)
@@ -112,10 +114,12 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
             if tx.seq != seen:
                 evidence = without_vectors(ctx, tx, new)
             evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-        opinions = Opinions(ctx.relation_model)
+        opinions = Opinions(ctx)
         moment = _moment(ctx)
         opinions.ask(_pairs(new, evidence, moment))
         evidence = with_opinions(new, evidence, opinions, moment)
+        vectors.fetch(bare_texts(new, evidence))
+        evidence = with_bare_texts(new, evidence, vectors)
         judgements = Judgements(ctx.judge)
         judgements.ahead(new, evidence, moment)
         decision = judgements.decided(new, evidence, moment)
@@ -124,7 +128,7 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
 
 def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
     """Decide and apply a chunk; what was not kept is decided anew, what was kept stands."""
-    models = (Embeddings(ctx.embedder), Opinions(ctx.relation_model), Judgements(ctx.judge))
+    models = (Embeddings(ctx.embedder), Opinions(ctx), Judgements(ctx.judge))
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         results += repeated(ctx, partial(_pass, ctx, items[len(results) :], cause, models))
@@ -156,7 +160,7 @@ def _pass(
                     try:
                         results.append(gate.pass_through(len(results)))
                     except NeedsVectorError as missing:
-                        needed = missing.texts  # commit what is decided, embed outside, go on (design §4)
+                        needed = missing.texts  # commit what is decided, embed outside, go on
                         break
                     except NeedsOpinionError as missing:
                         open_pairs = missing.pairs
@@ -227,7 +231,7 @@ def _pairs(new: NewMemory, evidence: Evidence, moment: Moment) -> list[tuple[str
 
 
 def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], FirstLook]:
-    """Texts that the hash stages leave open (only these are embedded, F-15), and what was seen of them."""
+    """Texts that the hash stages leave open (only these are embedded), and what was seen of them."""
     texts = []
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         look = FirstLook(tx.seq)
@@ -286,7 +290,7 @@ class _Gate:
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)
         self._look.wrote(seq, new.idempotency_key, decision.effects)
-        self._count_use(decision)
+        self._count_use(new, decision)
         self._near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
@@ -297,18 +301,24 @@ class _Gate:
             for link in decision.links:
                 if link.rel == "supersedes":
                     subject = decision.memory.subject
-                    log.info("Superseded fact %s (subject=%s) with %s", link.dst, subject, link.src)  # S3-6
+                    log.info("Superseded fact %s (subject=%s) with %s", link.dst, subject, link.src)
         elif decision.outcome == "reused" and decision.memory is not None:
-            log.debug("Skipping duplicate episode, reusing %s", decision.memory.id)  # S3-15
+            log.debug("Skipping duplicate episode, reusing %s", decision.memory.id)
         elif decision.outcome == "rejected" and decision.reasons[0].rule == "recording_filter":
-            log.debug("Skipping decision recording: informational response")  # S3-18
+            log.debug("Skipping decision recording: informational response")
         return _result(decision, entry=seq)
 
-    def _count_use(self, decision: Decision) -> None:
-        """An echo of what was handed out is an access: nothing about the memory changes but its use."""
+    def _count_use(self, new: NewMemory, decision: Decision) -> None:
+        """An echo of what was handed out is an access, and what a repeat was used elsewhere counts here: nothing
+        about the memory changes but its use."""
         heard = decision.memory
-        if heard is not None and is_echo(decision):
+        if heard is None:
+            return
+        if is_echo(decision):
             self._tx.touch({heard.id: (heard.access_count + 1, self._ctx.clock(), heard.stability)})
+        elif isinstance(new, ImportedMemory) and new.access_count and decision.dropped is not None:
+            last = max(filter(None, (heard.last_accessed_at, new.last_accessed_at)), default=heard.created_at)
+            self._tx.touch({heard.id: (heard.access_count + new.access_count, last, heard.stability)})
 
     def _decide(self, new: NewMemory, index: int) -> Decision:
         moment = _moment(self._ctx)
@@ -322,10 +332,11 @@ class _Gate:
             self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
         )
         _raise_if_asked(self._ctx, new, self._vectors, self._opinions)
-        return self._judgements.decided(new, with_opinions(new, evidence, self._opinions, moment), moment)
+        evidence = with_opinions(new, evidence, self._opinions, moment)
+        return self._judgements.decided(new, with_bare_texts(new, evidence, self._vectors), moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
-        """The caller's own links, each to a memory that exists (S0-42)."""
+        """The caller's own links, each to a memory that exists."""
         memory = decision.memory
         if not new.links or memory is None:
             return decision
@@ -345,7 +356,7 @@ class _Gate:
         )
 
     def _embedded(self, decision: Decision) -> tuple[Decision, dict[str, Vector]]:
-        """The decision with vectors for every changed text; an evolved text needs a new one (B-8)."""
+        """The decision with vectors for every changed text; an evolved text needs a new one."""
         made: dict[str, Vector] = {}
         effects = list(decision.effects)
         memory = decision.memory
@@ -398,7 +409,7 @@ class _Gate:
 
 
 def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
-    """The same key again is a no-op that answers with what was done then (I5).
+    """The same key again is a no-op that answers with what was done then.
 
     A key whose entry stands undone is free again: the write goes on under the next form of it.
 
@@ -431,7 +442,7 @@ def _is_free_again(tx: Tx, new: NewMemory) -> bool:
 
 
 def _check_links(tx: Tx, new: NewMemory) -> None:
-    """A link of a new memory leads to one that exists; a dangling one can be made by `link` (B-24)."""
+    """A link of a new memory leads to one that exists; a dangling one can be made by `link`."""
     if not new.links:
         return
     there = {row.id for row in tx.find(Filter(ids=new.links, statuses=ALL_STATUSES))}
@@ -455,9 +466,10 @@ def _as_before(tx: Tx, entry: JournalEntry) -> WriteResult:
 
 
 def payload_of(new: NewMemory) -> str:
-    """Hash of everything a write says, without its key."""
+    """Hash of everything a write says, without its key and without how it was used elsewhere."""
     plain = to_plain(new)
-    plain.pop("idempotency_key", None)
+    for name in ("idempotency_key", "access_count", "last_accessed_at", "updated_at"):
+        plain.pop(name, None)
     return hashlib.sha256(dumps(plain).encode()).hexdigest()[:32]
 
 
@@ -474,7 +486,7 @@ def _revectored(effect: MemoryChange) -> bool:
 
 
 def _reworded(effect: MemoryChange) -> bool:
-    """Whether a repeat filled in a title or summary, so that the vector stands for another text (B-38)."""
+    """Whether a repeat filled in a title or summary, so that the vector stands for another text."""
     before, after = effect.before, effect.after
     if before is None or after is None or not before.embedding or before.embedding != after.embedding:
         return False
@@ -489,7 +501,7 @@ def _moved(effect: MemoryChange) -> bool:
 
 
 def _settled(ctx: Context, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
-    """What needs no vector; last of all, whether the text only comes back from this session's packs (design §4)."""
+    """What needs no vector; last of all, whether the text only comes back from this session's packs."""
     moment = _moment(ctx)
     decision = settle(new, evidence, moment)
     ids = () if decision is not None else ctx.handed.ids(ctx.namespace, ctx.session, new.content)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from wellkept.errors import ModelResponseInvalid
+from wellkept.parsing import parsed_json
 
 
 def sendable(text: str) -> str:
@@ -18,10 +17,7 @@ def content_of(body: bytes, where: str) -> object:
     Raises:
         ModelResponseInvalid: The answer is no chat completion.
     """
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ModelResponseInvalid("the answer is not JSON", where=where) from None
+    answer = parsed_json(body, where=where, error=ModelResponseInvalid)
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         raise ModelResponseInvalid("the answer has no list `choices` of one", where=where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellkept.errors import ModelUnavailable
+from wellkept.models.onnx import missing
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+EXTRA = "Install it with `pip install 'wellkept[crossencoder]'`"
 TODO = "Point to a folder with model.onnx and tokenizer.json, or to the .onnx file beside it"
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _ROLES = {
@@ -69,6 +72,17 @@ def bytes_of(path: Path, *, what: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ModelUnavailable(f"a file of {what} cannot be read", where=str(path), todo=TODO) from error
+
+
+def need_libraries(what: str) -> None:
+    """Make sure that such a model can be run here, without importing anything.
+
+    Raises:
+        ModelUnavailable: A package is missing.
+    """
+    for module, todo in (("onnxruntime", "Install it with `pip install onnxruntime`"), ("tokenizers", EXTRA)):
+        if importlib.util.find_spec(module) is None:
+            raise missing(module, what=what, todo=todo)
 
 
 def tokenizer_of(files: Files) -> Tokenizer:
@@ -159,7 +173,7 @@ def _inputs(running: Any) -> tuple[Input, ...]:
     for node in nodes:
         role = "ids" if len(nodes) == 1 else _ROLES.get(node.name, "")
         if not role or node.type not in _TYPES:
-            raise ModelUnavailable("the model takes an input that is no text", where=node.name, todo=TODO)
+            raise ModelUnavailable("the model takes an input that is not text", where=node.name, todo=TODO)
         length = node.shape[1] if len(node.shape) == 2 else None
         found.append(Input(node.name, role, _TYPES[node.type], length if isinstance(length, int) else 0))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The graded pairs: what the similarity scale means, and how an embedder is measured against it (B-1, B-30).
+"""The graded pairs: what the similarity scale means, and how an embedder is measured against it.
 
 The set that ships was written for this purpose, by hand: repeats, refinements, changed values, negations
 and unrelated statements as agents remember them, in English, ten other languages and across languages,
@@ -9,11 +9,11 @@ What a grade means, with an example of each:
 | grade | meaning | example |
 |---|---|---|
 | .97–1 | says exactly the same in nearly the same words | "Do not deploy on Fridays." · "Don't deploy on Fridays." |
-| .95–.96 | a repeat that adds nothing; seeds 000 and 002: *duplicate* from here | "The cache is invalidated after each deployment." · "Every deploy clears the cache." |
-| .90–.94 | nearly a repeat, a nuance differs; seed 000: *link* from here | "Peter handles payroll." · "Peter is the person to ask about payroll." |
-| .85–.89 | the same sentence with one value changed or a small addition; seed 004 skips above .88 | "The limit is 20 MB." · "The limit is 25 MB." |
+| .95–.96 | a repeat that adds nothing; presets `insight` and `general`: *duplicate* from here | "The cache is invalidated after each deployment." · "Every deploy clears the cache." |
+| .90–.94 | nearly a repeat, a nuance differs; preset `insight`: *link* from here | "Peter handles payroll." · "Peter is the person to ask about payroll." |
+| .85–.89 | the same sentence with one value changed or a small addition; preset `knowledge` skips above .88 | "The limit is 20 MB." · "The limit is 25 MB." |
 | .80–.84 | mostly the same, details differ | "Prices exclude VAT." · "Prices exclude VAT and shipping." |
-| .65–.79 | the same topic and subject, with something added, changed or denied; seed 004: *evolve* from here | "The hotel serves breakfast." · "The hotel has no breakfast any more, but a bar." |
+| .65–.79 | the same topic and subject, with something added, changed or denied; preset `knowledge`: *evolve* from here | "The hotel serves breakfast." · "The hotel has no breakfast any more, but a bar." |
 | .45–.64 | related: the same thing, another statement about it | "The kitchen tap is dripping." · "The plumber cannot come before next week." |
 | .20–.44 | loosely related: one thing or topic in common | "Rosa sings in a jazz band." · "Rosa needs new glasses." |
 | 0–.19 | unrelated | "The token expires." · "The cherry trees bloom early." |
@@ -39,7 +39,8 @@ from wellkept.core.calibration import (
     rank_correlation,
 )
 from wellkept.core.vectors import cosine
-from wellkept.errors import InvalidField, ModelResponseInvalid
+from wellkept.errors import InvalidField, InvalidInput, ModelResponseInvalid
+from wellkept.parsing import parsed_json
 
 if TYPE_CHECKING:
     from wellkept.models.port import Embedded
@@ -107,7 +108,7 @@ def shipped() -> GradedSet:
 
 
 def read(file: Path) -> GradedSet:
-    """Pairs of one's own: JSON lines with `a`, `b`, `grade` (0 to 1) and, if wanted, `lang`.
+    """Pairs of your own: JSON lines with `a`, `b`, `grade` (0 to 1) and, if wanted, `lang`.
 
     Raises:
         InvalidField: It cannot be read, a line is no graded pair, or there are too few.
@@ -124,7 +125,7 @@ def read(file: Path) -> GradedSet:
 def measure(embedder_id: str, embed: Embed, graded: GradedSet, *, progress: Progress | None = None) -> Measured:
     """Embed the pairs once and fit the embedder's table.
 
-    Left out are pairs with a text the embedder cannot read or only spells (B-34), and languages in
+    Left out are pairs with a text the embedder cannot read or only spells, and languages in
     which it does not tell repeats from unrelated statements: they would pull the scale of those
     it does read down, and make every threshold too easy.
 
@@ -209,11 +210,11 @@ def _graded(text: str, where: str, *, shipped: bool = False) -> GradedSet:
 
 def _pair(line: str, where: str) -> GradedPair:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = parsed_json(line)
+    except InvalidInput:
         row = None
     if not isinstance(row, dict):
-        raise InvalidField("is no JSON object", where=where, todo='Write {"a": "…", "b": "…", "grade": 0.8}')
+        raise InvalidField("is not a JSON object", where=where, todo='Write {"a": "…", "b": "…", "grade": 0.8}')
     a, b, grade, lang = row.get("a"), row.get("b"), row.get("grade"), row.get("lang", "")
     if not (isinstance(a, str) and isinstance(b, str) and a.strip() and b.strip() and isinstance(lang, str)):
         raise InvalidField("a and b must be texts", where=where, todo='Write {"a": "…", "b": "…", "grade": 0.8}')

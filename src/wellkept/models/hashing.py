@@ -33,7 +33,7 @@ _DENSE_WEIGHTS = {1: 0.5, 2: 0.8, 3: 0.6}
 _SHORT_WORD = 3
 _SHORT_WEIGHT = 0.5
 _CACHED_LENGTH = 40
-# Edges only: "1.5", "c++", "api/v2", "-3" and "50%" stay what they are (I10).
+# Edges only: "1.5", "c++", "api/v2", "-3" and "50%" stay what they are.
 _EDGES = ".,;:!?…()[]{}<>\"'`“”„‘’«»‹›。、，；：！？「」『』（）【】·—–"
 # Scripts written without spaces, where one or two signs are a word.
 _DENSE_RANGES = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0x20000, 0x3FFFF))

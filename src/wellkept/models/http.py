@@ -8,36 +8,24 @@ the server's own words (which may quote the key) never appear.
 from __future__ import annotations
 
 import hashlib
-import json
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.calibration import UNCALIBRATED, Calibration
 from wellkept.core.vectors import unit
-from wellkept.errors import ConfigError, ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.errors import ConfigError, ModelResponseInvalid
+from wellkept.models.endpoint import Endpoint
 from wellkept.models.port import Embedded
+from wellkept.parsing import parsed_json
 
 WINDOW_CHARACTERS = 6_000
-"""Longer texts are cut, since common endpoints refuse or silently truncate beyond 8,191 tokens (B-33)."""
+"""Longer texts are cut, since common endpoints refuse or silently truncate beyond 8,191 tokens."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 8.0
-_LONGEST_RETRY_AFTER = 20.0
-_TRANSIENT = frozenset({429, 500, 502, 503, 504, 520, 529})
-_TODO = {
-    400: "Check the model name and the dimensions",
-    401: "Check the API key",
-    403: "Check the API key and what it may use",
-    404: "Check the path and the model name; most servers answer at /v1/embeddings",
-    413: "Send smaller batches",
-}
+_PATH = "/v1/embeddings"
 
 
 class HttpEmbedder:
@@ -48,8 +36,8 @@ class HttpEmbedder:
         model: The model's name there.
         api_key: Sent as a bearer token; never shown.
         dim: Length of the vectors; found out with the first answer when not given.
-        timeout: Seconds to wait for each answer.
-        retries: How often a call that failed for a passing reason is repeated.
+        timeout: Seconds to wait for each answer, from the first byte sent to the last received; 600 at most.
+        retries: How often a call that failed for a passing reason is repeated; 10 at most.
         batch: Texts in one call.
         prefix: Put before every text, for models that want one ("query: ").
 
@@ -76,23 +64,23 @@ class HttpEmbedder:
         batch: int = 64,
         prefix: str = "",
     ) -> None:
-        self._url = _endpoint(url)
-        self.where = f"{self._url.host}, model {model}"
-        _require(bool(model), "an HTTP embedder needs the name of a model", self._url.host)
-        _require(batch >= 1 and retries >= 0 and timeout > 0, "batch, retries or timeout is out of range", self.where)
+        what = "the embedding endpoint"
+        self.endpoint = Endpoint(
+            url, what=what, api_key=api_key, timeout=timeout, retries=retries, path=_PATH, most=MAX_ANSWER_BYTES
+        )
+        host = self.endpoint.host
+        self.where = f"{host}, model {model}"
+        _require(bool(model), "an HTTP embedder needs the name of a model", host)
+        _require(batch >= 1, "batch must be at least 1", self.where)
         _require(dim is None or dim >= 1, "dim must be at least 1", self.where)
         self._model, self._dim, self._prefix = model, dim, prefix
-        self._retries, self._batch, self._timeout = retries, batch, timeout
-        self._key = api_key
+        self._batch = batch
         self.send_dimensions = dim is not None and model.startswith("text-embedding-3")
-        self._client: httpx2.Client | None = None
-        self._opening = threading.Lock()
-        self._sleep: Callable[[float], None] = time.sleep
 
     @property
     def id(self) -> str:
         """Host, model, asked dimensions and prefix; the port is left out, since it names no model."""
-        name = f"http/{self._url.host}/{self._model}"
+        name = f"http/{self.endpoint.host}/{self._model}"
         if self.send_dimensions:
             name += f"/{self._dim}"
         if self._prefix:
@@ -130,7 +118,7 @@ class HttpEmbedder:
         }
         if self.send_dimensions:
             payload["dimensions"] = self._dim
-        matrix = _matrix(self._post(payload), len(texts), self.where)
+        matrix = _matrix(self.endpoint.post(payload, where=self.where), len(texts), self.where)
         found = matrix.shape[1]
         if self._dim is None:
             self._dim = found
@@ -142,82 +130,10 @@ class HttpEmbedder:
             )
         return matrix
 
-    def _post(self, payload: Mapping[str, Any]) -> bytes:
-        """One call, repeated while it fails for a passing reason; returns the answer's body."""
-        failure: ModelError | None = None
-        for attempt in range(self._retries + 1):
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)
-            try:
-                with self._open().stream("POST", self._url, json=payload) as response:
-                    if response.status_code == 200:
-                        return self._body(response)
-                    failure = self._refusal(response.status_code)
-                    if response.status_code not in _TRANSIENT:
-                        raise failure
-                    pause = _retry_after(response.headers.get("retry-after", ""), pause)
-            except httpx2.TimeoutException as error:
-                failure = ModelUnavailable(f"no answer within {self._timeout:g} s", where=self.where)
-                failure.__cause__ = error
-            except httpx2.HTTPError as error:
-                failure = ModelUnavailable(
-                    f"the embedding endpoint cannot be reached ({type(error).__name__})",
-                    where=self.where,
-                    todo="Check that the server runs and the URL is right",
-                )
-                failure.__cause__ = error
-            if attempt < self._retries:
-                self._sleep(pause)
-        assert failure is not None  # the loop runs at least once
-        raise failure
-
-    def _body(self, response: httpx2.Response) -> bytes:
-        """The body, read with a limit: an answer must not fill the memory."""
-        body = bytearray()
-        for piece in response.iter_bytes():
-            body += piece
-            if len(body) > MAX_ANSWER_BYTES:
-                raise ModelResponseInvalid(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB", where=self.where)
-        return bytes(body)
-
-    def _refusal(self, status: int) -> ModelUnavailable:
-        return ModelUnavailable(
-            f"the embedding endpoint answered {status}", where=self.where, todo=_TODO.get(status, "")
-        )
-
-    def _open(self) -> httpx2.Client:
-        with self._opening:
-            if self._client is None:
-                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                self._client = httpx2.Client(timeout=self._timeout, headers=headers)
-            return self._client
-
-
-def _endpoint(url: str) -> httpx2.URL:
-    # The URL may hold a password, so no message quotes it and no cause is chained.
-    try:
-        parsed = httpx2.URL(url)
-    except (httpx2.InvalidURL, TypeError, ValueError):
-        raise ConfigError("the URL of the embedding endpoint cannot be read", todo=_URL_TODO) from None
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ConfigError("the embedding endpoint needs an http or https URL", todo=_URL_TODO)
-    return parsed
-
-
-_URL_TODO = "Write it like http://localhost:11434/v1/embeddings"
-
 
 def _require(holds: bool, what: str, where: str) -> None:  # noqa: FBT001 — an assertion, not a switch
     if not holds:
         raise ConfigError(what, where=where)
-
-
-def _retry_after(header: str, otherwise: float) -> float:
-    """Seconds a server asks to wait, within reason; dates are not read, there is no clock here."""
-    try:
-        asked = float(header)
-    except ValueError:
-        return otherwise
-    return min(_LONGEST_RETRY_AFTER, max(0.0, asked)) if asked == asked else otherwise
 
 
 def _windows(text: str) -> list[str]:
@@ -246,15 +162,12 @@ def _averaged(windows: Sequence[str], vectors: Mapping[str, NDArray[np.float64]]
 
 def _matrix(body: bytes, expected: int, where: str) -> NDArray[np.float64]:
     """The unit vectors of an answer, in the order of the inputs."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ModelResponseInvalid("the answer is not JSON", where=where) from None
+    answer = parsed_json(body, where=where, error=ModelResponseInvalid)
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise ModelResponseInvalid("the answer has no list `data` of embeddings", where=where)
     if not data:
-        raise ModelResponseInvalid("empty result", where=where)  # S0-17's word
+        raise ModelResponseInvalid("empty result", where=where)
     if len(data) != expected:
         raise ModelResponseInvalid(f"{len(data)} embeddings came back for {expected} texts", where=where)
     rows = [_row(item.get("embedding"), where) for item in _ordered(data, where)]

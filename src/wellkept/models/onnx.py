@@ -35,8 +35,12 @@ def verified_bytes(path: Path, sha256: str, *, what: str, todo: str) -> bytes:
     return blob
 
 
-def session(blob: bytes, *, what: str, where: Path, todo: str) -> Any:
+def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = False) -> Any:
     """An onnxruntime session on the CPU.
+
+    Args:
+        exact: Run each node of the graph as it stands. Otherwise several may become one, whose last digits
+            depend on the processor.
 
     Raises:
         ModelUnavailable: onnxruntime is missing or cannot load the model.
@@ -49,6 +53,9 @@ def session(blob: bytes, *, what: str, where: Path, todo: str) -> Any:
     # A library in somebody's process must not burn a core while it waits for work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
+    if exact:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         return ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its error classes share no base of their own; all become ours

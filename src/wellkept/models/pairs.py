@@ -11,13 +11,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+from wellkept.models.wordpiece import Encoding, Tokenizer
 
 SHARED, WORD, NUMBER, NAME = range(4)
 MARKS = 4
@@ -70,19 +68,19 @@ class PairReader:
     """Turns two texts into a row; knows the vocabulary's frame pieces.
 
     Args:
-        tokenizer: Without special pieces: "[SEP]" in a memory is text like any other.
+        tokenizer: Over MiniLM's vocabulary, and what was added to it.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        pieces = tokenizer.get_vocab()
+        pieces = tokenizer.pieces
         self._start, self._end, self._unknown = pieces["[CLS]"], pieces["[SEP]"], pieces["[UNK]"]
 
     def read(self, text: str) -> Read:
         """Cut one text into pieces."""
-        # Width variants are one character (B-13); lone surrogates stand for nothing.
+        # Width variants are one character; lone surrogates stand for nothing.
         text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        encoding = self._tokenizer.encode(text)
         words, kinds = _words(text, encoding)
         letters = unknown = 0
         for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
@@ -102,11 +100,10 @@ def _words(text: str, encoding: Encoding) -> tuple[tuple[str, ...], tuple[int, .
     """The folded word of each piece, and what kind of word it is; marks of punctuation have no word."""
     spans: dict[int, tuple[int, int]] = {}
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
-        if word is not None:
-            first, last = spans.get(word, (start, end))
-            spans[word] = (min(first, start), max(last, end))
+        first, last = spans.get(word, (start, end))
+        spans[word] = (min(first, start), max(last, end))
     told = {word: _told(text, start, end) for word, (start, end) in spans.items()}
-    found = [told.get(word, ("", WORD)) if word is not None else ("", WORD) for word in encoding.word_ids]
+    found = [told[word] for word in encoding.word_ids]
     return tuple(word for word, _ in found), tuple(kind for _, kind in found)
 
 

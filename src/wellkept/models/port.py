@@ -19,8 +19,8 @@ class Embedded:
 
     Attributes:
         vector: Unit norm, float32, shape (dim,); None when the embedder cannot read the text
-            (all tokens unknown to it, B-34).
-        chunks: How many windows the text needed; above 1 the vector is their mean (B-33).
+            (all tokens unknown to it).
+        chunks: How many windows the text needed; above 1 the vector is their mean.
         spelled: True when the embedder only spells the text's script, letter by letter: the vector
             serves recall, but nothing is skipped, evolved or merged on its similarity.
     """
@@ -60,6 +60,7 @@ class RelationModel(Protocol):
 
     Attributes:
         id: Names the model and its weights; stands in every reason it gives.
+        repeatable: Optional; True where a pair has the same opinion each time, so that a store may remember it.
         defers: True for a fake that leaves pairs it has no opinion on to rules and similarity; with
             a real model, such a pair is never skipped, evolved or merged on similarity alone.
     """

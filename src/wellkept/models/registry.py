@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from wellkept.errors import ConfigError, ModelUnavailable
+from wellkept.errors import ConfigError, ModelUnavailable, use_one_of
 
 if TYPE_CHECKING:
     from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
@@ -36,7 +36,7 @@ def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Emb
 
     Args:
         spec: `auto` (also None or empty): MiniLM, or the lexical fallback when MiniLM is not
-            installed or damaged; the fallback says `lexical`, and every result tells (I7).
+            installed or damaged; the fallback says `lexical`, and every result tells.
             `minilm`: MiniLM or an error. `hashing`: the fallback on purpose. An http(s) URL with
             `model` and, if wanted, `dim, timeout, retries, batch, prefix, send_dimensions` in its
             query: an OpenAI-compatible endpoint; other parts of the query are sent along.
@@ -63,16 +63,16 @@ def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Emb
         case _:
             # A URL without its scheme may hold a password; only plain words are repeated.
             shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
-            raise ConfigError(f"unknown embedder{shown}", todo=f"Use one of: {', '.join(KNOWN)}")
+            raise ConfigError(f"unknown embedder{shown}", todo=use_one_of(name, KNOWN))
 
 
 def load_relation_model(spec: str | None = None) -> RelationModel | None:
     """The relation model a setting names.
 
     Args:
-        spec: `auto` (also None or empty): the packaged model, or None when it is not installed or
+        spec: `auto` (also None or empty): the packaged model, or None when its files are missing or
             damaged: then rules judge alone, every result says `relation`, and nothing is skipped on
-            similarity (I7). `packaged`: the model or an error. `none`: rules alone, on purpose.
+            similarity. `packaged`: the model or an error. `none`: rules alone, on purpose.
 
     Raises:
         ConfigError: The name is unknown.
@@ -136,7 +136,7 @@ def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge 
         case _:
             # A URL without its scheme may hold a password; only plain words are repeated.
             shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
-            raise ConfigError(f"unknown judge{shown}", todo=f"Use one of: {', '.join(KNOWN_JUDGES)}")
+            raise ConfigError(f"unknown judge{shown}", todo=use_one_of(name, KNOWN_JUDGES))
 
 
 def load_reranker(spec: str | None = None) -> Reranker | None:
@@ -162,7 +162,7 @@ def load_reranker(spec: str | None = None) -> Reranker | None:
 
         return onnx_reranker(name)
     shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
-    raise ConfigError(f"unknown reranker{shown}", todo=f"Use one of: {', '.join(KNOWN_RERANKERS)}")
+    raise ConfigError(f"unknown reranker{shown}", todo=use_one_of(name, KNOWN_RERANKERS))
 
 
 def _minilm() -> Embedder:

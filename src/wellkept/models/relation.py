@@ -1,12 +1,12 @@
-"""The packaged relation model: a compact cross-encoder that reads an older and a newer text (design §5).
+"""The packaged relation model: a compact cross-encoder that reads an older and a newer text.
 
 It is asked only about the few pairs that rules leave open. Each pair is read in both orders, unless
-the first reading calls it clearly distinct, so that the swapped pair has the mirrored opinion. Each
-reading is a run of its own, since int8 arithmetic scales over everything in a run: the same pair has
-the same opinion alone and in any company. Probabilities are calibrated, and rounded to 4 decimals
-before they meet a threshold.
+the first reading calls it clearly distinct, so that the swapped pair has the mirrored opinion. The same
+pair has the same opinion on every processor, alone and in any company: products are products of integers,
+each row is scaled by itself, and logits and probabilities are rounded to 4 decimals, far above what
+processors differ in.
 
-How it was trained, on what, and where it fails: the model card in `packages/relation`.
+How it was trained, on what, and where it fails: `weights/RELATION.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import importlib.util
 import json
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -29,27 +28,25 @@ from wellkept.core.bounds import Bounds
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, session, verified_bytes
 from wellkept.models.pairs import FRAME_PIECES, LABELS, LONGEST, PairReader, Row, logits_of, shares
-from wellkept.models.wordpiece import minilm_pieces, tokenizer_of
+from wellkept.models.wordpiece import Tokenizer, minilm_pieces
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
-PACKAGE = "wellkept_relation"
-WEIGHTS_SHA256 = "e9782d9b060ab456b354d9040977ba82e626fac82319063371241dc43e709e1d"
-CARD_SHA256 = "50253fa66eb2d7c0d1832167968217dda63570238f942f9b068ff583674bb564"
+WEIGHTS_SHA256 = "4c63924591af14f023d1779c31f3deba63d031ae222f6c83501cea05ad207c64"
+CARD_SHA256 = "80b514fa8f75d7eb8cfd5026e760778bbf4c5229432a92b180b16df8c1cc26ad"
 UNREADABLE_SHARE = 0.3
 """Above this share of unknown letters the model says nothing about a text."""
-_REMEMBERED = 4096
 _READERS = min(4, os.cpu_count() or 1)
-_REINSTALL = "Reinstall it with `pip install --force-reinstall wellkept-relation`"
+_REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
 
 
 class PackagedRelationModel:
-    """The relation model of the package `wellkept-relation`; loads on first use, safe between threads.
+    """The relation model that ships with Wellkept; loads on first use, safe between threads.
 
     Args:
-        folder: Where `model.onnx` and `relation.json` lie; by default the installed package. The
-            sha256 of both is checked in any case.
+        folder: Where `relation.onnx` and `relation.json` lie; by default the package's own `weights`.
+            The sha256 of both is checked in any case.
 
     Example:
         >>> model = PackagedRelationModel()
@@ -60,6 +57,7 @@ class PackagedRelationModel:
 
     id = f"relation@{WEIGHTS_SHA256[:8]}"
     defers = False
+    repeatable = True
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -70,9 +68,8 @@ class PackagedRelationModel:
         Raises:
             ModelUnavailable: A package or file is missing, or damaged.
         """
-        for module in ("onnxruntime", "tokenizers"):
-            if importlib.util.find_spec(module) is None:
-                raise missing(module, what="the relation model", todo=f"Install it with `pip install {module}`")
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise missing("onnxruntime", what="the relation model", todo="Install it with `pip install onnxruntime`")
         _checked(self._folder or _packaged())
 
     def bounds(self, risk: Risk) -> Bounds:
@@ -92,7 +89,7 @@ class PackagedRelationModel:
             model = _load(self._folder or _packaged(), os.getpid())
         if len(pairs) == 1:
             return [model.opinion(*pairs[0])]
-        # Every reading is a run of its own, so they may go on beside each other: the opinions stay the same.
+        # Readings do not depend on each other, so they may go on beside each other.
         with ThreadPoolExecutor(max_workers=min(len(pairs), _READERS), thread_name_prefix="wellkept-read") as readers:
             return list(readers.map(lambda pair: model.opinion(*pair), pairs))
 
@@ -105,23 +102,9 @@ class _Model:
         self._session = running
         self._scale = np.asarray(settings["scale"], dtype=np.float64)
         self._bias = np.asarray(settings["bias"], dtype=np.float64)
-        self._known: OrderedDict[tuple[str, str], Opinion | None] = OrderedDict()
-        self._lock = threading.Lock()
 
     def opinion(self, old: str, new: str) -> Opinion | None:
-        """The opinion on one pair; the newest few thousand are remembered, as `check` precedes `remember`."""
-        with self._lock:
-            if (old, new) in self._known:
-                self._known.move_to_end((old, new))
-                return self._known[old, new]
-        told = self._told(old, new)
-        with self._lock:
-            self._known[old, new] = told
-            if len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-        return told
-
-    def _told(self, old: str, new: str) -> Opinion | None:
+        """The opinion on one pair."""
         first, second = self._reader.read(old), self._reader.read(new)
         if max(first.unknown, second.unknown) > UNREADABLE_SHARE:
             return None
@@ -142,7 +125,6 @@ class _Model:
             logits = self._session.run(None, feed)[0][0]
         except Exception as error:  # its error classes share no base of their own; all become ours
             raise ModelUnavailable("the relation model failed to run", where=type(error).__name__) from error
-        # Threads may add up in another order: what differs in the last bits must not decide.
         return np.asarray(np.round(logits, 4), dtype=np.float64)
 
 
@@ -159,8 +141,10 @@ def _load(folder: Path, _process: int) -> _Model:
     for piece in settings["pieces"]:
         pieces[piece] = len(pieces)
     blob = _verified(folder)
-    path = folder / "model.onnx"
-    return _Model(PairReader(tokenizer_of(pieces)), session(blob, what=_WHAT, where=path, todo=_REINSTALL), settings)
+    path = folder / "relation.onnx"
+    return _Model(
+        PairReader(Tokenizer(pieces)), session(blob, what=_WHAT, where=path, todo=_REINSTALL, exact=True), settings
+    )
 
 
 @lru_cache(maxsize=4)
@@ -178,12 +162,8 @@ def _checked(folder: Path) -> None:
 
 
 def _verified(folder: Path) -> bytes:
-    return verified_bytes(folder / "model.onnx", WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
+    return verified_bytes(folder / "relation.onnx", WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
 
 
 def _packaged() -> Path:
-    """Where the installed package keeps its files; nothing of it is imported."""
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise missing("wellkept-relation", what="the relation model", todo=_REINSTALL)
-    return Path(spec.origin).parent
+    return Path(__file__).parent / "weights"

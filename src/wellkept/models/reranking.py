@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import math
 import os
 import threading
@@ -20,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, tokenizer_of
+from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
 from wellkept.models.judges.ending import WORK
 from wellkept.models.judges.spec import number
 from wellkept.models.judges.timeboxed import TimeBoxed
-from wellkept.models.onnx import missing, session, verified_bytes
+from wellkept.models.onnx import session, verified_bytes
 
 if TYPE_CHECKING:
     from wellkept.models.port import Reranker
@@ -39,7 +38,7 @@ _OPTIONS = ("output", "sha256", "longest", "seconds")
 
 
 class OnnxReranker:
-    """A cross-encoder of one's own, such as those trained on MS MARCO; loaded on first use, safe between threads.
+    """A cross-encoder of your own, such as those trained on MS MARCO; loaded on first use, safe between threads.
 
     Args:
         path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`); `tokenizer.json` lies
@@ -78,9 +77,7 @@ class OnnxReranker:
         Raises:
             ModelUnavailable: A package or file is missing, cannot be read, or is another.
         """
-        for module in ("onnxruntime", "tokenizers"):
-            if importlib.util.find_spec(module) is None:
-                raise missing(module, what=_WHAT, todo=f"Install it with `pip install {module}`")
+        need_libraries(_WHAT)
         files = files_at(self._path, what=_WHAT)
         self._read(files)
         tokenizer_of(files)

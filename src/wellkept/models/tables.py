@@ -17,6 +17,7 @@ from pathlib import Path
 
 from wellkept.core.calibration import Calibration
 from wellkept.models import graded
+from wellkept.parsing import parsed_json
 
 log = logging.getLogger("wellkept")
 
@@ -60,11 +61,11 @@ class Tables:
         """The table of an embedder, if there is one that can be read."""
         file = self.file(embedder_id)
         try:
-            return _stored(json.loads(file.read_text(encoding="utf-8")), embedder_id)
+            return _stored(parsed_json(file.read_bytes()), embedder_id)
         except FileNotFoundError:
             return None
         # What json, the fields and the table itself object to: all of it means "no table".
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             log.warning("The calibration in %s cannot be used and will be made again: %s", file, error)
             return None
 

@@ -1,7 +1,7 @@
 """Exact nearest neighbours inside one namespace, in a matrix held in memory.
 
 No approximate index: below some hundred thousand rows a scan is fast enough, and a near-duplicate
-that is not found is a duplicate that is stored (design §10). The matrix is only ever a copy of what
+that is not found is a duplicate that is stored. The matrix is only ever a copy of what
 the database holds at a stated sequence number; dropping it costs nothing but the next load.
 """
 

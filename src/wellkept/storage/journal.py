@@ -144,14 +144,14 @@ def is_common(count: int, seq: int) -> bool:
 
 
 def same_link(a: Link | None, b: Link | None) -> bool:
-    """Whether both are the same edge; when it was made does not count (S2-44)."""
+    """Whether both are the same edge; when it was made does not count."""
     if a is None or b is None:
         return a is b
     return (a.src, a.dst, a.rel) == (b.src, b.dst, b.rel)
 
 
 def is_done(effect: AliasChange | LinkChange | ConflictChange, stored: object) -> bool:
-    """Whether the store already is what the effect wants, so that it changes nothing (S2-44, I5).
+    """Whether the store already is what the effect wants, so that it changes nothing.
 
     Such an effect is not journaled: taking the entry back must not remove what was there before.
 

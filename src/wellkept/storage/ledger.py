@@ -20,6 +20,8 @@ _TEXTS = ("id", "store", "namespace", "session", "lot", "actor", "error")
 UNREADABLE = "unreadable"
 """In what was said: why nobody can tell what it was. It is listed as failed, can be dropped, and is never written."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_YEARS = range(1900, 9000)
+"""When a waiting write can have been said: waiting times are added to it, and there must be room for them."""
 
 
 class Ledger(Protocol):
@@ -92,7 +94,12 @@ def write_from(plain: Mapping[str, Any]) -> QueuedWrite:
     given = {name: plain[name] for name in _FIELDS if name in plain}
     if not all(isinstance(given.get(name, ""), str) for name in _TEXTS) or type(given.get("attempts", 0)) is not int:
         raise TypeError("a field of another type")
-    return QueuedWrite(**{**given, "at": time_from(given["at"]), "statement": dict(given["statement"])})
+    if given.get("attempts", 0) < 0:
+        raise ValueError("a number of attempts below 0")
+    at = time_from(given["at"])
+    if at.year not in _YEARS:
+        raise ValueError(f"the year {at.year} is not within {_YEARS.start} to {_YEARS.stop - 1}")
+    return QueuedWrite(**{**given, "at": at, "statement": dict(given["statement"])})
 
 
 def unreadable(record: object, why: Exception, *, named: str, namespace: str) -> QueuedWrite:

@@ -19,11 +19,12 @@ import numpy as np
 
 from wellkept.core.codec import USAGE
 from wellkept.core.effects import scrubbed, tombstone, touched
-from wellkept.core.text import search_terms, slot_key
+from wellkept.core.text import slot_key
 from wellkept.core.vectors import COMPARISON_DIMS, cosines, quantise, restore, unit
 from wellkept.errors import Busy, EmbedderMismatch, InvalidField, ReadOnly, StorageError
 from wellkept.storage.journal import concerned_ids, is_common, is_done, same_link, usage_of
 from wellkept.storage.port import Stale
+from wellkept.storage.rows import searched
 from wellkept.types import (
     AliasChange,
     Census,
@@ -346,8 +347,7 @@ class _WriteTx(_ReadTx):
     def _put(self, memory: Memory) -> None:
         self._space.memories[memory.id] = memory
         if memory.status == "active":
-            said = (memory.title, memory.content, memory.summary, memory.subject, memory.attribute, *memory.tags)
-            self._space.terms[memory.id] = frozenset(search_terms("\n".join(part for part in said if part)))
+            self._space.terms[memory.id] = frozenset(searched(memory))
         else:
             self._space.terms.pop(memory.id, None)
 
@@ -485,6 +485,9 @@ class DictStorage:
         self._lock = threading.Lock()
         self._writing_thread: int | None = None
         self._closed = False
+
+    def __repr__(self) -> str:
+        return "DictStorage()"
 
     def header(self) -> Header:
         """See `Storage.header`."""

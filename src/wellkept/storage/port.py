@@ -2,7 +2,7 @@
 
 Sixteen methods, no policy words; what a backend may do beside them has protocols of its own. A backend
 proposes candidates and applies effects; the core recomputes every cosine and makes every decision, so that
-two backends can never differ (I9).
+two backends can never differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tx(Protocol):
     """One transaction in one namespace: a consistent view, and in a writing one the only writer.
 
     Attributes:
-        namespace: The namespace all methods are bound to; nothing outside it is ever seen (I8).
+        namespace: The namespace all methods are bound to; nothing outside it is ever seen.
         seq: Sequence number of the newest journal entry in this view.
     """
 
@@ -132,7 +132,7 @@ class Storage(Protocol):
         ...
 
     def begin(self, namespace: str, *, write: bool) -> AbstractContextManager[Tx]:
-        """Open a transaction; a writing one excludes all other writers from its first moment (I3).
+        """Open a transaction; a writing one excludes all other writers from its first moment.
 
         Leaving the block commits; an exception rolls everything back.
         """
@@ -296,7 +296,7 @@ class JobQueue(Protocol):
 
     A worker takes a job under a lease and renews it while it works. When the worker is gone, the lease ends by
     itself and another one takes the job. The queue's own clock decides, never a worker's. No method touches a
-    memory: that a job done twice changes nothing the second time is the engine's business (I5).
+    memory: that a job done twice changes nothing the second time is the engine's business.
     Jobs of the store itself (`types.jobs.WHOLE_STORE`) are among those of all namespaces in no method; whoever
     means them names them.
     """
@@ -373,7 +373,7 @@ class Queueing(Protocol):
 
 @runtime_checkable
 class Guarded(Protocol):
-    """What a backend may do beside `Storage`, where the place itself knows tokens and what each of them opens (I8)."""
+    """What a backend may do beside `Storage`, where the place itself knows tokens and what each of them opens."""
 
     @property
     def needs_token(self) -> bool:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import math
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wellkept.core.codec import iso, link_from, memory_from
+from wellkept.core.codec import DAMAGE, conflict_from, iso, link_from, memory_from, time_from
 from wellkept.core.text import search_terms, slot_key
+from wellkept.core.titles import titles
+from wellkept.core.vectors import restore
 from wellkept.errors import Corrupt
-from wellkept.types import Link, Memory
+from wellkept.parsing import parsed_json
+from wellkept.types import Conflict, Json, Link, Memory
+
+if TYPE_CHECKING:
+    from wellkept.types import Vector
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_PROBE = "PR#441 läuft; C++ 数据库 テスト नमस्ते बच्चा שלום مرحبا ἀλήθεια v1.5.2 snake_case camelCase 5²"
+_MOST_TOLD = 300
+_PROBE = (
+    "PR#441 läuft; C++ 数据库 テスト नमस्ते बच्चा שלום مرحبا ἀλήθεια v1.5.2 snake_case camelCase 5² hi\u034fdd\u200den"
+)
 
 
 def micros(at: datetime) -> int:
@@ -42,6 +51,16 @@ def usage_columns(memory: Memory) -> tuple[Any, ...]:
     return (memory.access_count, None if last is None else iso(last), memory.stability)
 
 
+def is_usage(usage: tuple[Any, ...]) -> bool:
+    """Whether the columns of the usage can be read: access count, last access, stability."""
+    count, last, stability = usage
+    try:
+        is_time = last is None or bool(time_from(last))
+        return count >= 0 and is_time and (stability is None or 0 < stability < math.inf)
+    except DAMAGE:
+        return False
+
+
 def memory_of(record: str, access_count: int, last_accessed_at: str | None, stability: float | None) -> Memory:
     """The memory a row holds.
 
@@ -49,7 +68,7 @@ def memory_of(record: str, access_count: int, last_accessed_at: str | None, stab
         Corrupt: The record is no memory.
     """
     try:
-        plain = json.loads(record)
+        plain = parsed_json(record)
         if access_count:
             plain["access_count"] = access_count
         if last_accessed_at is not None:
@@ -57,23 +76,71 @@ def memory_of(record: str, access_count: int, last_accessed_at: str | None, stab
         if stability is not None:
             plain["stability"] = stability
         return memory_from(plain)
-    except (ValueError, TypeError, KeyError) as error:
-        raise Corrupt(f"a stored memory cannot be read: {error}", todo="Run `wellkept verify`") from error
+    except DAMAGE as error:
+        raise _corrupt("memory", error) from error
 
 
 def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
-    """The link a row holds."""
-    return link_from({"src": src, "dst": dst, "rel": rel, "created_at": created_at})
+    """The link a row holds.
+
+    Raises:
+        Corrupt: Its time is none.
+    """
+    try:
+        return link_from({"src": src, "dst": dst, "rel": rel, "created_at": created_at})
+    except DAMAGE as error:
+        raise _corrupt("link", error) from error
+
+
+def conflict_of(record: str) -> Conflict:
+    """The conflict a row holds.
+
+    Raises:
+        Corrupt: The record is no conflict.
+    """
+    try:
+        return conflict_from(parsed_json(record))
+    except DAMAGE as error:
+        raise _corrupt("conflict", error) from error
+
+
+def entry_of(record: str) -> dict[str, Json]:
+    """The packed journal entry a row holds.
+
+    Raises:
+        Corrupt: The record is no JSON object.
+    """
+    try:
+        plain = parsed_json(record)
+    except ValueError as error:
+        raise _corrupt("journal entry", error) from error
+    if not isinstance(plain, dict):
+        raise _corrupt("journal entry", TypeError("it is not a JSON object"))
+    return plain
+
+
+def vector_of(blob: bytes, dim: int) -> Vector | None:
+    """The vector a row holds; None for one that cannot stand for a text: another length, not finite."""
+    if len(blob) != 2 * dim:
+        return None
+    try:
+        return restore(blob)
+    except ValueError:
+        return None
+
+
+def _corrupt(what: str, error: Exception) -> Corrupt:
+    return Corrupt(f"a stored {what} cannot be read: {error}"[:_MOST_TOLD], todo="Run `wellkept verify`")
 
 
 def said(memory: Memory) -> tuple[Any, ...]:
     """What full text search looks at."""
-    return (memory.title, memory.content, memory.summary, memory.subject, memory.attribute, memory.tags)
+    return (titles(memory), memory.content, memory.summary, memory.subject, memory.attribute, memory.tags)
 
 
 def searched(memory: Memory) -> list[str]:
     """The terms under which full text search finds a memory, as they come in its text."""
-    parts = (memory.title, memory.content, memory.summary, memory.subject, memory.attribute, *memory.tags)
+    parts = (*titles(memory), memory.content, memory.summary, memory.subject, memory.attribute, *memory.tags)
     return search_terms("\n".join(part for part in parts if part))
 
 

@@ -2,8 +2,8 @@
 
 Single precision products are fast, and their last bits depend on the path: on the block a row stands in, on
 threads, on whether one query was asked or several. So they only choose candidates, with room for all they
-can err by. What is compared in the end is one number of the row and the query alone, the same on every path
-(I4, I9): the sum in double precision, rounded to six decimals, ties by id.
+can err by. What is compared in the end is one number of the row and the query alone, the same on every path:
+the sum in double precision, rounded to six decimals, ties by id.
 
 With |fast - true| <= ERROR, let t be the limit-th best fast score. `limit` rows then have a true score of
 t - ERROR or more, so the limit-th best rounded score is at least t - ERROR - 5e-7, and a row that reaches

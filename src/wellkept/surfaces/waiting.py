@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wellkept.types.queue import QueuedWrite
 
 QUEUE_HEADER = "Wellkept-Queue"
-"""A request that says `on` puts its writes off, as a program does while its agent thinks (S0-43)."""
+"""A request that says `on` puts its writes off, as a program does while its agent thinks."""
 MAY_WAIT = frozenset({"remember", "remember_many", "record_decision", "record_turn"})
 """Operations that heed the header. An episode never waits, since its id is needed at once; no act does."""
 
@@ -94,7 +94,7 @@ def waiting_as(store: MemoryStore, queued_id: str) -> QueuedWrite:
     for one in store.queue.pending():
         if one.id == queued_id:
             return one
-    raise NotFound(f"nothing waits as {queued_id!r}", where="queue", todo="List what is pending")
+    raise NotFound(f"there is no queued write {queued_id!r}", where="queue", todo="List the queue")
 
 
 def asks_to_wait(header: str | None) -> bool:
@@ -116,7 +116,7 @@ def asks_to_wait(header: str | None) -> bool:
         case "off" | None:
             return False
         case _:
-            raise InvalidField("is neither on nor off", where=QUEUE_HEADER, todo="Send on, or leave it out")
+            raise InvalidField("is neither on nor off", where=QUEUE_HEADER, todo="Send on, or omit it")
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def putting_off(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
     """While it lasts, writes of this thread wait in the queue of the store's session, if they are wanted to.
 
     Its end writes nothing: whoever asked for it flushes the queue when the agent has thought. Kinds that
-    never wait do not wait here either (S0-44).
+    never wait do not wait here either.
 
     Example:
         >>> import wellkept

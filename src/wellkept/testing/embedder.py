@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 class FakeEmbedder:
     """Texts at exactly the cosines that were declared, and at right angles otherwise.
 
-    Boundary tests need .9499 and .9500, which no real model gives (B-1, B-30). Declared texts get
+    Boundary tests need .9499 and .9500, which no real model gives. Declared texts get
     their places in the order of declaration, before any other; so two instances with the same
     declarations give them the same vectors, in another process too. A text nobody declared gets a
     direction from its hash, turned away from all texts in use: its cosine with them is 0 while
@@ -31,8 +31,8 @@ class FakeEmbedder:
     Args:
         cosines: Pairs of texts with their cosine; every other pair has 0.
         dim: Length of the vectors.
-        unreadable: Texts that get no vector (B-34).
-        chunks: How many windows a text needs, for tests of long texts (B-33); 1 by default.
+        unreadable: Texts that get no vector.
+        chunks: How many windows a text needs, for tests of long texts; 1 by default.
         lexical: Pose as a lexical fallback.
 
     Raises:
@@ -109,7 +109,7 @@ class FakeEmbedder:
         if len(members) != 2 or members[0] == members[1]:
             raise ValueError(f"a cosine belongs to two different texts, got {members!r}")
         if not -1.0 <= value <= 1.0:
-            raise ValueError(f"{value} is no cosine ({members[0]!r}, {members[1]!r})")
+            raise ValueError(f"{value} is not a cosine ({members[0]!r}, {members[1]!r})")
         if self._cosines.setdefault(frozenset(members), value) != value:
             raise ValueError(f"two different cosines for {members[0]!r} and {members[1]!r}")
         self._declared.update(dict.fromkeys(members))

@@ -21,7 +21,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True)
 class AliasChange:
-    """A hash starts or stops pointing at a memory; all hashes a row ever absorbed do (B-8)."""
+    """A hash starts or stops pointing at a memory; all hashes a row ever absorbed do."""
 
     memory_id: str
     hash: str
@@ -54,7 +54,7 @@ class Decision:
     Attributes:
         outcome: The word of the outcome vocabulary.
         memory: The memory the writer now has: the new one, or the one that already said it.
-        dropped: The refused text as the memory it would have been, kept in the journal (I1);
+        dropped: The refused text as the memory it would have been, kept in the journal;
             None when the text was stored.
         effects: What to apply, in order.
     """

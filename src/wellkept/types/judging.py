@@ -20,7 +20,7 @@ class Difference:
         decisive: True when the two cannot both hold (a conflict); False when the difference only
             forbids calling them the same.
         sure: True when one value was replaced by another in the same statement, so that the newer
-            may supersede the older on its own (design §4, preset `fact`).
+            may supersede the older on its own (preset `fact`).
     """
 
     kind: DifferenceKind
@@ -75,7 +75,7 @@ class Comparison:
             opinion also variant (alike, yet not the same) or none.
         similarity: On the published scale, rounded to 4 decimals; None without vectors.
         cosine: The raw cosine, rounded to 4 decimals; None without vectors.
-        differences: What differs; any of them vetoes skip, merge and evolve (I2).
+        differences: What differs; any of them vetoes skip, merge and evolve.
         reason: The seeds' word for the decisive difference: `negation_diff`, `polarity`,
             `value_diff` or `custom_fn`; `model` where the relation model found the conflict; empty
             when there is none.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
 from wellkept.types.memories import Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A directed, typed edge; unique by (src, dst, rel) (B-24)."""
+    """A directed, typed edge; unique by (src, dst, rel)."""
 
     src: str
     dst: str
@@ -37,3 +37,19 @@ class Neighbour:
     rel: str
     direction: Literal["out", "in"]
     depth: int
+
+
+class Reached(tuple[Neighbour, ...]):
+    """The answer of `neighbors`: a tuple of neighbours, nearest first, and what is to be said beside them.
+
+    Attributes:
+        dangling: Ids that the links name but nobody holds.
+    """
+
+    dangling: tuple[str, ...]
+
+    def __new__(cls, found: Iterable[Neighbour] = (), *, dangling: Iterable[str] = ()) -> Self:
+        """The neighbours with what is said beside them."""
+        made = super().__new__(cls, found)
+        made.dangling = tuple(dangling)
+        return made

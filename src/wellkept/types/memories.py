@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypedDict
 
-from wellkept.types.words import Json, Polarity, Status
+from wellkept.types.showing import line, short_id, shown
+from wellkept.types.words import Json, Kind, Polarity, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +17,8 @@ class Statement:
 
     Attributes:
         content: The text, 1 character to the policy's limit.
-        kind: Selects the policy; must be known to it.
+        kind: The type of memory, which selects what becomes of a duplicate, an update or a conflict: `fact`,
+            `note`, `preference`, `lesson`, `decision`, or another that the policy knows.
         title: A short name; empty when there is none.
         summary: A short form supplied by the writer; empty when there is none.
         subject: What the statement is about ("006", "Nous"); compared without case.
@@ -25,20 +27,20 @@ class Statement:
         tags: Free labels.
         importance: 0 to 1.
         confidence: 0 to 1.
-        polarity: -1 against, 0 neutral, +1 for (S2-19).
+        polarity: -1 against, 0 neutral, +1 for.
         event_time: When it was true in the world, if known; `event_end` closes a range.
         source: Where it came from.
         provenance: Ids of what it was made from.
         metadata: Anything JSON can hold.
-        trigger: When to think of it (S0-28).
-        signals: The state of the world at creation (S0-28).
+        trigger: When to think of it.
+        signals: The state of the world at creation.
         pinned: Protected from decay and archiving.
         expires_at: After this it no longer holds.
         ended_at: When an episode ended; an ongoing one has none.
     """
 
     content: str
-    kind: str = "semantic"
+    kind: Kind = "semantic"
     title: str = ""
     summary: str = ""
     subject: str = ""
@@ -65,10 +67,10 @@ class NewMemory(Statement):
     """A statement on its way into the store.
 
     Attributes:
-        links: Ids to link to with `related` once stored (S0-42).
+        links: Ids to link to with `related` once stored.
         automatic: True when nobody asked for this text to be kept; only then does the recording
-            filter of its kind apply (B-19).
-        frame: The conversation frame it came from, for the recording filter (S3-16).
+            filter of its kind apply.
+        frame: The conversation frame it came from, for the recording filter.
         idempotency_key: Makes a repeated call a no-op; the same key with another payload is an error.
         recorded_at: When it was first written elsewhere, for imports; the store's clock otherwise.
     """
@@ -80,10 +82,25 @@ class NewMemory(Statement):
     recorded_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedMemory(NewMemory):
+    """A statement from another store, with what happened to it there.
+
+    Attributes:
+        access_count: How often it was read there.
+        last_accessed_at: When it was read there the last time.
+        updated_at: When it was changed there the last time.
+    """
+
+    access_count: int = 0
+    last_accessed_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
 class MemoryFields(TypedDict, total=False):
     """The keyword arguments of `remember` and `check`: the fields of `NewMemory` but `content`."""
 
-    kind: str
+    kind: Kind
     title: str
     summary: str
     subject: str
@@ -112,7 +129,7 @@ class MemoryFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One dated addition of an evolved memory (S4-10, S4-11)."""
+    """One dated addition of an evolved memory."""
 
     at: datetime
     text: str
@@ -123,8 +140,8 @@ class Update:
 class Memory(Statement):
     """One stored unit of knowledge.
 
-    `status` is stored and changed only by acts; the decay lifecycle is computed from time and use
-    (I11). `access_count`, `last_accessed_at` and `stability` are usage: they change without a new
+    `status` is stored and changed only by acts; the decay lifecycle is computed from time and use.
+    `access_count`, `last_accessed_at` and `stability` are usage: they change without a new
     version and without a journal entry.
 
     Attributes:
@@ -135,8 +152,8 @@ class Memory(Statement):
         version: 1 on creation, +1 with each change.
         updates: The dated additions still shown in `content`, oldest first, at most 10.
         evolution_count: How many texts were ever added.
-        confirmations: How often the same thing was said again (B-38).
-        checked: False when it was stored while a check could not run (I7).
+        confirmations: How often the same thing was said again.
+        checked: False when it was stored while a check could not run.
         embedding: Hash of the text whose vector stands for this memory; empty without a vector.
         chunks: How many windows of the embedder that text needed; 0 without a usable vector.
     """
@@ -159,3 +176,11 @@ class Memory(Statement):
     access_count: int = 0
     last_accessed_at: datetime | None = None
     stability: float | None = None
+
+    def __str__(self) -> str:
+        return f"[{short_id(self.id)}] {self.created_at:%Y-%m-%d} {self.kind}  {line(self.content)}"
+
+    def __repr__(self) -> str:
+        status = self.status if self.status != "active" else ""
+        said = {"id": self.id, "kind": self.kind, "status": status, "subject": self.subject}
+        return shown("Memory", {**said, "attribute": self.attribute, "tags": self.tags, "content": self.content})

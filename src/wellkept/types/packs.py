@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from wellkept.errors import InvalidField
 from wellkept.types.judging import Conflict
 from wellkept.types.reading import Hit
+from wellkept.types.showing import escaped, shown
 from wellkept.types.words import Degradation
 
 PackFormat: TypeAlias = Literal["markdown", "json"]
@@ -21,7 +22,7 @@ _MAX_EXCLUDED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Hits that say one thing (B-26).
+    """Hits that say one thing.
 
     Attributes:
         shown: The newest of them.
@@ -69,11 +70,11 @@ class PackSpec:
         budget: object = self.budget_tokens
         if isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= MAX_BUDGET:
             todo = f"Use a whole number from 1 to {MAX_BUDGET}"
-            raise InvalidField(f"{budget!r} is no budget", where="budget_tokens", todo=todo)
+            raise InvalidField(f"{budget!r} is not a budget", where="budget_tokens", todo=todo)
         if self.format not in get_args(PackFormat):
             raise InvalidField(f"{self.format!r} is not allowed", where="format", todo="Use markdown or json")
         if not all(isinstance(item, str) for item in self.exclude):
-            raise InvalidField("holds something that is no text", where="exclude", todo="Pass ids or texts")
+            raise InvalidField("holds something that is not text", where="exclude", todo="Pass ids or texts")
         if len(self.exclude) > _MAX_EXCLUDED:
             raise InvalidField(f"has {len(self.exclude)} items", where="exclude", todo=f"Use at most {_MAX_EXCLUDED}")
 
@@ -88,7 +89,7 @@ class Pack:
         groups: What stands in it, best first, each thing once.
         left_out: Ids of what answers the query too, but did not fit.
         excluded: Ids of what answers the query too, but is in the prompt already.
-        degraded: What could not run (I7).
+        degraded: What could not run.
     """
 
     text: str
@@ -105,3 +106,15 @@ class Pack:
     def ids(self) -> tuple[str, ...]:
         """Ids of everything in the text, repeats too: what the next pack of the same prompt may exclude."""
         return tuple(key for group in self.groups for key in group.ids)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        said = {"tokens": self.tokens, "budget_tokens": self.budget_tokens, "memories": len(self.groups)}
+        return shown("Pack", {**said, "left_out": len(self.left_out) or None, "text": self.text})
+
+    def _repr_html_(self) -> str:
+        many = "1 memory" if len(self.groups) == 1 else f"{len(self.groups)} memories"
+        head = f"{many}, {self.tokens} of {self.budget_tokens} tokens"
+        return f"<p>{head}</p><pre>{escaped(self.text)}</pre>"

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from wellkept.types.judging import Difference
-from wellkept.types.words import ConflictKind, Json
+from wellkept.types.words import ConflictKind, Json, Kind
 
 ActionType: TypeAlias = Literal["merge", "summarize", "promote", "archive", "flag_contradiction", "noop"]
 ActionState: TypeAlias = Literal["executed", "done", "stale", "left_out", "failed"]
@@ -20,7 +20,7 @@ Edge: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which memories a run looks at; the namespace is the store's own (S1-7).
+    """Which memories a run looks at; the namespace is the store's own.
 
     Attributes:
         kinds / tags: Any of these; all when empty.
@@ -28,7 +28,7 @@ class Scope:
         limit: At most this many, the newest; None for all.
     """
 
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
     tags: tuple[str, ...] = ()
     created_from: datetime | None = None
     created_to: datetime | None = None
@@ -37,7 +37,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rationale:
-    """Why an action was planned (S1-15).
+    """Why an action was planned.
 
     Attributes:
         rule: Id of the rule that asked for it.
@@ -60,7 +60,7 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """Fields of one memory, before and after; only those that change (S1-53).
+    """Fields of one memory, before and after; only those that change.
 
     `superseded_at`, `updated_at` and `version` follow when it is applied, so that a plan has no time.
     """
@@ -89,7 +89,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One step of a plan: applied whole, in one transaction, or not at all (S1-44).
+    """One step of a plan: applied whole, in one transaction, or not at all.
 
     Attributes:
         id: Deterministic over type, rule and targets.
@@ -99,7 +99,7 @@ class Action:
         expect: Version of every memory it reads or changes; with another one the action is stale.
         rows: Changes of memories.
         links: Links that are made; `unlinks`: links that go.
-        aliases: Memories whose hashes shall lead to `canonical` too (B-8).
+        aliases: Memories whose hashes shall lead to `canonical` too.
         flags: Conflicts that are opened; `settles`: keys of conflicts that this settles.
         summary: The new memory of a `summarize`, as fields of `NewMemory`.
         samples: Short excerpts of the targets for the reader, bounded and safe to print.
@@ -123,7 +123,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detected:
-    """What was found, before any rule was asked (S1-16)."""
+    """What was found, before any rule was asked."""
 
     memories: int = 0
     exact_groups: int = 0
@@ -135,10 +135,10 @@ class Detected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run would do. The same store, policy and rules give the same plan (S1-5, I4).
+    """What a run would do. The same store, policy and rules give the same plan.
 
     Attributes:
-        plan_id: Hash of the snapshot, the configuration and the actions; without time (B-22).
+        plan_id: Hash of the snapshot, the configuration and the actions; without time.
         config_hash: Hash of policy, rules and thresholds.
         snapshot: Hash of ids and versions of everything that was looked at.
         degraded: What could not run; its part of the findings is missing.
@@ -178,13 +178,13 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What a run did, or would do in a dry run (S1-16, S1-53).
+    """What a run did, or would do in a dry run.
 
     Attributes:
         run_id: Of this execution; stands in every journal entry it wrote.
         mode: `dry_run` unless it was executed.
         results: One for each action, in the plan's order; empty after a dry run.
-        forced: Why an asked-for execution stayed a dry run (the kill switch, S1-52); else empty.
+        forced: Why an asked-for execution stayed a dry run (the kill switch); else empty.
         path: The file the report was written to; empty when to none.
     """
 

@@ -12,8 +12,9 @@ from wellkept.errors import InvalidField
 from wellkept.types.judging import Conflict
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
-from wellkept.types.weights import HybridWeights
-from wellkept.types.words import Degradation, Json, Status
+from wellkept.types.showing import html_table, line, shown
+from wellkept.types.weights import HybridWeights, WeightsName
+from wellkept.types.words import Degradation, Json, Kind, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +52,7 @@ class Filter:
     id_prefix: str = ""
     id_end: str = ""
     hashes: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ("active",)
     subject: str | None = None
     attribute: str | None = None
@@ -78,7 +79,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpandSpec:
-    """What is added behind the hits along links (S2-47).
+    """What is added behind the hits along links.
 
     Attributes:
         rels: Relations to follow, from a hit outwards.
@@ -104,7 +105,7 @@ class ExpandSpec:
                 raise InvalidField(f"{value!r} is not allowed", where=f"expand.{name}", todo=todo)
         value = self.score
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise InvalidField(f"{value!r} is no score", where="expand.score", todo="Use a number")
+            raise InvalidField(f"{value!r} is not a score", where="expand.score", todo="Use a number")
 
 
 class RecallOptions(TypedDict, total=False):
@@ -116,13 +117,13 @@ class RecallOptions(TypedDict, total=False):
         expand: Add memories along links behind the hits.
         as_of: What the store held at this time, read from the journal.
         valid_at: What held in the world at this time.
-        grouped: Show repeats of one thing once, the newest of them, and list the others under it (B-26).
+        grouped: Show repeats of one thing once, the newest of them, and list the others under it.
             True asks the relation model too, False shows each hit by itself. By default what the words
             tell alone, in `mode="default"`.
-        rerank: False to leave out the reranker that the store was opened with (S2-18).
+        rerank: False to leave out the reranker that the store was opened with.
     """
 
-    weights: HybridWeights | str | None
+    weights: HybridWeights | WeightsName | None
     overfetch: int
     expand: ExpandSpec | None
     as_of: datetime | str | None
@@ -140,7 +141,7 @@ class Hit:
         score: The rank score, higher is better.
         parts: The parts of the score by name; under `explain` also those that did not count.
         conflicts: Open conflicts this memory takes part in.
-        degraded: What could not run: after an outage the words alone decided (I7).
+        degraded: What could not run: after an outage the words alone decided.
         rank: Its place in the answer, from 1.
         scored_rank: Its place by the score alone, before the newer of two that contradict each other
             was put first; 0 for what came over a link.
@@ -166,6 +167,17 @@ class Hit:
         """The ids of the memory and its repeats."""
         return (self.memory.id, *(row.id for row in self.repeats))
 
+    def __str__(self) -> str:
+        return f"{self.score:.3f} {self.memory}{' (conflict)' if self.conflicts else ''}"
+
+    def __repr__(self) -> str:
+        counted = {"conflicts": len(self.conflicts) or None, "repeats": len(self.repeats) or None}
+        said = {"rank": self.rank or None, "score": round(self.score, 4), "id": self.memory.id}
+        return shown("Hit", {**said, **counted, "kind": self.memory.kind, "content": self.memory.content})
+
+    def _repr_html_(self) -> str:
+        return Hits([self])._repr_html_()
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -189,7 +201,7 @@ class Hits(tuple[Hit, ...]):
 
     Attributes:
         left_out: Under `explain`, what was looked at and left out, and why.
-        dangling: Ids that followed links name but nobody holds (S2-42).
+        dangling: Ids that followed links name but nobody holds.
     """
 
     left_out: tuple[LeftOut, ...]
@@ -203,3 +215,23 @@ class Hits(tuple[Hit, ...]):
         made.left_out = tuple(left_out)
         made.dangling = tuple(dangling)
         return made
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "no hits"
+
+    def __repr__(self) -> str:
+        return f"Hits({list(self)!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{hit.score:.3f}",
+                hit.memory.kind,
+                line(hit.memory.content, 200),
+                f"{hit.memory.created_at:%Y-%m-%d}",
+                "conflict" if hit.conflicts else "",
+                hit.memory.id,
+            )
+            for hit in self
+        ]
+        return html_table(("score", "kind", "text", "date", "", "id"), rows)

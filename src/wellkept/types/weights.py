@@ -1,4 +1,4 @@
-"""How much each part of a rank score counts, as one frozen value (S2-6)."""
+"""How much each part of a rank score counts, as one frozen value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 from wellkept.errors import InvalidField
 
 RecencyBasis: TypeAlias = Literal["accessed", "created", "event"]
-"""From when the age of a memory is counted (B-20): its last use, its creation, or when it was so in the world."""
+"""From when the age of a memory is counted: its last use, its creation, or when it was so in the world."""
 
 PARTS: tuple[str, ...] = ("cosine", "lexical", "recency", "importance", "polarity", "confidence", "activation")
 """Parts of a score, in the order they are told."""
@@ -18,7 +18,7 @@ PARTS: tuple[str, ...] = ("cosine", "lexical", "recency", "importance", "polarit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HybridWeights:
-    """Shares of the parts of a hybrid score (S2-2, S2-6); a part with weight 0 does not count.
+    """Shares of the parts of a hybrid score; a part with weight 0 does not count.
 
     Attributes:
         cosine: Nearness in meaning.
@@ -30,7 +30,7 @@ class HybridWeights:
         activation: What links pass on from the memories that answer best.
         decay_rate: Share of its recency that a memory loses in a day.
         recency_basis: Days since its last use (`accessed`), since it was stored (`created`), or since
-            it was so (`event`). With `accessed` an answer makes its hits more recent (B-20).
+            it was so (`event`). With `accessed` an answer makes its hits more recent.
 
     Example:
         >>> HybridWeights().cosine, HybridWeights(lexical=0.0).recency
@@ -57,13 +57,15 @@ class HybridWeights:
             if field.name == "recency_basis":
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-                raise InvalidField(f"{value!r} is no weight", where=f"weights.{field.name}", todo="Use a number from 0")
+                raise InvalidField(
+                    f"{value!r} is not a weight", where=f"weights.{field.name}", todo="Use a number from 0"
+                )
         if self.recency_basis not in get_args(RecencyBasis):
             allowed = ", ".join(get_args(RecencyBasis))
             raise InvalidField(
                 f"{self.recency_basis!r} is not allowed", where="weights.recency_basis", todo=f"Use one of: {allowed}"
             )
-        if not any(self.shares().values()):  # S2-9
+        if not any(self.shares().values()):
             raise InvalidField("all weights are zero", where="weights", todo="Give at least one part a weight")
 
     def shares(self) -> dict[str, float]:
@@ -71,11 +73,12 @@ class HybridWeights:
         return {name: float(getattr(self, name)) for name in PARTS if getattr(self, name) > 0}
 
 
+WeightsName: TypeAlias = Literal["default", "hybrid", "hybrid-created", "hybrid-event"]
 WEIGHT_PRESETS: Mapping[str, HybridWeights] = {
     "default": HybridWeights(cosine=0.7, lexical=0.3, recency=0.0, importance=0.0),
     "hybrid": HybridWeights(),
     "hybrid-created": HybridWeights(recency_basis="created"),
     "hybrid-event": HybridWeights(recency_basis="event"),
 }
-"""Weights by name: `default` is the blend of `mode="default"`, `hybrid` the source's (S2-6), the others count
-age from another time (B-20)."""
+"""Weights by name: `default` is the blend of `mode="default"`, `hybrid` the source's, the others count
+age from another time."""

@@ -35,6 +35,8 @@ DifferenceKind: TypeAlias = Literal[
     "identifier",
     "date",
     "time",
+    "order",
+    "scope",
     "name",
     "value",
     "antonym",
@@ -46,6 +48,34 @@ DifferenceKind: TypeAlias = Literal[
     "meaning",
     "custom",
 ]
+DefaultKind: TypeAlias = Literal[
+    "fact",
+    "note",
+    "preference",
+    "lesson",
+    "decision",
+    "semantic",
+    "episodic",
+    "procedural",
+    "feedback",
+    "episode",
+    "turn_summary",
+    "session_summary",
+    "knowledge",
+    "summary",
+    "temp_note",
+    "curiosity",
+    "thesis",
+    "signal",
+    "watchpoint",
+    "trade",
+    "trade_entry",
+    "trade_modify",
+    "trade_close",
+]
+"""The kinds that a policy knows by default; annotate with it to have a misspelled one found by a type checker."""
+Kind: TypeAlias = DefaultKind | str
+"""Any kind: editors complete the default ones, and kinds of your own are as good."""
 KNOWN_RELATIONS: tuple[str, ...] = (
     "supersedes",
     "refines",
@@ -54,5 +84,5 @@ KNOWN_RELATIONS: tuple[str, ...] = (
     "contradicts",
     "related",
 )
-"""Link relations the product itself writes (S2-40); the vocabulary is open."""
+"""Link relations the product itself writes; the vocabulary is open."""
 ALL_STATUSES: tuple[Status, ...] = ("active", "superseded", "archived", "erased")

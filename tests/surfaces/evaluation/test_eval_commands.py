@@ -137,11 +137,20 @@ def test_an_ablation_has_a_row_for_each_way_of_judging(cli: Cli, pairs: str) -> 
     rows = cli.json("eval", "pairs", pairs, "--ablation")["ablation"]
     names = [row["name"] for row in rows]
     assert "rules only" in names
-    assert len([name for name in names if name.startswith(("S0", "S1", "S2", "S3", "S4"))]) == 10
+    assert (
+        len(
+            [
+                name
+                for name in names
+                if name.split()[0] in ("insight", "consolidation", "conflicts", "facts", "evolution")
+            ]
+        )
+        == 10
+    )
     by_name = {row["name"]: row["metrics"] for row in rows}
     assert by_name["rules only"]["updates_lost"] == 0.0
     # What similarity alone costs: 8080 and 9090 are nearly the same text.
-    assert by_name["S4 .88 .65 scaled"]["false_merges"] > 0
+    assert by_name["evolution .88 .65 scaled"]["false_merges"] > 0
     assert "judged by" in cli("eval", "pairs", pairs, "--ablation").stdout
 
 
@@ -185,7 +194,7 @@ def test_the_users_own_store_is_not_touched(cli: Cli, pairs: str, stories: str) 
         (["pairs", "none.jsonl"], "none.jsonl"),
         (["pairs", "."], "cannot be read"),
         (["pairs", "pairs.jsonl", "--kind", "rumour"], "rumour"),
-        (["pairs", "pairs.jsonl", "--errors", "pairs.jsonl"], "is a file that is measured"),
+        (["pairs", "pairs.jsonl", "--errors", "pairs.jsonl"], "is one of the measured files"),
         pytest.param(["stories", "stories.jsonl", "--errors", "test.db"], "is part of a store", marks=pytest.mark.file),
         (["pairs", "pairs.jsonl", "--nli", "model.onnx"], "model.onnx"),
     ],

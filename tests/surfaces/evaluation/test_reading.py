@@ -56,7 +56,7 @@ def test_a_file_is_named_without_its_folders() -> None:
 
 BAD_PAIRS = [
     ([b"\xff\xfe"], "is not UTF-8", "f.jsonl, line 1"),
-    ([b"", b"  ", b"tea"], "is not JSON", "f.jsonl, line 3"),
+    ([b"", b"  ", b"tea"], "not JSON", "f.jsonl, line 3"),
     (lines(PAIR, ["tea"]), "is a JSON list", "f.jsonl, line 2"),
     (lines(changed(PAIR, new=...)), "a field is missing", "f.jsonl, line 1, new"),
     (lines(changed(PAIR, old=" ")), "a field is empty", "f.jsonl, line 1, old"),

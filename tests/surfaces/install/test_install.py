@@ -93,14 +93,14 @@ def test_a_second_change_keeps_the_first_backup_and_what_was_added_to_our_entry(
         (b"7", "single value"),
         (b'{"mcpServers": []}', "mcpServers"),
         (b'{"mcpServers": {"wellkept": 1}}', "mcpServers.wellkept"),
-        (b'{"a": 1 // a comment\n}', "no JSON"),
-        (b'{"a": 1,}', "no JSON"),
+        (b'{"a": 1 // a comment\n}', "not JSON"),
+        (b'{"a": 1,}', "not JSON"),
         (b'{"a": 1, "a": 2}', "twice"),
-        (b'{"half": ', "no JSON"),
-        (b"\xff\xfe{}", "no JSON"),
+        (b'{"half": ', "not JSON"),
+        (b"\xff\xfe{}", "not JSON"),
         (b'{"timeout": 1e400}', "number"),
         (b'{"timeout": NaN}', "number"),
-        (b"[" * 100_000, "no JSON"),
+        (b"[" * 100_000, "not JSON"),
     ],
 )
 def test_a_file_that_is_no_json_object_is_refused_and_not_touched(
@@ -130,7 +130,7 @@ def test_a_folder_that_cannot_be_written_is_told(cli: Cli, tmp_path: Path) -> No
 
 @pytest.mark.file
 def test_a_folder_or_a_store_in_place_of_the_file_is_refused(cli: Cli, tmp_path: Path) -> None:
-    assert "is no file" in installed(cli, "cursor", tmp_path, code=1)["error"]["what"]
+    assert "is not a file" in installed(cli, "cursor", tmp_path, code=1)["error"]["what"]
     cli.remember("Tea is upstairs.")
     before = cli.file.read_bytes()
     assert installed(cli, "cursor", cli.db, code=1)["error"]["type"] == "ConfigError"

@@ -111,7 +111,7 @@ def test_a_session_starts_with_what_matters_in_any_language(store: MemoryStore, 
 
 
 def test_an_empty_memory_starts_a_session_too(store: MemoryStore) -> None:
-    assert "nothing about this yet" in said(store, "auto", "session_start")
+    assert "Nothing is stored about this yet" in said(store, "auto", "session_start")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -118,6 +118,8 @@ SAME: list[tuple[str, Said, Typed]] = [
      lambda _: ["Funding flips first, see [[Weekends]].", "--kind", "thesis"]),
     ("queue_remember", lambda _: {"content": "Never trade weekends.", "kind": "lesson"},
      lambda _: ["Never trade weekends.", "--kind", "lesson"]),
+    ("neighbors", lambda known: {"memory_id": known["note"], "direction": "out", "rel": "refines"},
+     lambda known: [known["note"], "--direction", "out", "--rel", "refines"]),
     ("queue_flush", lambda _: {"again": True}, lambda _: ["--again"]),
     ("queue_drop", lambda known: {"queued_id": known["queued"]}, lambda known: [known["queued"], "--yes"]),
 ]  # fmt: skip
@@ -127,10 +129,8 @@ LISTED: list[tuple[str, str, Said, Typed]] = [
     ("history", "versions", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"]]),
     ("journal", "entries", lambda _: {}, lambda _: ["--all"]),
     ("journal", "entries", lambda _: {"after": 3, "newest": 2}, lambda _: ["--after", "3", "-n", "2"]),
-    ("conflicts", "conflicts", lambda known: {"memory_id": known["old"], "settled": True},
-     lambda known: [known["old"], "--settled"]),
-    ("neighbors", "neighbors", lambda known: {"memory_id": known["note"], "direction": "out", "rel": "refines"},
-     lambda known: [known["note"], "--direction", "out", "--rel", "refines"]),
+    ("conflicts", "conflicts", lambda known: {"memory_id": known["old"], "settled": True, "threshold": 0.5},
+     lambda known: [known["old"], "--settled", "--threshold", "0.5"]),
     ("runs", "runs", lambda _: {}, lambda _: []),
     ("queue_pending", "pending", lambda _: {}, lambda _: []),
 ]  # fmt: skip

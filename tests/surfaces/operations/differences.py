@@ -5,6 +5,7 @@ from __future__ import annotations
 PYTHON_ONLY = {
     "progress": "a function, told how far the work is",
     "count_tokens": "a function",
+    "contradiction_fn": "a function",
     "report": "a path; a server writes no files for its clients",
 }
 """Parameters of library verbs that have no JSON form."""
@@ -54,8 +55,8 @@ COMMAND_ONLY: dict[str, set[str]] = {
     "list": {"status"},
     "journal": {"everything"},
     "conflicts": {"exit_code"},
-    "undo": {"run_id", "force_except"},  # undo_run
-    "undo_run": {"entry"},
+    "undo": {"run_id", "force_except", "last"},  # undo_run; "last" is an id of it
+    "undo_run": {"entry", "last"},
     "erase": {"yes"},  # people are asked
     "queue_drop": {"yes"},
     "queue_remember": {"file"},

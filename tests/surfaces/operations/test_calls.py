@@ -159,4 +159,4 @@ def test_the_table_is_loaded_when_an_operation_is_called_and_not_before() -> Non
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert [line for line in done.stdout.splitlines() if line in ("True", "False")] == ["False", "True"]
-    assert "Settle a conflict" in done.stdout
+    assert "Resolve a conflict" in done.stdout

@@ -16,8 +16,8 @@ from wellkept.surfaces.operations import OPERATIONS, Operation, call, operation,
 
 NAMES = [row.name for row in OPERATIONS]
 DEFAULT_TOOLS = {
-    "remember", "check", "recall", "get", "history", "conflicts", "resolve", "supersede", "forget", "restore", "link",
-    "neighbors",
+    "remember", "check", "recall", "get", "history", "conflicts", "resolve", "supersede", "forget", "restore", "undo",
+    "link", "unlink", "neighbors",
 }  # fmt: skip
 S0_46 = (
     "DEDUPLICATION: Lessons and curiosity items are checked for duplicates before storing. If a very similar memory "
@@ -38,7 +38,7 @@ def test_a_name_stands_for_one_operation_and_a_route_for_one_too() -> None:
     assert len(set(routes)) == len(routes)
 
 
-def test_the_default_tools_are_the_twelve_an_agent_needs() -> None:
+def test_the_default_tools_are_the_fourteen_an_agent_needs() -> None:
     assert {row.name for row in OPERATIONS if row.toolset == "default"} == DEFAULT_TOOLS
 
 

@@ -32,7 +32,7 @@ def test_a_store_that_says_nothing_is_not_ready_and_takes_one_thread_however_oft
     async def probes(store: wellkept.MemoryStore) -> None:
         readiness = health.Readiness(store, seconds=0.05)
         told = [await asyncio.gather(*(readiness.trouble() for _ in range(MANY))) for _ in range(2)]
-        assert told == [["nothing in time"] * MANY] * 2 and len(asked) == 1
+        assert told == [["no answer in time"] * MANY] * 2 and len(asked) == 1
         answers.set()
         while await readiness.trouble():  # the one that was asked comes to its end
             pass

@@ -542,6 +542,59 @@ def test_an_export_comes_back_through_an_import(http: TestClient, store: wellkep
     assert [row.content for row in store.in_namespace("copy").list()] == ["Tea is upstairs."]
 
 
+AT = "2026-03-01T12:00:00Z"
+ROW = {"id": "m1", "namespace": "default", "content": "Tea is upstairs.", "created_at": AT, "updated_at": AT}
+ROWS = (
+    {"memory": {**ROW, "confirmations": 1_000_000, "access_count": 9}},
+    {"memory": {**ROW, "id": "m2", "content": "Coffee is downstairs.", "status": "archived"}},
+    {"link": {"src": "m1", "dst": "m2"}},
+    {"memory": {**ROW, "id": "m3", "polarity": 99}},
+)
+
+
+def rows_of(*records: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in ({"wellkept": 1}, *records))
+
+
+def holder(store: wellkept.MemoryStore, folder: Path, scope: str) -> tuple[TestClient, dict[str, str]]:
+    """A client with a token of this scope, and the headers of an import."""
+    tokens = Tokens(folder / "tokens.json")
+    secret = tokens.create(name=scope, namespaces=["*"], scopes=[scope])[1]  # type: ignore[list-item]
+    return client(store, tokens=tokens), {**LINES, "Authorization": f"Bearer {secret}"}
+
+
+def test_rows_of_an_export_pass_the_gate_with_scope_write(store: wellkept.MemoryStore, tmp_path: Path) -> None:
+    """E2: what a memory says is taken like any text; ids, counts, status and links are an administrator's."""
+    http, head = holder(store, tmp_path, "write")
+    told = lines_of(http.post("/v1/import", content=rows_of(*ROWS), headers=head))
+    by_line = {item["line"]: item.get("outcome") or item["error"]["type"] for item in told if "line" in item}
+    assert by_line == {2: "created", 3: "InvalidInput", 4: "InvalidInput", 5: "InvalidField"}
+    assert told[-1]["report"]["counts"] == {"created": 1}
+    assert told[-1]["report"]["restored"] is False
+    [row] = store.list()
+    assert (row.id == "m1", row.confirmations, row.access_count, row.created_at.isoformat()) == (
+        False, 0, 0, "2026-03-01T12:00:00+00:00"
+    )  # fmt: skip
+    again = lines_of(http.post("/v1/import", content=rows_of(*ROWS), headers=head))
+    assert again[-1]["report"]["counts"] == {"replayed": 1}
+
+
+def test_rows_of_an_export_are_restored_with_scope_admin_or_not_at_all(
+    store: wellkept.MemoryStore, tmp_path: Path
+) -> None:
+    """E2: a typed error for each line, and nothing half written."""
+    http, head = holder(store, tmp_path, "admin")
+    told = lines_of(http.post("/v1/import", content=rows_of(*ROWS), headers=head))
+    assert [(item["line"], item["error"]["type"]) for item in told if "line" in item] == [(5, "InvalidInput")]
+    report = {"run_id": "", "read": 4, "counts": {}, "errors": 1, "restored": False}
+    assert told[-1]["report"] | {"run_id": ""} == report
+    assert store.list() == ()
+    told = lines_of(http.post("/v1/import", content=rows_of(*ROWS[:2]), headers=head))
+    assert (told[-1]["report"]["counts"], told[-1]["report"]["restored"]) == ({"created": 2}, True)
+    assert (store.get("m1").confirmations, store.get("m2").status) == (1_000_000, "archived")
+    assert http.get("/v1/memories", headers=head).status_code == 200
+
+
 def test_an_import_has_a_bound_of_its_own(store: wellkept.MemoryStore) -> None:
     http = client(store, limits=Limits(body_bytes=100, import_bytes=1000))
     line = b'{"content": "Tea is upstairs."}\n'

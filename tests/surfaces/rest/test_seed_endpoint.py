@@ -1,6 +1,10 @@
 """The endpoint of source 000 and its node routes, over HTTP against a running server (S0-14 to S0-27, S0-53 to S0-57).
 
 Cosines are injected where a case names one; what a match is, then depends on nothing but the bounds.
+
+The relation model of these tests leaves every pair to rules and similarity (`FakeRelationModel.defers`), which the
+packaged one never does: bounds can so be tried to the fourth decimal. The twins with the packaged models stand in
+`scenarios/test_shipped_bands.py` and `scenarios/test_seed_sentences.py`.
 """
 
 from __future__ import annotations
@@ -248,7 +252,7 @@ def test_the_endpoint_is_not_taken_for_a_node_of_that_name(host: Host) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "shown", "recommendation"),
-    [({}, 5, "duplicate_found"), ({"limit": 2}, 2, "duplicate_found"), ({"limit": 0}, 0, "unique"),
+    [({}, 5, "duplicate_found"), ({"limit": 2}, 2, "duplicate_found"), ({"limit": 0}, 0, "duplicate_found"),
      ({"limit": 7}, 7, "duplicate_found")],
 )  # fmt: skip
 def test_matches_are_sorted_and_then_cut_to_the_limit(
@@ -290,22 +294,40 @@ def test_matches_are_sorted_and_then_cut_to_the_limit(
     ("cosine", "action"),
     [(0.9500, "duplicate"), (0.9499, "connect"), (0.9000, "connect"), (0.8999, None)],
 )
-def test_the_tiers_have_inclusive_lower_bounds(host: Host, cosine: float, action: str | None) -> None:
+def test_the_tiers_have_inclusive_lower_bounds_by_injected_similarity(
+    host: Host, cosine: float, action: str | None
+) -> None:
     """S0-10, S0-22."""
     host.near(cosine)
     host.create()
     assert [one["action"] for one in host.check().json()["matches"]] == ([action] if action else [])
 
 
-@pytest.mark.parametrize("kind", ["thesis", "signal", "semantic", "knowledge", "decision", "episode", "fact"])
-def test_every_subtype_can_be_asked_about_also_those_that_are_always_stored(host: Host, kind: str) -> None:
-    """S0-19: the question is the same for all; what follows from it is the caller's."""
+@pytest.mark.parametrize("kind", ["thesis", "signal", "decision", "semantic", "knowledge", "fact", "lesson"])
+def test_every_subtype_can_be_asked_about_and_the_answer_is_what_a_write_does(host: Host, kind: str) -> None:
+    """S0-19: near nodes are shown of every subtype; only where a write adds no row is it a duplicate."""
     host.near(0.96, kind=kind)
     made = host.create(subtype=f"custom:{kind}").json()
     found = host.check(subtype=f"custom:{kind}").json()
-    assert found["recommendation"] == "duplicate_found"
-    assert [one["node_id"] for one in found["matches"]] == [made["id"]]
     assert host.check(subtype=kind).json() == found
+    assert [one["node_id"] for one in found["matches"]] == [made["id"]]
+    stored = host.create(OTHER, OTHER_TITLE, subtype=f"custom:{kind}")
+    assert (found["recommendation"] == "duplicate_found") == (stored.status_code == 200)
+
+
+def test_an_ongoing_episode_is_found_as_a_write_would_find_it(host: Host) -> None:
+    """S3-13: the same words within half an hour are the same episode."""
+    assert host.create(subtype="custom:episode").status_code == 201
+    assert host.check(BODY, TITLE, "custom:episode").json()["recommendation"] == "duplicate_found"
+    assert host.create(subtype="custom:episode").status_code == 200
+
+
+def test_every_node_of_the_same_words_is_shown(host: Host) -> None:
+    """S0-51."""
+    for _ in range(3):
+        host.table.store.remember(BODY, kind="lesson", title=TITLE, on_conflict="ignore")
+    found = host.check(BODY, "Another title").json()
+    assert [(one["similarity"], one["action"]) for one in found["matches"]] == [(1.0, "duplicate")] * 3
 
 
 def test_a_difference_is_never_called_a_duplicate(host: Host) -> None:
@@ -434,6 +456,23 @@ def test_trigger_and_signals_travel_in_the_body(host: Host) -> None:
     assert (stored.content, stored.trigger, dict(stored.signals)) == (BODY, "on weekends", {"funding": -0.01})
     assert json.loads(host.http.get(f"/v1/nodes/{node['id']}").json()["content_body"]) == said
     assert host.create('{"text": "not ours", "more": 1}').json()["content_body"] == '{"text": "not ours", "more": 1}'
+
+
+@pytest.mark.parametrize(
+    "trigger", [{"price": "> 100", "hours": [1, 2]}, ["weekend", "night"], "{not JSON", "on weekends"]
+)
+def test_a_trigger_of_any_form_is_kept_and_given_back_as_it_came(host: Host, trigger: Any) -> None:
+    """S0-28: a trigger that is an object is no reason to lose the memory."""
+    answer = host.create(json.dumps({"text": BODY, "trigger": trigger}))
+    assert answer.status_code == 201
+    assert host.table.store.get(answer.json()["id"]).content == BODY
+    assert json.loads(answer.json()["content_body"]) == {"text": BODY, "trigger": trigger}
+
+
+def test_signals_that_are_no_object_are_refused_by_the_name_of_the_field(host: Host) -> None:
+    answer = host.create(json.dumps({"text": BODY, "signals_at_creation": [1]}))
+    assert answer.status_code == 400 and "signals" in answer.json()["error"]
+    assert host.count() == 0
 
 
 def test_nodes_are_listed_newest_first_by_subtype_and_lifecycle(host: Host) -> None:

@@ -84,7 +84,7 @@ def serving(db: Path | str, *options: str, port: int = 0) -> Iterator[Server]:
 def launched(db: Path | str, *options: str) -> subprocess.Popen[str]:
     """`wellkept serve` as a process; of a file in its folder, or of a database."""
     command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(db), "--embedder", "hashing"]
-    paths = os.pathsep.join((str(ROOT / "src"), str(ROOT / "packages" / "relation" / "src")))
+    paths = str(ROOT / "src")
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(
         [*command, "serve", "--json", *options],

@@ -239,10 +239,13 @@ def open_server(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-un
 
 def test_the_parser_of_requests_is_the_one_whose_headers_are_bounded(open_server: Server) -> None:
     """SECURITY.md: headers are bounded, also where a faster parser without a bound happens to be installed."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
     from wellkept.surfaces.serving.process import Ending, Process
 
     config = Process(None, ending=Ending(), drain=lambda: None, listening=lambda: None).config
-    assert config.http == "h11"
+    assert issubclass(config.http.func, H11Protocol)
+    assert config.h11_max_incomplete_event_size == 64 * 1024
     answer = b""
     with socket.create_connection(("127.0.0.1", open_server.port), timeout=SECONDS) as sender:
         with contextlib.suppress(OSError):  # it need not listen to the end

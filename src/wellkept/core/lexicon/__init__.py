@@ -38,6 +38,7 @@ class Language:
         conditions: Condition phrases by their first word, with their class.
         choose: Verbs whose object excludes any other ("use", "lives in");
             `direct` of them need no preposition before it ("prefers").
+        instruments: Prepositions before what something is done with ("run tests with pytest").
         past: Verbs of a past event; `was` are the past forms of "to be".
         numerals: Number words.
         months: Month names; `unsure_dates` of them are also ordinary words.
@@ -58,6 +59,7 @@ class Language:
     auxiliary: frozenset[str]
     choose: frozenset[str]
     direct: frozenset[str]
+    instruments: frozenset[str]
     past: frozenset[str]
     was: frozenset[str]
     schedule: frozenset[str]
@@ -148,6 +150,7 @@ def _language(code: str, raw: dict[str, Any]) -> Language:
         auxiliary=sets["auxiliary"],
         choose=sets["choose"],
         direct=sets["direct"],
+        instruments=sets["instruments"],
         past=sets["past"],
         was=sets["was"],
         schedule=sets["schedule"],

@@ -18,6 +18,8 @@ from wellkept.core.lexicon import Antonymy
 _MAIN = 0.8
 """Share of a word's tagged uses that its main sense must make before it may stand for another word."""
 _DEPTH = 24
+_LONGEST = 80
+"""No entry of the tables is longer, and what is asked is remembered."""
 _DOUBLED = frozenset("bdgklmnprt")
 
 
@@ -125,6 +127,8 @@ def _main(word: str) -> tuple[str, int] | None:
 
 def related(first: str, second: str) -> bool:
     """Whether two words may mean the same, one a kind of the other, or one place lies in the other."""
+    if max(len(first), len(second)) > _LONGEST:
+        return False
     return any(_near(x, y) for x, _ in forms(first) for y, _ in forms(second))
 
 
@@ -152,9 +156,13 @@ def _above(numbers: frozenset[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=2048)
 def classes(word: str) -> frozenset[str]:
     """The exclusive classes that a word belongs to as a noun in its first sense: colour, metal, sport …"""
+    return _classes(word) if len(word) <= _LONGEST else frozenset()
+
+
+@lru_cache(maxsize=2048)
+def _classes(word: str) -> frozenset[str]:
     table = english()
     found: set[str] = set()
     for base, ending in forms(word):

@@ -1,1 +1,1 @@
-"""Judges: optional second opinions on contradictions (design §5); each may only add a possible conflict to review."""
+"""Judges: optional second opinions on contradictions; each may only add a possible conflict to review."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from wellkept.errors import ConfigError
 from wellkept.models.completion import content_of, sendable
-from wellkept.models.judges.endpoint import Endpoint
+from wellkept.models.endpoint import Endpoint
 from wellkept.models.judges.timeboxed import SECONDS
 
 log = logging.getLogger("wellkept")

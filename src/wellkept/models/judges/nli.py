@@ -1,4 +1,4 @@
-"""Any NLI cross-encoder in ONNX, from a file of one's own, as a judge of contradictions.
+"""Any NLI cross-encoder in ONNX, from a file of your own, as a judge of contradictions.
 
 Such models were trained on sentences about one scene, and take any two sentences to be about the same
 event: on memories they call related but compatible texts contradictions. That is why this judge only
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
-import json
 import os
 import threading
 from collections.abc import Sequence
@@ -21,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.review import FLAG_AT
-from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, tokenizer_of
+from wellkept.errors import ConfigError, InvalidInput, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
 from wellkept.models.judges.ending import WORK
-from wellkept.models.onnx import missing, session, verified_bytes
+from wellkept.models.onnx import session, verified_bytes
+from wellkept.parsing import parsed_json
 from wellkept.types import Memory, Statement
 
 if TYPE_CHECKING:
@@ -79,9 +78,7 @@ class NliJudge:
             ModelUnavailable: A package or file is missing, cannot be read, or is another.
             ConfigError: Nothing says which output means contradiction.
         """
-        for module in ("onnxruntime", "tokenizers"):
-            if importlib.util.find_spec(module) is None:
-                raise missing(module, what=_WHAT, todo=f"Install it with `pip install {module}`")
+        need_libraries(_WHAT)
         files = files_at(self._path, what=_WHAT)
         self._read(files)
         tokenizer_of(files)
@@ -148,7 +145,7 @@ class _Model:
 
 
 def nli_relation(path: str | Path, *, at: float = FLAG_AT) -> ContradictionFn:
-    """An NLI model as a contradiction function (S2-24), for `wellkept eval --nli` and `contradiction_fn`.
+    """An NLI model as a contradiction function, for `wellkept eval --nli` and `contradiction_fn`.
 
     Args:
         path: As for `NliJudge`.
@@ -172,8 +169,8 @@ def _labelled(path: Path) -> int:
     """The output that `id2label` calls contradiction."""
     todo = "Say which output it is, as in nli:PATH?contradiction=0"
     try:
-        config = json.loads(bytes_of(path, what=_WHAT))
-    except (ModelUnavailable, ValueError, RecursionError):
+        config = parsed_json(bytes_of(path, what=_WHAT))
+    except (ModelUnavailable, InvalidInput):
         raise ConfigError("no config.json says which output means contradiction", where=str(path), todo=todo) from None
     labels = config.get("id2label") if isinstance(config, dict) else None
     named = labels.items() if isinstance(labels, dict) else ()

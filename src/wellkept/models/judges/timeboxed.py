@@ -1,4 +1,4 @@
-"""A judge with a time box: one that is late has not answered, and a write waits no longer than that (I7)."""
+"""A judge with a time box: one that is late has not answered, and a write waits no longer than that."""
 
 from __future__ import annotations
 

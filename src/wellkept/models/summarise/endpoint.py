@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError
 from wellkept.models.completion import content_of, sendable
-from wellkept.models.judges.endpoint import Endpoint
+from wellkept.models.endpoint import Endpoint
 from wellkept.models.judges.spec import number
 from wellkept.models.port import Summariser
 

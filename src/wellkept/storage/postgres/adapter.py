@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ from wellkept.storage.postgres.opening import STORE_LOCK, checked_url, connected
 from wellkept.storage.postgres.reading import ReadTx
 from wellkept.storage.postgres.restoring import RestoringTx
 from wellkept.storage.postgres.rows import number_of
-from wellkept.storage.postgres.session import Session, know_vectors
+from wellkept.storage.postgres.session import MOMENT, Bounds, Session, know_vectors
 from wellkept.storage.postgres.sql import schema_version
 from wellkept.storage.postgres.tokens import TokenTable, key_of
 from wellkept.storage.postgres.uses import Usage, Uses
@@ -38,6 +39,8 @@ from wellkept.types import Header
 
 log = logging.getLogger("wellkept")
 
+_PREPARING = Bounds(lock=60_000)
+"""For making the tables or bringing them up to date, which waits for all writers."""
 _MAX_DIM = 16_000
 """What pgvector's type can hold."""
 
@@ -55,9 +58,10 @@ class PostgresStorage:
     Args:
         url: `postgresql://user@host:port/name`, with whatever else the driver understands. The
             tables are made in the schema `wellkept` when they are not there.
-        busy_seconds: How long a writer waits for another one in its namespace before `Busy`.
-        statement_seconds: How long one statement of a call may take before the server ends it and the call raises
-            `Busy`; 0 for no bound. Administration (migrations, `verify`, building an index) has none.
+        busy_seconds: How long a call waits for a lock that somebody else has, such as another writer of its namespace,
+            before `Busy`.
+        statement_seconds: How long one statement of a call may take, waiting included, before the server ends it and
+            the call raises `Busy`; 0 for no bound. Administration (migrations, `verify`, building an index) has none.
         connections: Most connections of this process; half of them may write at the same time.
         index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
         token: The secret of a token, for a login that sees nothing without one; see `isolation`.
@@ -86,7 +90,9 @@ class PostgresStorage:
         self._is_view = False
         self._conninfo, self._where = checked_url(url)
         self.busy_seconds = busy_seconds
-        self._longest = f"{max(0, int(statement_seconds * 1000))}ms"
+        # Administration takes as long as it needs, but waits for nobody longer than others do.
+        self._unhurried = Bounds(lock=max(1, int(busy_seconds * 1000)))
+        self._bounds = replace(self._unhurried, statement=max(0, int(statement_seconds * 1000)))
         self.insist: Insist = _once
         self._has_written = threading.Event()  # as the next one, also told by a view to all others
         self._index = VectorIndex(max_bytes=index_bytes)
@@ -101,19 +107,25 @@ class PostgresStorage:
         self._ledger = PostgresLedger(self._begun, self._beside, busy_seconds=busy_seconds)
         first = connected(self._conninfo, self._where)
         try:
-            session = Session(first, self._where)
-            prepare(session, make=make)
+            prepare(Session(first, self._where, bounds=_PREPARING), make=make)
+            session = Session(first, self._where, bounds=self._unhurried)
             self._pooled = first.prepare_threshold is None
-            self._behind: bool = session.row("isolation.behind")[0]
-            self._refresh_words(session)
+            with session.reading():
+                self._behind: bool = session.row("isolation.behind")[0]
+                is_old = session.row("header.words")[0] != words_version()
+            if is_old:
+                self._refresh_words(session)
         finally:
             first.close()
         self._pool = Connections(self._conninfo, self._where, most=self._connections, seconds=busy_seconds)
 
+    def __repr__(self) -> str:
+        return f"PostgresStorage({self._where!r})"  # without the password of the address
+
     # ---- connections ----
 
     @contextmanager
-    def _begun(self, name: str) -> Iterator[Session]:
+    def _begun(self, name: str, bounds: Bounds | None = None) -> Iterator[Session]:
         """A connection inside a transaction; what is still open at the end is rolled back.
 
         A connection that died while nobody used it is noticed by its first statement. Nothing has
@@ -121,7 +133,7 @@ class PostgresStorage:
         """
         session = None
         for _ in range(self._connections + 1):
-            session = Session(self._pool.take(), self._where, self._key)
+            session = Session(self._pool.take(), self._where, self._key, bounds=bounds or self._bounds)
             try:
                 session.run(name)
                 if not self._pool.is_demoted(session.connection):
@@ -152,7 +164,7 @@ class PostgresStorage:
         """A connection outside the pool: whoever holds one of the pool and waits for another could wait forever."""
         connection = connected(self._conninfo, self._where)
         try:
-            yield Session(connection, self._where, self._key)
+            yield Session(connection, self._where, self._key, bounds=self._unhurried)
         finally:
             connection.close()
 
@@ -166,12 +178,9 @@ class PostgresStorage:
             yield None
             return
         with self._beside() as session:
-            session.run("begin.read")
-            try:
+            with session.reading():
                 session.enter(namespace, READ)
                 yield session
-            finally:
-                session.rollback()
 
     # ---- tokens ----
 
@@ -202,7 +211,7 @@ class PostgresStorage:
             ConfigError: The role stands above the rules, or the tables are spread over several servers.
             ReadOnly: The login is not the owner's.
         """
-        with self._write() as session:
+        with self._write(self._unhurried) as session:
             self._lock(session, "lock.alone")
             if session.row("spread.is_known")[0] and session.row("spread.is_spread")[0]:
                 raise ConfigError(
@@ -224,7 +233,7 @@ class PostgresStorage:
             )
 
     @contextmanager
-    def _write(self) -> Iterator[Session]:
+    def _write(self, bounds: Bounds | None = None) -> Iterator[Session]:
         """A connection inside a writing transaction, with the store's lock shared; errors are ours."""
         if getattr(self._writing, "now", False):
             raise Busy("this thread is already writing", where=self._where, todo="End its transaction first")
@@ -232,7 +241,7 @@ class PostgresStorage:
             raise Busy("too many threads are writing", where=self._where, todo="Repeat the call as it is")
         try:
             self._writing.now = True
-            with self._begun("begin.write") as session:
+            with self._begun("begin.write", bounds) as session:
                 yield session
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise translated(error, self._where) from error
@@ -241,7 +250,7 @@ class PostgresStorage:
             self._writers.release()
 
     def _lock(self, session: Session, name: str) -> None:
-        session.row(name, {"wait": f"{max(1, int(self.busy_seconds * 1000))}ms", "store": STORE_LOCK})
+        session.row(name, {"store": STORE_LOCK})
         if name == "lock.alone":
             session.run("lock.writers")
 
@@ -275,7 +284,7 @@ class PostgresStorage:
                 where=self._where,
                 todo="Use another embedder, or a file",
             )
-        with self._write() as session:
+        with self._write(self._unhurried) as session:
             self._lock(session, "lock.alone")
             session.run("embedder.add", {"embedder": embedder, "dim": dim})
             known = session.row("embedder.known", {"embedder": embedder})[1]
@@ -301,7 +310,7 @@ class PostgresStorage:
         """Another process may have moved the store to another embedder while it was open here.
 
         Reading then goes by words alone, and a write that brings a vector is refused: vectors of two
-        embedders would be mixed, and with as many components nobody would ever notice (I8, B-1).
+        embedders would be mixed, and with as many components nobody would ever notice.
         """
         if self._model is None or tx.model == self._model:
             return
@@ -322,7 +331,6 @@ class PostgresStorage:
         if not write:
             with self._begun("begin.read") as session:
                 session.enter(namespace, READ)
-                session.longest = self._longest
                 reading = ReadTx(session, namespace, self._index, partial(self._latest, namespace))
                 self._check_model(reading)
                 yield reading
@@ -330,7 +338,6 @@ class PostgresStorage:
         with self._write() as session:
             session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
-            session.longest = self._longest
             tx = RestoringTx(session, namespace, self._index, partial(self._latest, namespace))
             self._check_model(tx)
             yield tx
@@ -397,8 +404,8 @@ class PostgresStorage:
             log.debug("use of %d memories waits to be counted: %s", len(usage), error)
 
     def _write_uses(self, namespace: str) -> None:
-        """Write what waits unless somebody else is writing in the namespace."""
-        with self._begun("begin.write") as session:
+        """Write what waits unless somebody else is writing in the namespace, or holds a lock that this needs."""
+        with self._begun("begin.write", MOMENT) as session:
             session.enter(namespace)
             if session.row("namespace.try", {"ns": number_of(namespace)}) is not None:
                 with self._uses.written(session, namespace):
@@ -446,16 +453,16 @@ class PostgresStorage:
     def verify(self) -> list[str]:
         """See `Storage.verify`."""
         self._require_token()
-        with self._begun("begin.read") as session:
+        with self._begun("begin.read", self._unhurried) as session:
             return problems(session)
 
     def mend(self, *, dry_run: bool) -> list[str]:
         """See `Mending.mend`."""
         self._require_token()
         if dry_run:
-            with self._begun("begin.read") as session:
+            with self._begun("begin.read", self._unhurried) as session:
                 return mend(session, dry_run=True)
-        with self._write() as session:
+        with self._write(self._unhurried) as session:
             self._lock(session, "lock.alone")
             done = mend(session, dry_run=False)
             session.run("commit")
@@ -466,7 +473,7 @@ class PostgresStorage:
     def strayed(self, namespace: str) -> list[str]:
         """See `Mending.strayed`."""
         self._require_token()
-        with self._begun("begin.read") as session:
+        with self._begun("begin.read", self._unhurried) as session:
             session.enter(namespace, READ)
             return against_rows(session, number_of(namespace))[0]
 
@@ -496,15 +503,12 @@ class PostgresStorage:
     # ---- full text ----
 
     def _refresh_words(self, session: Session) -> None:
-        """Make the full text anew when a release makes other terms of the same text."""
-        words = words_version()
-        if session.row("header.words")[0] == words:
-            return
+        """Make the full text anew, since this release makes other terms of the same text."""
         session.run("begin.write")
         try:
             self._lock(session, "lock.alone")
             remake_words(session)
-            session.run("header.set_words", {"words": words})
+            session.run("header.set_words", {"words": words_version()})
             session.run("commit")
         finally:
             session.rollback()

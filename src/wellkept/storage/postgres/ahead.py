@@ -1,6 +1,6 @@
 """Vectors of an embedder to come: made while the former one still answers, in force once the store is moved.
 
-Every search names one embedder, so nobody sees them before (I8). See `storage.port.Ahead`.
+Every search names one embedder, so nobody sees them before. See `storage.port.Ahead`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from wellkept.core.vectors import quantise
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.postgres.rows import number_of
-from wellkept.storage.postgres.session import Half, Session
+from wellkept.storage.postgres.session import Begun, Half, Session
 from wellkept.types import Vector
 
 
@@ -29,7 +29,7 @@ class PostgresAhead:
         self,
         model: int,
         dim: int,
-        begun: Callable[[str], AbstractContextManager[Session]],
+        begun: Begun,
         writing: Callable[[], AbstractContextManager[Session]],
     ) -> None:
         self._model = model

@@ -165,11 +165,8 @@ def built(session: Session, ns: int) -> Sampled:
         raise StorageError("the store holds no vectors yet", where=session.where, todo="Store something first")
     searcher = Searcher(session, ns, model, dim)
     searcher.build()
-    session.run("begin.read")
-    try:
+    with session.reading():
         return searcher.sampled()
-    finally:
-        session.rollback()
 
 
 def dropped(session: Session, ns: int) -> None:

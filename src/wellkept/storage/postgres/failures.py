@@ -88,7 +88,11 @@ def unreachable(error: psycopg.Error, where: str) -> StorageError:
 def _of_state(error: psycopg.Error, where: str) -> StorageError:
     match error:
         case pg.LockNotAvailable():
-            return Busy("another writer holds the namespace", where=where, todo="Repeat the call as it is")
+            return Busy(
+                "blocked by another writer or by a table lock",
+                where=where,
+                todo="Repeat the call as it is",
+            )
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return passing(_given_up(where))
         case pg.QueryCanceled():  # by a bound on its time, or by hand: whoever did it meant it

@@ -1,4 +1,4 @@
-"""Row-level security: what one token opens is all that a login without rights of its own can see or change (I8).
+"""Row-level security: what one token opens is all that a login without rights of its own can see or change.
 
 The rules rest on something a client cannot make up. Each transaction says which namespace it is in and gives a
 key that was made of a token's secret; a function that runs with the owner's rights looks the key up and gives
@@ -26,9 +26,11 @@ READ, WRITE, ADMIN = 1, 2, 3
 COMMON = frozenset({"header", "embedder", "migration"})
 """Tables without a namespace that everybody reads and only the owner changes. All others are the owner's alone."""
 APPEND_ONLY = frozenset({"journal", "journal_memory"})
-"""What is once in there is changed by an erasure, or by nobody (I1)."""
-NAMED = frozenset({"namespace", "job"})
+"""What is once in there is changed by an erasure, or by nobody."""
+NAMED = frozenset({"namespace"})
 """Tables that say the name of the namespace beside its number."""
+OWNED = frozenset({"job"})
+"""Tables with a namespace that are the owner's alone: whoever works for all namespaces goes by what they say."""
 _ROLE_BYTES = 63
 
 
@@ -50,7 +52,7 @@ def secure(session: Session, role: str) -> list[str]:
         ConfigError: The role stands above the rules: it may not be an application's.
     """
     if not role or len(role.encode("utf-8", "replace")) > _ROLE_BYTES or "\0" in role or role.startswith("pg_"):
-        raise InvalidField("is no name of a role", where="role", todo="Use one such as wellkept_app")
+        raise InvalidField("is not the name of a role", where="role", todo="Use one such as wellkept_app")
     _check(session, role)
     said = sql.Identifier(role)
     _script(session, "isolation.schema", role=said)
@@ -64,6 +66,8 @@ def secure(session: Session, role: str) -> list[str]:
         if is_part:
             continue
         if has_namespace:
+            _script(session, "isolation.no_policies", **names)
+        if has_namespace and table not in OWNED:
             _script(session, "isolation.policies", **names, **_conditions(table))
             _script(session, "isolation.use", **names)
         elif table in COMMON:
@@ -97,7 +101,7 @@ def _conditions(table: str) -> dict[str, sql.Composable]:
     changed = _opened(ADMIN) if table in APPEND_ONLY else written
     if table in NAMED:
         # A row is made for the name that was checked: another one beside this number would be a lie in the list,
-        # and whoever works for all namespaces would do in that one what was asked for in this (I8).
+        # and whoever works for all namespaces would do in that one what was asked for in this.
         written = changed = sql.Composed([written, _part("isolation.own_name")])
     return {"seen": seen, "written": written, "changed": changed}
 

@@ -7,17 +7,16 @@ waits for a worker. See `storage.port.JobQueue`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wellkept.errors import Busy
+from wellkept.parsing import parsed_json
 from wellkept.storage.postgres.rows import number_of
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.session import Begun
 from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob, QueueState
 from wellkept.types.words import Json
 
-LOOK_LOCK = 0x57454C4B10CC
-"""The advisory lock of whoever looks for what is due: two would only wait for each other."""
 _MOST_TEXT = 1_000
 
 
@@ -28,7 +27,7 @@ class PostgresJobs:
         begun: Gives a connection inside of a transaction that was begun by the statement of that name.
     """
 
-    def __init__(self, begun: Callable[[str], AbstractContextManager[Session]]) -> None:
+    def __init__(self, begun: Begun) -> None:
         self._begun = begun
 
     def look(self, cadences: Sequence[Cadence]) -> int:
@@ -36,7 +35,9 @@ class PostgresJobs:
         found = 0
         for cadence in cadences:
             with self._begun("begin.write") as session:
-                if not session.row("job.look_alone", {"look": LOOK_LOCK})[0]:
+                try:
+                    session.run("job.look_alone")
+                except Busy:
                     return found
                 asked = {"kind": cadence.kind, "changes": cadence.changes, "every": cadence.every, "idle": cadence.idle}
                 found += session.run("job.look", asked)
@@ -131,8 +132,17 @@ def _job(row: Sequence[Any]) -> QueuedJob:
         finished=finished,
         error=error,
         progress=progress,
-        report=json.loads(report),
+        report=_report(report),
     )
+
+
+def _report(text: str) -> Mapping[str, Json]:
+    """The figures of a pass; none where they cannot be read."""
+    try:
+        plain = parsed_json(text)
+    except ValueError:
+        return {}
+    return plain if isinstance(plain, dict) else {}
 
 
 def _bounded(text: str) -> str:

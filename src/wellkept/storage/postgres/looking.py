@@ -14,7 +14,7 @@ from typing import Any
 
 from wellkept.errors import Corrupt
 from wellkept.storage.postgres.opening import checked_url, connected, has_store, version_of
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.session import Bounds, Session
 from wellkept.storage.postgres.sql import schema_version
 from wellkept.storage.rows import words_version
 
@@ -26,7 +26,7 @@ OLDEST_INDEXED = (0, 8)
 """The first one whose indexes go on looking when a filter leaves too little; see `approximate`."""
 CONNECT_SECONDS = 3
 """How long to wait for each server that the address names, unless the address says it itself."""
-_LONGEST = "5s"
+_BOUNDS = Bounds(lock=5_000, statement=5_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class Look:
     def __init__(self, url: str) -> None:
         conninfo, self._where = checked_url(url, seconds=CONNECT_SECONDS)
         # Without a token: in a database that holds no store, there is nothing that could know one.
-        self._session = Session(connected(conninfo, self._where), self._where)
+        self._session = Session(connected(conninfo, self._where), self._where, bounds=_BOUNDS)
 
     def server(self) -> ServerFacts:
         """What serves the database.
@@ -159,12 +159,8 @@ class Look:
     @contextmanager
     def _looking(self) -> Iterator[Session]:
         session = self._session
-        session.run("begin.read")
-        try:
-            session.row("look.bounds", {"longest": _LONGEST})
+        with session.reading():
             yield session
-        finally:
-            session.rollback()
 
 
 def _told(session: Session, name: str) -> Any:

@@ -75,12 +75,17 @@ def prepare(session: Session, *, make: bool = True) -> None:
         NoStore: There is none, and none is to be made.
         NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
     """
-    there = has_store(session)
-    if not there and not make:
-        raise NoStore("the database holds no store yet", where=session.where, todo="`wellkept remember TEXT` makes it")
-    if not there or version_of(session) < schema_version():
+    with session.reading():
+        there = has_store(session)
+        if not there and not make:
+            todo = "`wellkept remember TEXT` makes it"
+            raise NoStore("the database holds no store yet", where=session.where, todo=todo)
+        is_current = there and version_of(session) == schema_version()
+    if not is_current:
         _migrate(session)
-    if not session.row("opening.vectors")[0]:
+    with session.reading():
+        has_vectors = session.row("opening.vectors")[0]
+    if not has_vectors:
         raise StorageError(
             "the database does not know the type halfvec", where=session.where, todo="Install pgvector 0.7 or newer"
         )
@@ -99,7 +104,9 @@ def has_store(session: Session) -> bool:
         )
     if taken and not ours:
         raise NotAStore(
-            "the database has a schema 'wellkept' that is no store", where=session.where, todo="Name another database"
+            "the database has a schema 'wellkept' that is not a store",
+            where=session.where,
+            todo="Name another database",
         )
     return bool(ours)
 
@@ -124,7 +131,7 @@ def _migrate(session: Session) -> None:
     """Run the steps that are missing, in one transaction that nobody else writes beside."""
     session.run("begin.write")
     try:
-        session.row("lock.alone", {"wait": "60s", "store": STORE_LOCK})
+        session.row("lock.alone", {"store": STORE_LOCK})
         _add_extension(session)
         session.run("opening.schema")
         session.run("opening.migrations")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellkept.core.codec import conflict_from
+from wellkept.core.codec import DAMAGE
 from wellkept.core.text import slot_key
-from wellkept.core.vectors import restore
 from wellkept.errors import Corrupt, NotPermitted, ReadOnly
 from wellkept.storage.index import Block, Row, Space, Stamp
 from wellkept.storage.journal import changed_ids, first_before, is_common, unpacked
@@ -25,7 +23,7 @@ from wellkept.storage.postgres.isolation import READ
 from wellkept.storage.postgres.rows import number_of, prefixed
 from wellkept.storage.postgres.session import Session, half_of, halves_of, sent_size
 from wellkept.storage.postgres.sql import queries
-from wellkept.storage.rows import link_of, memory_of, micros
+from wellkept.storage.rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
 from wellkept.types import (
     ALL_STATUSES,
     Census,
@@ -82,8 +80,8 @@ class ReadTx:
         self._snapshot = snapshot
         self._ns = number_of(namespace)
         self.seq: int = self._begun()
-        asked = {"ns": self._ns, "seq": self.seq, "longest": session.longest}
-        store_id, model, dim, newest_model, head, indexed, _ = session.row("tx.header", asked)
+        asked = {"ns": self._ns, "seq": self.seq}
+        store_id, model, dim, newest_model, head, indexed = session.row("tx.header", asked)
         self._model: int = model
         self._dim: int = dim
         self._head: str = head or ""
@@ -233,7 +231,10 @@ class ReadTx:
 
     def _index_rows(self, ids: Iterable[str]) -> dict[str, Row]:
         rows = self._session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": list(ids)})
-        return {row[0]: Row(row[1], row[2], None if row[3] is None else restore(half_of(row[3]))) for row in rows}
+        return {row[0]: Row(row[1], row[2], self._usable(row[3])) for row in rows}
+
+    def _usable(self, sent: bytes | None) -> Vector | None:
+        return None if sent is None else vector_of(half_of(sent), self._dim)
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """See `Tx.vectors`."""
@@ -241,8 +242,8 @@ class ReadTx:
         if self.foreign or not asked:
             return {}
         rows = self._session.rows("vector.get", {"ns": self._ns, "model": self._model, "hashes": asked})
-        found = {digest: restore(half_of(blob)) for digest, blob in rows}
-        return {digest: found[digest] for digest in asked if digest in found}
+        found = {digest: self._usable(blob) for digest, blob in rows}
+        return {digest: vector for digest in asked if (vector := found.get(digest)) is not None}
 
     # ---- full text ----
 
@@ -323,7 +324,7 @@ class ReadTx:
         else:
             asked = {"ns": self._ns, "ids": list(ids or ()), "keys": list(keys or ())}
             rows = self._session.rows("conflict.of", asked)
-        return [_conflict(record) for (record,) in rows]
+        return [conflict_of(record) for (record,) in rows]
 
     def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
         """See `Moving.aliases`."""
@@ -364,8 +365,8 @@ class ReadTx:
         rows = self._session.select(sql, parameters)
         rows.reverse()
         try:
-            return self._entries({seq: json.loads(record) for seq, record in rows})
-        except (ValueError, TypeError, KeyError) as error:
+            return self._entries({seq: entry_of(record) for seq, record in rows})
+        except DAMAGE as error:
             raise Corrupt(
                 f"a journal entry cannot be read: {error}", where=self._session.where, todo="Run `wellkept verify`"
             ) from error
@@ -389,7 +390,7 @@ class ReadTx:
         missing = sorted({later for _, _, later in wanted if later is not None and later not in others})
         if missing:
             for seq, record in self._session.rows("journal.packed", {"ns": self._ns, "seqs": missing}):
-                others[seq] = json.loads(record)
+                others[seq] = entry_of(record)
         last = [memory_id for _, memory_id, later in wanted if later is None]
         present = {memory.id: memory for memory in self.find(Filter(ids=tuple(last), statuses=ALL_STATUSES))}
         left: defaultdict[int, dict[str, Memory | None]] = defaultdict(dict)
@@ -425,13 +426,6 @@ class ReadTx:
 
 def _reading() -> ReadOnly:
     return ReadOnly("this transaction only reads", todo="Begin it with write=True")
-
-
-def _conflict(record: str) -> Conflict:
-    try:
-        return conflict_from(json.loads(record))
-    except (ValueError, TypeError, KeyError) as error:
-        raise Corrupt(f"a stored conflict cannot be read: {error}", todo="Run `wellkept verify`") from error
 
 
 def _conditions(where: Filter) -> tuple[list[str], dict[str, Any]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import psycopg
@@ -22,6 +23,34 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 _BEGINNINGS = ("begin.read", "begin.write")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How long the server may take in one transaction.
+
+    Attributes:
+        lock: Milliseconds to wait for a lock that somebody else has, 1 or more.
+        statement: Milliseconds for one statement; 0 for as many as it needs.
+    """
+
+    lock: int = 30_000
+    statement: int = 0
+
+
+USUAL = Bounds()
+MOMENT = Bounds(lock=100, statement=10_000)
+"""For what is asked beside a read: it is left rather than waited for."""
+
+
+class Begun(Protocol):
+    """Gives a connection inside of a transaction that was begun by the statement of that name."""
+
+    def __call__(self, name: str, bounds: Bounds | None = None) -> AbstractContextManager[Session]:
+        """The connection; what is still open at the end of the block is rolled back."""
+        ...
+
+
 _numbers = count()
 """For cursors: two of one name cannot be open at the same time."""
 
@@ -76,16 +105,14 @@ class Session:
         connection: In autocommit mode: nothing is begun behind our back.
         where: What errors say of the place; never the password.
         key: Of the token for which every transaction is begun; empty for whoever the login is.
-
-    Attributes:
-        longest: How long a statement in a namespace may take, as the server reads it; "0" for as long as it likes.
+        bounds: For every transaction that is begun.
     """
 
-    def __init__(self, connection: Connection, where: str, key: str = "") -> None:
+    def __init__(self, connection: Connection, where: str, key: str = "", *, bounds: Bounds = USUAL) -> None:
         self.where = where
         self.connection = connection
         self.key = key
-        self.longest = "0"
+        self.bounds = bounds
         self._queries = queries()
 
     @property
@@ -94,14 +121,32 @@ class Session:
         return self.connection.closed
 
     def run(self, name: str, parameters: Parameters = None) -> int:
-        """Run a statement; return how many rows it changed."""
+        """Run a statement; return how many rows it changed. A transaction is begun with the bounds of this session."""
+        if name in _BEGINNINGS:
+            self._begin(name)
+            return 0
         try:
-            changed = self.connection.execute(self.text(name).encode(), parameters).rowcount
+            return self.connection.execute(self.text(name).encode(), parameters).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where, committing=name == "commit") from error
-        if self.key and name in _BEGINNINGS:
+
+    def _begin(self, name: str) -> None:
+        text = self.text(name).format(lock=self.bounds.lock, statement=self.bounds.statement)
+        try:
+            self.connection.execute(text.encode(), prepare=False)  # several at once, in one message
+        except psycopg.Error as error:
+            raise translated(error, self.where) from error
+        if self.key:
             self.enter("")
-        return changed
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A transaction of its own that only reads."""
+        self.run("begin.read")
+        try:
+            yield
+        finally:
+            self.rollback()
 
     def text(self, name: str) -> str:
         """The statement of a name; for a token some are said otherwise.

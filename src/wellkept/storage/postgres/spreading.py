@@ -1,7 +1,7 @@
 """Spreading the tables of a store over the servers of a Citus cluster, by namespace.
 
 All rows of a namespace lie on one server, whichever table they are in: what a statement asks of one
-namespace is answered there, and a transaction in one namespace is a transaction on one server (I3, I8).
+namespace is answered there, and a transaction in one namespace is a transaction on one server.
 Small tables that every statement may look at are copied to all servers. What is asked for over all
 namespaces at once and changed by whoever is first stays where the processes connect to.
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from wellkept.errors import StorageError, StorePathError
 from wellkept.storage.postgres.opening import STORE_LOCK, checked_url, connected, prepare
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.session import Bounds, Session
 from wellkept.storage.postgres.sql import queries
 
 OLDEST = (11, 2)
@@ -101,7 +101,7 @@ def distribute(url: str, *, shards: int = 128, dry_run: bool = False) -> Spread:
     """
     conninfo, where = checked_url(url)
     connection = connected(conninfo, where)
-    session = Session(connection, where)
+    session = Session(connection, where, bounds=Bounds(lock=60_000))
     try:
         version = _citus(session)
         servers = _servers(session)
@@ -112,7 +112,7 @@ def distribute(url: str, *, shards: int = 128, dry_run: bool = False) -> Spread:
             raise StorePathError("there is no store yet", where=where, todo="Run it without --dry-run; that makes one")
         session.run("begin.read" if dry_run else "begin.write")
         if not dry_run:
-            session.row("lock.alone", {"wait": "60s", "store": STORE_LOCK})
+            session.row("lock.alone", {"store": STORE_LOCK})
         before = _tables(session)
         statements = tuple(_statements(session, before, shards))
         if not dry_run:

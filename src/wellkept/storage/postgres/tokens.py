@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.session import Begun
 
 _TOKEN_LOCK = 0x57454C4B70C
 """The advisory lock of whoever makes a token: their number is bounded."""
@@ -59,7 +57,7 @@ class TokenTable:
             secret it was given, and nothing else.
     """
 
-    def __init__(self, begun: Callable[[str], AbstractContextManager[Session]], *, behind: bool) -> None:
+    def __init__(self, begun: Begun, *, behind: bool) -> None:
         self._begun = begun
         self._behind = behind
 

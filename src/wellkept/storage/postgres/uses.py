@@ -1,6 +1,6 @@
 """Counts of use that wait for a moment in which nobody else writes in their namespace.
 
-A read never waits for a writer (design §8), so what it has to count must not either. What waits is written
+A read never waits for a writer, so what it has to count must not either. What waits is written
 with this process's next write or count in the namespace, or when the store is closed.
 """
 

@@ -6,20 +6,20 @@ store can know. Each namespace is read by itself, inside one snapshot.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from wellkept.core.codec import conflict_from, record_text, text_digest, time_from
+from wellkept.core.codec import DAMAGE, entry_from, record_text, text_digest
 from wellkept.errors import Corrupt, StorageError
+from wellkept.parsing import parsed_json
 from wellkept.storage.journal import first_before
 from wellkept.storage.postgres.isolation import READ
 from wellkept.storage.postgres.rows import columns, words_of
 from wellkept.storage.postgres.session import Session, half_of
-from wellkept.storage.rows import link_of, memory_of, micros
+from wellkept.storage.rows import conflict_of, is_usage, link_of, memory_of, micros
 
 Mend: TypeAlias = Literal["", "words"]
 """What `mending` makes anew from the rows; empty for what it does not."""
@@ -47,14 +47,17 @@ def flaws(session: Session) -> list[Flaw]:
     """Damage and inconsistencies; empty when the store is sound."""
     found = [Flaw(f"table {name} has rows of no namespace") for (name,) in session.rows("verify.strangers")]
     for name, ns in session.rows("verify.namespaces"):
+        session.run("savepoint")
         try:
             session.enter(name, READ)
-            found += [Flaw(f"namespace {name!r}{flaw.text}", flaw.mend) for flaw in _namespace(session, name, ns)]
-        except StorageError as error:
+            for flaw in _namespace(session, name, ns):
+                found.append(Flaw(f"namespace {name!r}{flaw.text}", flaw.mend))
+        except (StorageError, *DAMAGE) as error:
             if session.lost:
                 raise
-            found.append(Flaw(f"namespace {name!r} cannot be read: {error.what}"))
-            break  # the server refuses whatever else this transaction asks
+            why = error.what if isinstance(error, StorageError) else type(error).__name__
+            found.append(Flaw(f"namespace {name!r} cannot be read: {why}"))
+        session.run("savepoint.back")  # after an error the server refuses whatever else this transaction asks
     return found
 
 
@@ -101,13 +104,13 @@ def _links_and_conflicts(session: Session, ns: int) -> Iterator[Flaw]:
     for src, dst, rel, created_at in session.rows("verify.links", {"ns": ns}):
         try:
             link_of(src, dst, rel, created_at)
-        except (ValueError, TypeError):
+        except Corrupt:
             yield Flaw(f", link {src} -{rel}-> {dst}: its time cannot be read")
     for key, a, b, created, record in session.rows("verify.conflicts", {"ns": ns}):
         try:
-            conflict = conflict_from(json.loads(record))
-        except (ValueError, TypeError, KeyError) as error:
-            yield Flaw(f", conflict {key}: it cannot be read: {type(error).__name__}")
+            conflict = conflict_of(record)
+        except Corrupt:
+            yield Flaw(f", conflict {key}: it cannot be read")
             continue
         if (conflict.key, conflict.a, conflict.b, micros(conflict.created_at)) != (key, a, b, created):
             yield Flaw(f", conflict {key}: its columns do not repeat its record")
@@ -133,7 +136,7 @@ def _records(session: Session, name: str, ns: int) -> Iterator[Flaw]:
             yield Flaw(f"{at}: its columns do not repeat its record ({', '.join(wrong)})")
         elif record_text(memory) != record:
             yield Flaw(f"{at}: its record is not in its own form")
-        if not _is_usage(usage):
+        if not is_usage(usage):
             yield Flaw(f"{at}: when it was last used cannot be read")
         if memory.status == "active":
             missing += terms is None or set(terms) != set(words_of(memory, ns))
@@ -141,7 +144,7 @@ def _records(session: Session, name: str, ns: int) -> Iterator[Flaw]:
         yield Flaw(f": {missing} memories are not found by all their words, or by words they do not have", "words")
     extra = session.row("verify.words", {"ns": ns})[0]
     if extra:
-        yield Flaw(f": the full text holds {extra} rows that are no active memory", "words")
+        yield Flaw(f": the full text holds {extra} rows that are not active memories", "words")
 
 
 def _rows(session: Session, ns: int) -> Iterator[tuple[str, tuple[Any, ...], tuple[Any, ...], str, list[str] | None]]:
@@ -149,15 +152,6 @@ def _rows(session: Session, ns: int) -> Iterator[tuple[str, tuple[Any, ...], tup
     for rows in session.blocks("verify.records", {"ns": ns}, _ROWS_AT_ONCE):
         for memory_id, *rest in rows:
             yield memory_id, tuple(rest[:10]), tuple(rest[10:13]), rest[13], rest[14]
-
-
-def _is_usage(usage: tuple[Any, ...]) -> bool:
-    """Whether access count, last access and stability can be read."""
-    count, last, stability = usage
-    try:
-        return count >= 0 and (last is None or bool(time_from(last))) and (stability is None or stability > 0)
-    except (ValueError, TypeError):
-        return False
 
 
 # --------------------------------------------------------------------------------------------
@@ -173,6 +167,7 @@ def _breaks(session: Session, ns: int) -> Iterator[str]:
             yield f"journal entry {seq}: it cannot be read"
             continue
         try:
+            entry_from({**plain, "seq": seq}, effects=())
             for part in plain.get("effects", ()):
                 if part["type"] != "memory" or part["id"] in erased:
                     continue
@@ -180,7 +175,7 @@ def _breaks(session: Session, ns: int) -> Iterator[str]:
                 if left is not None and _before(part) != left and plain["verb"] != ADOPTING:
                     yield f"journal entry {seq}: it found memory {part['id']} in a state no entry had left"
                 state[part["id"]] = part["after"]["digest"] if "after" in part else ""
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except DAMAGE as error:
             yield f"journal entry {seq}: it cannot be read: {type(error).__name__}"
 
 
@@ -211,7 +206,7 @@ def _entries(session: Session, ns: int) -> Iterator[tuple[int, dict[str, Any] | 
     for rows in session.blocks("verify.journal", {"ns": ns}, _ROWS_AT_ONCE):
         for seq, record in rows:
             try:
-                plain = json.loads(record)
+                plain = parsed_json(record)
             except ValueError:
                 plain = None
             yield seq, plain if isinstance(plain, dict) else None

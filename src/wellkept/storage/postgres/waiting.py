@@ -1,7 +1,7 @@
 """Writes that wait, in the database: put by any server, written by one at a time, there after a crash of all.
 
-See `storage.ledger.Ledger`. The turn is an advisory lock of a connection of its own: it ends with the process
-that has it, and whoever writes makes sure at each step that it has not ended, as it does when the network breaks.
+See `storage.ledger.Ledger`. The turn is a lock of a connection of its own: it ends with the process that
+has it, and whoever writes makes sure at each step that it has not ended, as it does when the network breaks.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from wellkept.core.codec import DAMAGE
 from wellkept.errors import Busy
+from wellkept.parsing import parsed_json
 from wellkept.storage.ledger import plain_of, unreadable, write_from
 from wellkept.storage.postgres.failures import Lost, passing
 from wellkept.storage.postgres.rows import number_of
-from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.session import MOMENT, Begun, Session
 from wellkept.types.queue import QueuedWrite
 
 log = logging.getLogger("wellkept")
 
 TURN_LOCK = 0x57454C4BA17
-"""The advisory lock of whoever writes what waits."""
+"""The advisory lock of whoever writes what waits under a token."""
+_PARTS = 16
+"""Namespaces that share a lock for the order of what is put: whoever may look at locks shall not learn their names."""
 _MOST_ERROR = 1_000
 
 
@@ -41,7 +45,7 @@ class PostgresLedger:
 
     def __init__(
         self,
-        begun: Callable[[str], AbstractContextManager[Session]],
+        begun: Begun,
         beside: Callable[[], AbstractContextManager[Session]],
         *,
         busy_seconds: float,
@@ -84,8 +88,8 @@ class PostgresLedger:
         """See `Ledger.tidy`; what is done is gone already."""
 
     def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
-        """See `Ledger.waiting`."""
-        with self._begun("begin.read") as session:
+        """See `Ledger.waiting`; for all namespaces at once it waits for no lock: whoever opens the store asks it."""
+        with self._begun("begin.read", MOMENT if namespace is None else None) as session:
             if namespace is None:
                 rows = session.rows("waiting.all")
             else:
@@ -96,18 +100,23 @@ class PostgresLedger:
         return tuple(one for one in found if one is not None and namespace in (None, one.namespace))
 
     def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """See `Ledger.still`."""
-        given = {"ns": sorted({number_of(one.namespace) for one in found}), "ids": [one.id for one in found]}
-        with self._begun("begin.read") as session:
-            now = {(ns, name): (attempts, error) for ns, name, attempts, error in session.rows("waiting.still", given)}
+        """See `Ledger.still`; what waits in a namespace where somebody is writing now is left for the next time."""
+        numbers = sorted({number_of(one.namespace) for one in found})
+        with self._begun("begin.write", MOMENT) as session:
+            free = [ns for ns in numbers if _is_free(session, ns)]
+            rows = session.rows("waiting.still", {"ns": free, "ids": [one.id for one in found]})
+        now = {(ns, name): (attempts, error) for ns, name, attempts, error in rows}
         kept = ((one, now.get((number_of(one.namespace), one.id))) for one in found)
         return [replace(one, attempts=at[0], error=at[1]) for one, at in kept if at is not None]
 
     def is_empty(self) -> bool:
-        """See `Ledger.is_empty`."""
-        with self._begun("begin.read") as session:
-            # A token sees what waits in a namespace only while it is in it.
-            return not session.key and not session.row("waiting.any")[0]
+        """See `Ledger.is_empty`; while somebody has locked the table, it is not sure."""
+        try:
+            with self._begun("begin.read", MOMENT) as session:
+                # A token sees what waits in a namespace only while it is in it.
+                return not session.key and not session.row("waiting.any")[0]
+        except Busy:
+            return False
 
     @contextmanager
     def turn(self, *, wait: bool = True) -> Iterator[bool]:
@@ -134,22 +143,33 @@ class PostgresLedger:
             self._turn.release()
 
     def _taken(self, session: Session, *, wait: bool) -> bool:
+        """Whether the turn is ours now.
+
+        An application may write beside the owner: what each of them wrote in a namespace the other one finds written,
+        and neither goes past what is not.
+        """
         session.run("begin.write")
-        if not wait:
-            return bool(session.row("waiting.try_turn", {"turn": TURN_LOCK})[1])
+        session.row("waiting.long")
         try:
-            session.row("waiting.turn", {"turn": TURN_LOCK, "wait": f"{max(1, int(self._busy_seconds * 1000))}ms"})
+            if session.key and wait:
+                session.row("waiting.shared_turn", {"turn": TURN_LOCK})
+            elif session.key:
+                return bool(session.row("waiting.try_shared_turn", {"turn": TURN_LOCK})[0])
+            else:
+                session.run("waiting.turn" if wait else "waiting.try_turn")
         except Busy as error:
+            if not wait:
+                return False
             raise self._is_busy() from error
         return True
 
     def _put(self, writes: Sequence[QueuedWrite]) -> None:
         with self._begun("begin.write") as session:
             # In one order, so that two who put in the same namespaces never wait for each other in a circle.
-            for name in sorted({one.namespace for one in writes}, key=number_of):
+            for name in sorted({one.namespace for one in writes}, key=_place_in_order):
                 ns = number_of(name)
                 session.enter(name)
-                session.row("waiting.order", {"ns": ns})
+                session.row("waiting.order", {"part": ns % _PARTS})
                 session.many(
                     "waiting.put",
                     [{"ns": ns, "id": one.id, "record": _text(one)} for one in writes if one.namespace == name],
@@ -160,15 +180,15 @@ class PostgresLedger:
         """A row as what waits; one that is no row of ours must not keep the others from being written.
 
         Whoever may write in one namespace only may put what he likes into a record. The rules of access see the
-        number beside it, so that says where it belongs (I8): there it is listed as failed and can be dropped.
+        number beside it, so that says where it belongs: there it is listed as failed and can be dropped.
         """
         ns, name, record, attempts, error = row
         try:
-            one = write_from(json.loads(record))
+            one = write_from(parsed_json(record))
             if number_of(one.namespace) != ns or one.id != name:
                 raise ValueError("it names another place than its own")
             return replace(one, attempts=attempts, error=error)
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as why:
+        except DAMAGE as why:
             if asked is not None:
                 return replace(unreadable(record, why, named=name, namespace=asked), attempts=max(1, attempts))
         if (ns, name) not in self._told:  # of the number alone nobody can tell whose it is
@@ -178,6 +198,17 @@ class PostgresLedger:
 
     def _is_busy(self) -> Busy:
         return Busy("another process is writing what waits", where="queue", todo="Repeat the call as it is")
+
+
+def _is_free(session: Session, ns: int) -> bool:
+    """Whether nobody writes in a namespace now, or it is not there yet."""
+    asked = {"ns": ns}
+    return session.row("namespace.try", asked) is not None or session.row("tx.namespace", asked) is None
+
+
+def _place_in_order(name: str) -> tuple[int, int]:
+    number = number_of(name)
+    return number % _PARTS, number
 
 
 def _text(one: QueuedWrite) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from wellkept.core.codec import conflict_from, dumps, iso, record_text
+from wellkept.core.codec import dumps, iso, record_text
 from wellkept.core.effects import scrubbed, tombstone, touched
 from wellkept.core.vectors import quantise, restore, unit
 from wellkept.errors import EmbedderMismatch, InvalidField
@@ -18,7 +17,7 @@ from wellkept.storage.port import Stale
 from wellkept.storage.postgres.reading import ReadTx
 from wellkept.storage.postgres.rows import columns, words_of
 from wellkept.storage.postgres.session import Half
-from wellkept.storage.rows import link_of, micros, said, usage_columns
+from wellkept.storage.rows import conflict_of, link_of, micros, said, usage_columns
 from wellkept.types import (
     ALL_STATUSES,
     AliasChange,
@@ -77,7 +76,7 @@ class WriteTx(ReadTx):
     _newest = True
 
     def _begun(self) -> int:
-        """Lock the namespace by advancing its number; from here on nobody else writes in it (I3)."""
+        """Lock the namespace by advancing its number; from here on nobody else writes in it."""
         row = self._session.row("namespace.take", {"ns": self._ns})
         if row is None:
             row = self._session.row("namespace.make", {"ns": self._ns, "name": self.namespace})
@@ -281,7 +280,7 @@ class WriteTx(ReadTx):
             return False
         at = {"ns": self._ns, "key": conflict.key}
         row = self._session.row("conflict.get", at)
-        stored: Conflict | None = conflict_from(json.loads(row[0])) if row else None
+        stored: Conflict | None = conflict_of(row[0]) if row else None
         if is_done(effect, stored):
             return False
         if stored != effect.before:

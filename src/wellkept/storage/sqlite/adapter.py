@@ -16,6 +16,7 @@ from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.rows import words_version
 from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
+from wellkept.storage.sqlite.length import KnownLength
 from wellkept.storage.sqlite.mending import mend, remake_words
 from wellkept.storage.sqlite.opening import Place, checked_path, place_of, prepare
 from wellkept.storage.sqlite.reading import ReadTx
@@ -73,7 +74,11 @@ class SqliteStorage:
         self._embedder: str | None = None
         self._model: int | None = None
         self._told = False
+        self._length = KnownLength(self._file)
         self._writer, self._place = self._opened()
+
+    def __repr__(self) -> str:
+        return f"SqliteStorage({str(self._file)!r})"
 
     # ---- connections ----
 
@@ -88,6 +93,8 @@ class SqliteStorage:
             place = place_of(self._file)
             self._set_up(writer)
             self._refresh_words(writer)
+            self._length.forget()
+            self._length.grew()
         except BaseException:
             writer.close()
             raise
@@ -178,12 +185,14 @@ class SqliteStorage:
             self._writing_thread = me
             self._begin_writing(self._writer)
             try:
+                self._length.check()
                 yield self._writer
                 if self._place != place_of(self._file):
                     todo = "Repeat the call as it is; nothing was written"
                     raise Busy("another file was put in the store's place", where=str(self._file), todo=todo)
                 with self._uses.written(self._writer):
                     self._writer.run("commit")
+                self._length.grew()
             except BaseException as error:
                 self._writer.rollback()
                 ours = translated(error, str(self._file)) if isinstance(error, Exception) else error
@@ -249,7 +258,7 @@ class SqliteStorage:
         """Another process may have moved the store to another embedder while it was open here.
 
         Reading then goes by words alone, and a write that brings a vector is refused: vectors of two
-        embedders would be mixed, and with as many components nobody would ever notice (I8, B-1).
+        embedders would be mixed, and with as many components nobody would ever notice.
         """
         if self._model is None or tx.model == self._model or tx.foreign:
             return

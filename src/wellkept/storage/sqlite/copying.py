@@ -19,6 +19,7 @@ from pathlib import Path
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, StorageError, StorePathError
 from wellkept.storage.sqlite.failures import translated
+from wellkept.storage.sqlite.objects import strangers
 from wellkept.storage.sqlite.opening import checked_path
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.verifying import problems
@@ -105,7 +106,7 @@ def put_back(file: Path, copy: Path, *, prepare: Callable[[Path], None], busy_se
     with _part(file) as duplicate:
         _duplicate(copy, duplicate, busy_seconds=busy_seconds)
         prepare(duplicate)
-        copied = _verified(duplicate, copy)
+        copied = _verified(duplicate, copy, strange=True)
         kept = _kept(file, copied, busy_seconds=busy_seconds)
         copy_pages(duplicate, file, busy_seconds=busy_seconds)
     return PutBack(file=str(file), kept=kept, entries=copied.entries)
@@ -199,11 +200,21 @@ def _part(beside: Path) -> Iterator[Path]:
                 left.unlink()
 
 
-def _verified(copy: Path, named: Path) -> Copied:
-    """What the copy holds, once it was found sound; its log is folded into the file."""
+def _verified(copy: Path, named: Path, *, strange: bool = False) -> Copied:
+    """What the copy holds, once it was found sound; its log is folded into the file.
+
+    Args:
+        copy: The file.
+        named: What to call it.
+        strange: Whether it may come from anybody, so that it may hold nothing but what a store has.
+    """
     session = Session(checked_path(copy), busy_seconds=1.0)
     try:
         session.run("begin.read")
+        others = strangers(session) if strange else []
+        if others:
+            todo = "Name a copy made by `wellkept backup`"
+            raise NotAStore(f"unexpected or changed object in the file: {others[0][:80]}", where=str(named), todo=todo)
         found = problems(session)
         if found:
             raise Corrupt(f"the copy is not sound: {found[0]}", where=str(named), todo="Run `wellkept verify`")
@@ -214,7 +225,7 @@ def _verified(copy: Path, named: Path) -> Copied:
     except StorageError as error:
         if isinstance(error, Corrupt | NotAStore):
             raise
-        raise NotAStore("the file is no Wellkept store", where=str(named), todo="Name another file") from error
+        raise NotAStore("the file is not a Wellkept store", where=str(named), todo="Name another file") from error
     finally:
         session.close()
     return Copied(file=str(named), size=copy.stat().st_size, store_id=store_id, entries=entries)

@@ -36,7 +36,7 @@ def _of_code(error: sqlite3.Error, where: str) -> StorageError:
         case sqlite3.SQLITE_CORRUPT:
             return Corrupt("the file is damaged", where=where, todo="Restore a copy; `wellkept verify` says more")
         case sqlite3.SQLITE_NOTADB:
-            return NotAStore("the file is no Wellkept store", where=where, todo="Name another file")
+            return NotAStore("the file is not a Wellkept store", where=where, todo="Name another file")
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return StorePathError("the file may not be opened", where=where, todo="Check the path and its permissions")
         case sqlite3.SQLITE_IOERR:

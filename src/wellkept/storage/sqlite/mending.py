@@ -6,15 +6,16 @@ repeats the record is right or wrong, and it has no history. Decisions are mende
 
 from __future__ import annotations
 
-import json
 import sqlite3
+from datetime import UTC, datetime, timedelta
 
-from wellkept.core.codec import conflict_from, dumps
+from wellkept.core.codec import dumps, record_text
 from wellkept.errors import Corrupt
-from wellkept.storage.rows import columns, link_of, memory_of, micros
+from wellkept.storage.rows import columns, conflict_of, is_usage, link_of, memory_of, micros
 from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
-from wellkept.storage.sqlite.verifying import flaws, is_usage, rows_of, unusable
+from wellkept.storage.sqlite.verifying import flaws, rows_of, unusable
+from wellkept.types import Memory
 
 
 def mend(session: Session, *, dry_run: bool) -> list[str]:
@@ -43,9 +44,11 @@ def mend(session: Session, *, dry_run: bool) -> list[str]:
         _mend_links(session)
     if "conflicts" in parts:
         _mend_conflicts(session)
+    if "records" in parts:
+        _set_aside(session)
     if parts & {"columns", "usage"}:
         _mend_memories(session)
-    if parts & {"columns", "words"}:  # whether a row is active may have been read from a wrong column
+    if parts & {"columns", "records", "words"}:  # whether a row is active may have been read from a wrong column
         remake_words(session)
     return [flaw.text for flaw in found]
 
@@ -66,7 +69,7 @@ def _mend_links(session: Session) -> None:
     for name, src, dst, rel, created_at in session.rows("verify.links"):
         try:
             link_of(src, dst, rel, created_at)
-        except (ValueError, TypeError):
+        except Corrupt:
             session.run("mend.link", {"ns": numbers[name], "src": src, "dst": dst, "rel": rel})
 
 
@@ -76,8 +79,8 @@ def _mend_conflicts(session: Session) -> None:
     for name, key, a, b, created, record in session.rows("verify.conflicts"):
         ns = numbers[name]
         try:
-            conflict = conflict_from(json.loads(record))
-        except (ValueError, TypeError, KeyError):
+            conflict = conflict_of(record)
+        except Corrupt:
             session.run("mend.conflict", {"ns": ns, "key": key})
             continue
         at = micros(conflict.created_at)
@@ -102,3 +105,27 @@ def _mend_memories(session: Session) -> None:
                 session.run("memory.update", (*columns(memory), record, place))
             except sqlite3.IntegrityError:  # another row has that place in an index; nothing is forced
                 continue
+
+
+def _set_aside(session: Session) -> None:
+    """Make an archived memory of each record that nobody can read: its text is the record, so nothing is lost by it,
+    and every recall of its namespace would meet it otherwise."""
+    for name, memory_id, place, stored, _, record in list(rows_of(session)):
+        try:
+            memory_of(record, 0, None, None)
+        except Corrupt as error:
+            at = _time(stored[4])
+            memory = Memory(
+                id=memory_id, namespace=name, kind=stored[0], content=record or "(nothing)", status="archived",
+                created_at=at, updated_at=at, tags=("unreadable",), metadata={"unreadable": error.what},
+                version=max(1, stored[7]),
+            )  # fmt: skip
+            session.run("memory.update", (*columns(memory), record_text(memory), place))
+
+
+def _time(micros: int) -> datetime:
+    """When a row was made, by its column; 1970 where that is no time."""
+    try:
+        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros)
+    except OverflowError:
+        return datetime.fromtimestamp(0, UTC)

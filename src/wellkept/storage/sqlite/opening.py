@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, SchemaTooNew, StorePathError
 from wellkept.storage.rows import words_version
+from wellkept.storage.sqlite.length import said_size
+from wellkept.storage.sqlite.objects import acting
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, migrations, schema, statements
 
@@ -58,6 +60,8 @@ def place_of(file: Path) -> Place:
 
 
 def _check_file(file: Path) -> None:
+    if not file.is_file():
+        raise StorePathError("the path is a device or a pipe, not a file", where=str(file), todo="Name another file")
     if not os.access(file, os.R_OK):
         raise StorePathError("the file may not be read", where=str(file), todo="Check its permissions")
     if not os.access(file, os.W_OK):
@@ -68,7 +72,7 @@ def _check_file(file: Path) -> None:
     except OSError as error:
         raise StorePathError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
     if beginning and not beginning.startswith(_MAGIC):
-        raise NotAStore("the file is no Wellkept store", where=str(file), todo="Name another file")
+        raise NotAStore("the file is not a Wellkept store", where=str(file), todo="Name another file")
     if beginning and file.stat().st_size < _said_size(beginning, file):
         raise Corrupt("the file is cut off", where=str(file), todo="Restore a copy")
 
@@ -78,8 +82,7 @@ def _said_size(beginning: bytes, file: Path) -> int:
     log = file.with_name(file.name + "-wal")
     if len(beginning) < 100 or log.exists() and log.stat().st_size:
         return 100
-    page = int.from_bytes(beginning[16:18], "big")
-    return (65536 if page == 1 else page) * int.from_bytes(beginning[28:32], "big")
+    return said_size(beginning)
 
 
 def prepare(session: Session, file: Path) -> None:
@@ -92,8 +95,13 @@ def prepare(session: Session, file: Path) -> None:
         _create(session)
     if session.pragma("application_id") != APPLICATION_ID:
         raise NotAStore(
-            "the file is a SQLite database, but no Wellkept store", where=str(file), todo="Name another file"
+            "the file is a SQLite database, but not a Wellkept store", where=str(file), todo="Name another file"
         )
+    found = acting(session)
+    if found:
+        todo = "Drop it if you have made it, or name another file"
+        what = f"the file contains {found[0][:80]}, which a Wellkept store never contains"
+        raise NotAStore(what, where=str(file), todo=todo)
     version = session.pragma("user_version")
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(

@@ -2,6 +2,8 @@
 
 -- name: opening.tables
 SELECT count(*) FROM sqlite_schema
+-- name: opening.objects
+SELECT type, name, tbl_name, sql FROM sqlite_schema
 -- name: begin.read
 BEGIN
 -- name: begin.write

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellkept.core.codec import conflict_from
+from wellkept.core.codec import DAMAGE
 from wellkept.core.text import slot_key
-from wellkept.core.vectors import restore
 from wellkept.errors import Corrupt, ReadOnly
 from wellkept.storage.index import Block, Row, Space, Stamp
 from wellkept.storage.journal import changed_ids, first_before, is_common, unpacked
 from wellkept.storage.matrices import VectorIndex
-from wellkept.storage.rows import link_of, memory_of, micros
+from wellkept.storage.rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import queries
 from wellkept.types import (
@@ -197,14 +196,17 @@ class ReadTx:
 
     def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
         rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": _json(ids)})
-        return {row[0]: Row(row[1], row[2], None if row[3] is None else restore(row[3])) for row in rows}
+        return {row[0]: Row(row[1], row[2], self._usable(row[3])) for row in rows}
+
+    def _usable(self, blob: bytes | None) -> Vector | None:
+        return None if blob is None else vector_of(blob, self._dim)
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """See `Tx.vectors`."""
         if self.foreign:
             return {}
         rows = self._session.rows("vector.get", {"ns": self._ns, "model": self._model, "hashes": _json(hashes)})
-        return {digest: restore(blob) for digest, blob in rows}
+        return {digest: vector for digest, blob in rows if (vector := self._usable(blob)) is not None}
 
     # ---- full text ----
 
@@ -227,7 +229,7 @@ class ReadTx:
                 found = self._best_of(scores, limit, kinds)
                 if len(found) == limit:
                     return found
-            # The measure counts in this namespace only; FTS5's own would weigh words by all of them (I8).
+            # The measure counts in this namespace only; FTS5's own would weigh words by all of them.
             weight = math.log1p((self.seq + 1) / count)
             for (place,) in self._session.rows("words.places", {"query": f'"{self._ns}_{term}"'}):
                 scores[place] += weight
@@ -277,7 +279,7 @@ class ReadTx:
         """See `Tx.conflicts`; with both ids and keys, those that fit either."""
         if ids is None and keys is None:
             rows = [(0, "", record) for (record,) in self._session.rows("conflict.all", {"ns": self._ns})]
-            return [_conflict(record) for _, _, record in rows]
+            return [conflict_of(record) for _, _, record in rows]
         found: set[tuple[int, str, str]] = set()
         if ids is not None:
             asked = {"ns": self._ns, "ids": _json(ids)}
@@ -285,7 +287,7 @@ class ReadTx:
             found.update(self._session.rows("conflict.of_b", asked))
         if keys is not None:
             found.update(self._session.rows("conflict.keys", {"ns": self._ns, "keys": _json(keys)}))
-        return [_conflict(record) for _, _, record in sorted(found)]
+        return [conflict_of(record) for _, _, record in sorted(found)]
 
     def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
         """See `Moving.aliases`."""
@@ -326,8 +328,8 @@ class ReadTx:
         rows = self._session.select(sql, parameters)
         rows.reverse()
         try:
-            return self._entries({seq: json.loads(record) for seq, record in rows})
-        except (ValueError, TypeError, KeyError) as error:
+            return self._entries({seq: entry_of(record) for seq, record in rows})
+        except DAMAGE as error:
             raise Corrupt(
                 f"a journal entry cannot be read: {error}", where=self._session.where, todo="Run `wellkept verify`"
             ) from error
@@ -350,7 +352,7 @@ class ReadTx:
         others = dict(plains)
         missing = {later for _, _, later in wanted if later is not None and later not in others}
         for seq, record in self._packed(missing):
-            others[seq] = json.loads(record)
+            others[seq] = entry_of(record)
         last = [memory_id for _, memory_id, later in wanted if later is None]
         present = {memory.id: memory for memory in self.find(Filter(ids=tuple(last), statuses=ALL_STATUSES))}
         left: defaultdict[int, dict[str, Memory | None]] = defaultdict(dict)
@@ -400,13 +402,6 @@ def _reading() -> ReadOnly:
 
 def _json(values: Iterable[str]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
-
-
-def _conflict(record: str) -> Conflict:
-    try:
-        return conflict_from(json.loads(record))
-    except (ValueError, TypeError, KeyError) as error:
-        raise Corrupt(f"a stored conflict cannot be read: {error}", todo="Run `wellkept verify`") from error
 
 
 def _conditions(where: Filter) -> tuple[list[str], dict[str, Any]]:

@@ -1,5 +1,5 @@
 -- Version 2 of the store. A released version never changes: add a step under migrations/.
--- `ns` leads every key, so that no statement can meet another namespace by accident (I8).
+-- `ns` leads every key, so that no statement can meet another namespace by accident.
 
 -- What the store says of itself; one row.
 CREATE TABLE header (
@@ -59,7 +59,7 @@ CREATE TABLE vector (
 ) STRICT;
 CREATE UNIQUE INDEX vector_hash ON vector (ns, hash, model);
 
--- Every hash a memory ever absorbed; not unique by hash, since append-only kinds repeat (design §10).
+-- Every hash a memory ever absorbed; not unique by hash, since append-only kinds repeat.
 CREATE TABLE alias (
   ns INTEGER NOT NULL REFERENCES namespace (ns),
   hash TEXT NOT NULL,

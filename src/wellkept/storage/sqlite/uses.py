@@ -1,6 +1,6 @@
 """Counts of use that wait for a moment in which nobody else writes.
 
-A read never waits for a writer (design §8), so what it has to count must not either. What waits is written
+A read never waits for a writer, so what it has to count must not either. What waits is written
 with this process's next write, its next count, or when the store is closed; a crash loses counts, nothing else.
 """
 

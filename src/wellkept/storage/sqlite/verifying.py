@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,15 +9,18 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from wellkept.core.codec import conflict_from, record_text, text_digest, time_from
+from wellkept.core.codec import DAMAGE, entry_from, record_text, text_digest
 from wellkept.errors import Corrupt, StorageError
+from wellkept.parsing import parsed_json
 from wellkept.storage.journal import first_before
-from wellkept.storage.rows import columns, link_of, memory_of, micros
+from wellkept.storage.rows import columns, conflict_of, is_usage, link_of, memory_of, micros
 from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
 from wellkept.types import Memory
 
-Mend: TypeAlias = Literal["", "aliases", "columns", "conflicts", "links", "numbers", "usage", "vectors", "words"]
+Mend: TypeAlias = Literal[
+    "", "aliases", "columns", "conflicts", "links", "numbers", "records", "usage", "vectors", "words"
+]
 """What `mending` makes anew from the rows; empty for what cannot be made from anything that is left."""
 
 ADOPTING = "repair"
@@ -72,6 +74,8 @@ def _guarded(what: str, look: Callable[[Session], Iterator[Flaw]], session: Sess
         found.extend(look(session))
     except StorageError as error:  # what it found before stays found
         found.append(Flaw(f"{what} cannot be read: {error.what}"))
+    except DAMAGE as error:
+        found.append(Flaw(f"{what} cannot be read: {type(error).__name__}"))
     return found
 
 
@@ -123,16 +127,16 @@ def _links(session: Session) -> Iterator[Flaw]:
     for name, src, dst, rel, created_at in session.rows("verify.links"):
         try:
             link_of(src, dst, rel, created_at)
-        except (ValueError, TypeError):
+        except Corrupt:
             yield Flaw(f"namespace {name!r}, link {src} -{rel}-> {dst}: its time cannot be read", "links")
 
 
 def _conflicts(session: Session) -> Iterator[Flaw]:
     for name, key, a, b, created, record in session.rows("verify.conflicts"):
         try:
-            conflict = conflict_from(json.loads(record))
-        except (ValueError, TypeError, KeyError) as error:
-            yield Flaw(f"namespace {name!r}, conflict {key}: it cannot be read: {type(error).__name__}", "conflicts")
+            conflict = conflict_of(record)
+        except Corrupt:
+            yield Flaw(f"namespace {name!r}, conflict {key}: it cannot be read", "conflicts")
             continue
         if (conflict.key, conflict.a, conflict.b, micros(conflict.created_at)) != (key, a, b, created):
             yield Flaw(f"namespace {name!r}, conflict {key}: its columns do not repeat its record", "conflicts")
@@ -148,7 +152,7 @@ def _records(session: Session) -> Iterator[Flaw]:
         try:
             memory = memory_of(record, 0, None, None)
         except Corrupt as error:
-            yield Flaw(f"{at}: {error.what}")
+            yield Flaw(f"{at}: {error.what}; `repair` keeps its text as an archived memory", "records")
             continue
         if (memory.namespace, memory.id) != (name, memory_id):
             yield Flaw(f"{at}: its columns do not repeat its record")
@@ -159,15 +163,6 @@ def _records(session: Session) -> Iterator[Flaw]:
             yield Flaw(f"{at}: its record is not in its own form")
         if not is_usage(usage):
             yield Flaw(f"{at}: when it was last used cannot be read", "usage")
-
-
-def is_usage(usage: tuple[Any, ...]) -> bool:
-    """Whether access count, last access and stability can be read."""
-    count, last, stability = usage
-    try:
-        return count >= 0 and (last is None or bool(time_from(last))) and (stability is None or stability > 0)
-    except (ValueError, TypeError):
-        return False
 
 
 def rows_of(session: Session) -> Iterator[tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], str]]:
@@ -203,7 +198,7 @@ def _words(session: Session) -> Iterator[Flaw]:
     if missing:
         yield Flaw(f"{missing} memories are not found by all their words, or by words they do not have", "words")
     if found:
-        yield Flaw(f"the full text holds {len(found)} rows that are no active memory", "words")
+        yield Flaw(f"the full text holds {len(found)} rows that are not active memories", "words")
 
 
 # --------------------------------------------------------------------------------------------
@@ -230,6 +225,7 @@ def _breaks(session: Session) -> Iterator[tuple[str, str]]:
             continue
         state = known[name]
         try:
+            entry_from({**plain, "seq": seq}, effects=())
             for part in plain.get("effects", ()):
                 if part["type"] != "memory" or (name, part["id"]) in erased:
                     continue
@@ -238,7 +234,7 @@ def _breaks(session: Session) -> Iterator[tuple[str, str]]:
                 if left is not None and found != left and plain["verb"] != ADOPTING:
                     yield name, f"journal entry {seq}: it found memory {part['id']} in a state no entry had left"
                 state[part["id"]] = part["after"]["digest"] if "after" in part else ""
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except DAMAGE as error:
             yield name, f"journal entry {seq}: it cannot be read: {type(error).__name__}"
 
 
@@ -279,7 +275,7 @@ def _entries(session: Session, namespace: str | None = None) -> Iterator[tuple[s
             for seq, record in rows:
                 after = seq
                 try:
-                    plain = json.loads(record)
+                    plain = parsed_json(record)
                 except ValueError:
                     plain = None
                 yield ns_name, seq, plain if isinstance(plain, dict) else None

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from wellkept.core.codec import conflict_from, dumps, iso, record_text
+from wellkept.core.codec import dumps, iso, record_text
 from wellkept.core.effects import scrubbed, tombstone, touched
 from wellkept.core.vectors import quantise, restore, unit
 from wellkept.errors import EmbedderMismatch, InvalidField
@@ -17,7 +17,7 @@ from wellkept.storage.index import Row
 from wellkept.storage.journal import concerned_ids, is_done, packed, same_link, usage_of
 from wellkept.storage.matrices import VectorIndex
 from wellkept.storage.port import Stale
-from wellkept.storage.rows import columns, link_of, memory_of, micros, said, usage_columns
+from wellkept.storage.rows import columns, conflict_of, link_of, memory_of, micros, said, usage_columns
 from wellkept.storage.sqlite.reading import ReadTx
 from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
@@ -240,7 +240,7 @@ class WriteTx(ReadTx):
             return False
         at = {"ns": self._ns, "key": conflict.key}
         row = self._session.row("conflict.get", at)
-        stored: Conflict | None = conflict_from(json.loads(row[0])) if row else None
+        stored: Conflict | None = conflict_of(row[0]) if row else None
         if is_done(effect, stored):
             return False
         if stored != effect.before:

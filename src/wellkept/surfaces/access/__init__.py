@@ -1,4 +1,4 @@
-"""Access: who may do what in which namespace (I8). Pure rules in `grants`; tokens in a file, or in a database."""
+"""Access: who may do what in which namespace. Pure rules in `grants`; tokens in a file, or in a database."""
 
 from __future__ import annotations
 

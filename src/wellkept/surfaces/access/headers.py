@@ -47,14 +47,14 @@ def read_header(headers: Mapping[str, str], name: str, *, escaped: bool = True) 
         return None
     text = _text(given, escaped=escaped).strip()
     if _CONTROL.search(text):
-        raise InvalidField("holds a control character", where=name, todo="Leave it out")
+        raise InvalidField("holds a control character", where=name, todo="Remove it")
     return text
 
 
 def _given(headers: Mapping[str, str], name: str) -> str | None:
     given = headers.getlist(name) if isinstance(headers, Repeating) else [headers[name]] if name in headers else []
     if len(given) > 1:
-        raise InvalidField("is there twice", where=name, todo="Send it once")
+        raise InvalidField("is given twice", where=name, todo="Send it once")
     return given[0] if given else None
 
 
@@ -88,7 +88,7 @@ def session_of(headers: Mapping[str, str]) -> str:
         return ""
     text = _text(given, escaped=True).strip()
     if _ASCII_CONTROL.search(text):
-        raise InvalidField("holds a control character", where=SESSION, todo="Leave it out")
+        raise InvalidField("holds a control character", where=SESSION, todo="Remove it")
     try:
         return label(SESSION, text)
     except (InvalidText, EmptyContent):

@@ -118,13 +118,13 @@ def asked(
     """
     named = label("name", name)
     if not named:
-        raise InvalidField("is empty", where="name", todo="Say who will act with it, as in ci")
+        raise InvalidField("is empty", where="name", todo="Name who acts with it, such as ci")
     patterns = tuple(dict.fromkeys(check_pattern(pattern) for pattern in namespaces))
     if not patterns:
-        raise InvalidField("is empty", where="namespace", todo="Say what it opens, as in acme/*")
+        raise InvalidField("is empty", where="namespace", todo="Give the namespaces it opens, such as acme/*")
     ends = moment("expires", expires_at)
     if ends is not None and ends <= now:
-        raise InvalidField("lies in the past", where="expires", todo="Name a later moment")
+        raise InvalidField("is in the past", where="expires", todo="Give a later time")
     return Token(
         id="", name=named, namespaces=patterns, scopes=check_scopes(scopes), hash="", created_at=now, expires_at=ends
     )
@@ -132,7 +132,7 @@ def asked(
 
 def no_room(count: int, where: str) -> InvalidField:
     """There are as many tokens as there may be."""
-    todo = "Revoke those that nobody uses, or put an identity provider in front"
+    todo = "Revoke unused tokens, or use an identity provider"
     return InvalidField(f"there are {count} tokens already", where=where, todo=todo)
 
 

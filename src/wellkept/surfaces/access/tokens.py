@@ -26,6 +26,7 @@ from wellkept.engine.filelock import lock
 from wellkept.engine.inputs import moment
 from wellkept.engine.secret import new_secret
 from wellkept.errors import ConfigError, InvalidField, StorePathError
+from wellkept.parsing import parsed_json
 from wellkept.surfaces.access.grants import Grant, check_pattern, check_scopes
 from wellkept.surfaces.access.token import ID_LENGTH, MAX_SECRET, Token, asked, no_room, require_one
 
@@ -87,7 +88,7 @@ class Tokens:
             digest = _digest(secret)
             token = replace(new, id=digest[:ID_LENGTH], hash=digest)
             if any(other.id == token.id for other in kept):
-                raise InvalidField("was drawn twice", where="secret", todo="Repeat the command")
+                raise InvalidField("already exists", where="secret", todo="Repeat the command")
             kept.append(token)
         return token.id, secret
 
@@ -189,12 +190,12 @@ def _stamp(path: Path) -> _Stamp | None:
 
 def _tokens_in(path: Path) -> tuple[Token, ...]:
     try:
-        data = json.loads(path.read_bytes())
+        data = parsed_json(path.read_bytes())
         if data["format"] != _FORMAT:
             raise _damaged(path, f"its format is {data['format']!r}, and this release reads {_FORMAT}")
         return tuple(_token(row) for row in data["tokens"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(path, "it is no list of tokens") from error
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _damaged(path, "it is not a list of tokens") from error
 
 
 def _token(row: dict[str, Any]) -> Token:
@@ -218,7 +219,7 @@ def _token(row: dict[str, Any]) -> Token:
 
 
 def _damaged(path: Path, why: str) -> ConfigError:
-    todo = "Put a copy back, or remove it and make the tokens anew"
+    todo = "Restore a backup, or remove the file and create the tokens again"
     return ConfigError(f"the token file cannot be used: {why}", where=str(path), todo=todo)
 
 

@@ -37,7 +37,7 @@ class Walled(MemoryStore):
     """A store whose verbs all stay in one namespace.
 
     Those of `MemoryStore` do so but for `verify`, which looks at the file as a whole: what is wrong in
-    it is told with the names and ids of whichever namespace it is in (I8).
+    it is told with the names and ids of whichever namespace it is in.
     """
 
     def verify(self) -> tuple[Problem, ...]:

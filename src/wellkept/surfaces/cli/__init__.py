@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -11,11 +18,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What follows the command's name; those of the process by default.
     """
-    from wellkept.surfaces.cli.app import app
-    from wellkept.surfaces.cli.session import quiet_end
+    with _cleaning_up():
+        try:
+            from wellkept.surfaces.cli.app import app
+            from wellkept.surfaces.cli.session import quiet_end
+        except KeyboardInterrupt:  # while modules are loaded; later the application ends it
+            sys.stderr.write("Interrupted\n")
+            return _INTERRUPTED
+        try:
+            app(args=None if arguments is None else list(arguments), prog_name="wellkept")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        if code == _INTERRUPTED:
+            sys.stderr.write("Interrupted\n")
+        return quiet_end(code)
 
+
+@contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """SIGTERM ends a command like an error: files that are half written are removed, and nothing is half stored."""
+    usual = signal.getsignal(signal.SIGTERM)
+    if current_thread() is not main_thread() or usual is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminated)
     try:
-        app(args=None if arguments is None else list(arguments), prog_name="wellkept")
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    return quiet_end(code)
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

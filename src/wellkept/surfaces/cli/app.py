@@ -19,6 +19,7 @@ from wellkept.surfaces.cli import (
     eval_commands,
     exits,
     install_command,
+    kind_command,
     lifecycle_commands,
     mcp_command,
     moving_commands,
@@ -34,11 +35,12 @@ from wellkept.surfaces.cli import (
     work_commands,
     write_commands,
 )
-from wellkept.surfaces.cli.groups import options_of, taken
+from wellkept.surfaces.cli.groups import SafeGroup, options_of, taken
 from wellkept.surfaces.cli.session import Shared
 
 app = typer.Typer(
     name="wellkept",
+    cls=SafeGroup,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -75,6 +77,7 @@ _MODULES = (
     write_commands,
     recording_commands,
     read_commands,
+    kind_command,
     pack_command,
     act_commands,
     operate_commands,

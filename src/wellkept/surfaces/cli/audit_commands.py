@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 _PANEL = "Operate"
 _STDIN = "stdin"
 _TITLES = {
-    "exact": "Repeats to the letter, or in another spelling",
-    "near": "Repeats in other words",
+    "exact": "Exact duplicates, spelling variants included",
+    "near": "Paraphrases",
     "conflict": "Conflicts",
-    "stale": "Stale: a later one replaced it",
+    "stale": "Stale: replaced by a later one",
     "junk": "Junk",
 }
 
@@ -40,23 +40,32 @@ class Reading:
     """How a source is read."""
 
     format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="What it is.", show_default="by its content")
+        str, typer.Option("--format", metavar="NAME", help="Format of the source.", show_default="detected")
     ] = ""
     mapping: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="FIELD=KEY", help="Take a field from this key (dots reach in); repeatable."),
+        typer.Option(
+            "--map",
+            metavar="FIELD=KEY",
+            help="Map a field to this key of the source (dots for nested keys); repeatable.",
+        ),
     ] = None
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is a text, not JSON.")] = False
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Read at most this many memories.")] = None
     known_as: Annotated[
         str | None,
-        typer.Option("--source", help="Name of the source; it is known again under it.", show_default="its path"),
+        typer.Option(
+            "--source",
+            help="Name of the source; a repeated import under the same name adds nothing twice.",
+            show_default="its path",
+        ),
     ] = None
     namespace_from: Annotated[
-        str, typer.Option("--namespace-from", metavar="KEY", help="Key that names whose memory it is.")
+        str, typer.Option("--namespace-from", metavar="KEY", help="Key that holds the owner of a memory.")
     ] = "owner"
     together: Annotated[
-        bool, typer.Option("--together", help="Compare across owners, in one namespace; else each by itself.")
+        bool,
+        typer.Option("--together", help="Compare across owners, in one namespace; otherwise each owner separately."),
     ] = False
 
     def spec(self, name: str) -> ImportSpec:
@@ -82,13 +91,13 @@ def audit(
     source: Annotated[str, typer.Argument(metavar="SOURCE|-", help="A file or folder; - reads JSON lines.")],
     *,
     how: Reading,
-    take: Annotated[bool, typer.Option("--import", help="Take it over into the store, through the gate.")] = False,
+    take: Annotated[bool, typer.Option("--import", help="Import it into the store, through the gate.")] = False,
     plan: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Write what would clean it to this file.")
+        Path | None, typer.Option("--plan", metavar="FILE", help="Write a plan that would clean it to this file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> int:
-    """Look at the memories of another tool: repeats, conflicts, what is stale, and what would clean it.
+    """Audit the memories of another tool: duplicates, conflicts, stale memories, and a plan to clean them.
 
     The source is never written. JSON lines, mem0, mcp-memory-service, the MCP reference server's
     memory.jsonl, Chroma and folders of Markdown notes are read.
@@ -170,14 +179,14 @@ def _told(
         yield from _examples(title, [one for one in report.examples if one.topic == topic])
     if report.unreadable:
         yield render.styled("Not read", "bold")
-        yield from render.item_errors(report.unreadable)
+        yield from render.item_errors(report.unreadable, len(report.unreadable))
     if report.degraded:
         yield render.styled(f"  degraded  {', '.join(report.degraded)}: what that finds is missing here", "yellow")
     yield render.styled(_plan_words(report), "bold")
     for path in written:
         yield render.styled(f"  plan      {one_line(path)}", "dim")
     if taken is None:
-        yield render.styled("  The source is as it was; --import takes it over into the store", "dim")
+        yield render.styled("  The source is unchanged; --import imports it into the store", "dim")
     else:
         yield render.styled("Imported", "bold")
         yield from render.imported(taken)
@@ -187,10 +196,10 @@ def _counts(report: Audit) -> Iterator[tuple[str, int]]:
     yield "memories", report.memories
     if len(report.namespaces) > 1:
         yield from ((f"  of {namespace}", count) for namespace, count in report.namespaces.items())
-    yield "exact repeats", report.exact
-    yield "repeats in other words", report.near
+    yield "exact duplicates", report.exact
+    yield "paraphrases", report.near
     yield "conflicts", report.conflicts
-    yield "  of these stale", report.stale
+    yield "  of these, stale", report.stale
     yield "junk", report.junk
     if report.unreadable:
         yield "not read", len(report.unreadable)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wellkept.core.calibration import Calibration
     from wellkept.models.graded import Measured
 
-_BUILT_IN = "the table that came with the embedder stays in force"
+_BUILT_IN = "the calibration shipped with the embedder stays in use"
 
 
 def calibrate(
@@ -27,10 +27,10 @@ def calibrate(
     *,
     pairs: Annotated[
         Path | None,
-        typer.Option("--pairs", metavar="FILE", help="Graded pairs of your own: JSON lines with a, b, grade, lang."),
+        typer.Option("--pairs", metavar="FILE", help="Your own graded pairs: JSON lines with a, b, grade, lang."),
     ] = None,
 ) -> None:
-    """Measure the embedder on graded pairs: what raw cosine each threshold stands for. The table is kept."""
+    """Calibrate the embedder on graded pairs: find the raw cosine for each threshold, and save the table."""
     from wellkept.core.calibration import THRESHOLDS, UNCALIBRATED
     from wellkept.engine.scale import Scale
     from wellkept.models import graded

@@ -9,7 +9,6 @@ the rest of the command line, and whoever calls no operation by its row need not
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
@@ -20,6 +19,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 from wellkept.surfaces.cli import exits
 from wellkept.surfaces.cli.fields import bytes_of, json_value
 from wellkept.surfaces.cli.session import Session, command
@@ -70,7 +70,7 @@ def register(app: typer.Typer) -> None:
         name="call",
         cls=Operations,
         no_args_is_help=True,
-        help="Any operation by its name, with the fields and the JSON that REST and MCP have; for programs.",
+        help="Call any operation by name, with the same fields and JSON as REST and MCP; for scripts.",
     )
     group.callback()(_group)
     app.add_typer(group, rich_help_panel="Operate")
@@ -87,7 +87,7 @@ def _work_of(row: Operation) -> Callable[..., int]:
         from wellkept.surfaces.operations import parsed
 
         if row.effect == "destructive" and not values[YES]:
-            raise typer.BadParameter("This cannot be taken back: pass --yes to do it", param_hint="--yes")
+            raise typer.BadParameter("This cannot be undone: pass --yes to confirm", param_hint="--yes")
         fields = row.input.model_fields
         said = {name: values[name] for name in fields if values[name] is not None and values[name] != []}
         given = {**_object(values[FROM]), **{name: _value(name, fields[name], told) for name, told in said.items()}}
@@ -103,7 +103,7 @@ def _work_of(row: Operation) -> Callable[..., int]:
     ]
     unsaid: dict[str, Any] = {"run": inspect.Parameter.empty}
     if row.effect == "destructive":
-        hints[YES] = Annotated[bool, typer.Option("--yes", "-y", help="Do it, for good.")]
+        hints[YES] = Annotated[bool, typer.Option("--yes", "-y", help="Confirm an operation that cannot be undone.")]
         unsaid[YES] = False
     work.__annotations__ = hints
     work.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -165,12 +165,9 @@ def _object(file: Path | None) -> Mapping[str, Any]:
     """
     if file is None:
         return {}
-    try:
-        found = json.loads(bytes_of(file))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"is no JSON: {error}", where=str(file), todo="Write one object of fields") from error
+    found = parsed_json(bytes_of(file), where=str(file), todo="Write one object of fields")
     if not isinstance(found, dict):
-        raise InvalidInput("is no JSON object", where=str(file), todo="Write one object of fields")
+        raise InvalidInput("is not a JSON object", where=str(file), todo="Write one object of fields")
     return found
 
 

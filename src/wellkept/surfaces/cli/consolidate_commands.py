@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
 
 _PANEL = "Operate"
-_SCOPE, _HOW, _FILES = "Which memories", "What is done", "Files"
+_SCOPE, _HOW, _FILES = "Filter", "Action", "Files"
 _NEAR_REPEATS = "R2-near-duplicate-merge"
 _MOST_RULES = 1_000_000
 _TIME = "ISO 8601; UTC without a zone."
@@ -40,17 +40,20 @@ class ScopeOptions:
     ] = None  # fmt: skip
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="With any of these; repeatable.", rich_help_panel=_SCOPE),
+        typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.", rich_help_panel=_SCOPE),
     ] = None
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help=f"Stored at or after. {_TIME}", rich_help_panel=_SCOPE)
     ] = None
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Stored before.", rich_help_panel=_SCOPE)] = None
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stored before this time.", rich_help_panel=_SCOPE)
+    ] = None
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="At most this many, the newest.", rich_help_panel=_SCOPE)
+        int | None,
+        typer.Option("--limit", "-n", min=1, help="At most this many, the newest first.", rich_help_panel=_SCOPE),
     ] = None
     all_namespaces: Annotated[
-        bool, typer.Option("--all-namespaces", help="Each namespace by itself, one after the other.",
+        bool, typer.Option("--all-namespaces", help="All namespaces, one after the other.",
                            rich_help_panel=_SCOPE)
     ] = False  # fmt: skip
 
@@ -60,7 +63,7 @@ class ScopeOptions:
 
         since, until = moment("--since", self.since), moment("--until", self.until)
         if since is not None and until is not None and until <= since:
-            raise typer.BadParameter("lies before --since", param_hint="--until")
+            raise typer.BadParameter("is before --since", param_hint="--until")
         return Scope(
             kinds=tuple(self.kind or ()),
             tags=tuple(self.tag or ()),
@@ -77,17 +80,19 @@ class RuleOptions:
     threshold: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Similarity from which near repeats are merged, where the relation model agrees.",
+            min=0.0, max=1.0, help="Similarity from which near duplicates are merged if the relation model agrees.",
             show_default="0.95", rich_help_panel=_HOW,
         ),
     ] = None  # fmt: skip
     rules: Annotated[
         Path | None,
-        typer.Option("--rules", metavar="FILE", help="Rules in TOML, over the default ones.", rich_help_panel=_HOW),
+        typer.Option(
+            "--rules", metavar="FILE", help="Rules in TOML; they override the defaults.", rich_help_panel=_HOW
+        ),
     ] = None
     trigger: Annotated[
         Literal["daily", "weekly"] | None,
-        typer.Option("--trigger", help="Consider the rules of this schedule too.", rich_help_panel=_HOW),
+        typer.Option("--trigger", help="Include the rules of this schedule.", rich_help_panel=_HOW),
     ] = None
 
     def config(self) -> Consolidation:
@@ -114,13 +119,13 @@ class ChoiceOptions:
     ] = None
     skip: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID|TYPE", help="Leave these out; repeatable.", rich_help_panel=_HOW),
+        typer.Option(metavar="ID|TYPE", help="Skip this action or type; repeatable.", rich_help_panel=_HOW),
     ] = None
     report: Annotated[
         Path | None,
         typer.Option(
-            "--report", metavar="PATH", help="A new file for the report, or a folder that gets one.",
-            show_default="reports/consolidation beside the store's file, or here", rich_help_panel=_FILES,
+            "--report", metavar="PATH", help="File for the report (must not exist), or a folder for it.",
+            show_default="reports/consolidation next to the store's file, or here", rich_help_panel=_FILES,
         ),
     ] = None  # fmt: skip
     show: Annotated[int, typer.Option("--show", min=0, help="Actions of each type to print.", rich_help_panel=_HOW)] = (
@@ -136,24 +141,24 @@ def consolidate(
     choice: ChoiceOptions,
     execute: Annotated[
         bool,
-        typer.Option("--execute/--dry-run", help="Apply the plan, or only show and write it.", rich_help_panel=_HOW),
+        typer.Option("--execute/--dry-run", help="Apply the plan, or only write it to a file.", rich_help_panel=_HOW),
     ] = False,
     plan: Annotated[
         Path | None,
         typer.Option(
-            "--plan", metavar="PATH", help="Where the plan is written.",
-            show_default="plan-ID.json beside the report", rich_help_panel=_FILES,
+            "--plan", metavar="PATH", help="File for the plan.",
+            show_default="plan-ID.json next to the report", rich_help_panel=_FILES,
         ),
     ] = None,
 ) -> int:  # fmt: skip
-    """Look for repeats, contradictions and what is no longer needed; plan, report, and with --execute apply."""
+    """Find duplicates, contradictions and outdated memories; write a plan and a report, apply with --execute."""
     config, where = rules.config(), scope.scope()
     store = run.store(writes=False)
     names = (scope.all_namespaces and store.namespaces()) or (store.namespace,)
     if len(names) > 1:
         for option, path in (("--plan", plan), ("--report", choice.report)):
             if path is not None and not path.is_dir():
-                raise typer.BadParameter("must be a folder where there are several namespaces", param_hint=option)
+                raise typer.BadParameter("must be a folder if there are several namespaces", param_hint=option)
     code = exits.OK
     for name in names:
         bound = store.in_namespace(name) if scope.all_namespaces else store
@@ -169,11 +174,9 @@ def apply(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file that `wellkept consolidate` wrote.")],
     *,
     choice: ChoiceOptions,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what the plan says.", rich_help_panel=_HOW)
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.", rich_help_panel=_HOW)] = False,
 ) -> int:
-    """Apply a plan made earlier; what has changed since is left as it is and told."""
+    """Apply a plan made earlier; memories changed since then are skipped and reported."""
     from wellkept.engine.reports import read_plan
 
     made = read_plan(plan)
@@ -182,7 +185,7 @@ def apply(
 
 
 def runs(run: Session) -> None:
-    """Imports and consolidations that changed the store, and whether they were taken back."""
+    """Imports and consolidations that changed the store, and whether they were undone."""
     found = run.store(writes=False, model=False).runs()
     run.show_each(found, lambda: plan_tables.run_lines(found))
 
@@ -253,7 +256,7 @@ def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
 
 
 def _folder(run: Session) -> Path | None:
-    """The folder of plans and reports: beside the file, or where one works on a database (S1-17).
+    """The folder of plans and reports: beside the file, or where one works on a database.
 
     There is none for a store that ends with the process, or for a file that is not there.
     """
@@ -310,7 +313,7 @@ def _rules(file: Path) -> tuple[Rule, ...]:
 
 
 def _from_similarity(rule: Rule, threshold: float) -> Rule:
-    """S1-54's threshold: it is the near duplicates' own, and no other rule merges below it."""
+    """`--similarity`: it is the threshold of near duplicates, and no other rule merges below it."""
     if rule.action != "merge":
         return rule
     least = threshold if rule.id == _NEAR_REPEATS else max(threshold, rule.when.min_similarity or 0.0)

@@ -29,12 +29,15 @@ _LARGE = 200_000
 def distribute(
     run: Session,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the statements, and run none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the SQL statements without running them.")] = False,
     shards: Annotated[
-        int, typer.Option("--shards", min=1, max=32_000, help="In how many parts the rows are divided, for good.")
+        int,
+        typer.Option(
+            "--shards", min=1, max=32_000, help="Number of partitions of the rows; it cannot be changed later."
+        ),
     ] = 128,
 ) -> None:
-    """Spread the store over the servers of a Citus cluster, by namespace; again after an upgrade."""
+    """Distribute the store over a Citus cluster by namespace; repeat after an upgrade."""
     url = _server_url(run)
     from wellkept.storage.postgres.spreading import distribute as spread
 
@@ -47,10 +50,10 @@ def secure(
     run: Session,
     *,
     role: Annotated[
-        str, typer.Option("--role", metavar="NAME", help="The role of applications; made where there is none.")
+        str, typer.Option("--role", metavar="NAME", help="The role of the applications; created if missing.")
     ] = "wellkept_app",
 ) -> None:
-    """Let whoever logs in as an application see only what a token opens; again at any time. For the owner."""
+    """Restrict an application's login to what its token opens; may be repeated. For the tables' owner."""
     url = _server_url(run)
     from wellkept.surfaces.cli.opening import open_database
 
@@ -66,11 +69,11 @@ def index(
     *,
     every: Annotated[bool, typer.Option("--all", help="Every namespace instead of the one named.")] = False,
     above: Annotated[
-        int, typer.Option("--above", min=1, help="Only where there are at least so many memories.")
+        int, typer.Option("--above", min=1, help="Only if the namespace has at least this many memories.")
     ] = _LARGE,
-    exact: Annotated[bool, typer.Option("--exact", help="Let the index go, and search exactly again.")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Drop the index and use exact search again.")] = False,
 ) -> None:
-    """Search large namespaces by an index in the database, which may miss a row; tells how much it finds."""
+    """Search large namespaces with an approximate index in the database, and measure its recall."""
     from wellkept.surfaces.cli.opening import open_database
 
     storage = open_database(_server_url(run))
@@ -83,7 +86,7 @@ def index(
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    group = typer.Typer(name="db", no_args_is_help=True, help="A store in a database on a server.")
+    group = typer.Typer(name="db", no_args_is_help=True, help="Manage a store in a PostgreSQL database.")
     command(group, "distribute")(distribute)
     command(group, "index")(index)
     command(group, "secure")(secure)
@@ -95,7 +98,7 @@ def _server_url(run: Session) -> str:
     url = run.settings.db
     if not is_server(url):
         raise UnknownBackend(
-            "only a store in a database on a server is set up this way",
+            "only a store in PostgreSQL is set up this way",
             where=shown(url),
             todo="Name it with --db postgresql://…",
         )
@@ -112,14 +115,14 @@ def _spread(told: Spread, url: str) -> Iterator[RenderableType | str]:
     for statement in told.statements:
         yield f"{one_line(statement, limit=2_000)};"
     if told.dry_run:
-        yield "Dry run: nothing was changed" if told.statements else "Nothing is left to do"
+        yield "Dry run: nothing was changed" if told.statements else "Nothing to do"
         return
     yield f"{shown(url)}: Citus {told.citus}, rows on {one_line(', '.join(told.servers), limit=2_000)}"
     yield f"By namespace: {', '.join(told.by_namespace)}"
     yield f"On every server: {', '.join(told.everywhere)}"
     if told.here:
         yield f"On this server: {', '.join(told.here)}"
-    yield "All of a namespace lie together; this was checked" if told.statements else "It was so before"
+    yield "All rows of a namespace are on one server (checked)" if told.statements else "It was already so"
 
 
 def _secured(role: str, left: list[str]) -> Iterator[str]:

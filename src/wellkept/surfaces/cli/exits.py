@@ -16,17 +16,17 @@ READER_GONE = 141
 
 MEANINGS: Mapping[int, str] = {
     OK: "done",
-    ERROR: "it could not be done; the message says what, where and what to do",
-    USAGE: "the command line was not understood",
+    ERROR: "failed; the message says what, where and what to do",
+    USAGE: "invalid command line",
     FINDINGS: "done, with findings: a problem (verify, doctor, repair, maintain --once), a job that failed or was held "
-    "(work --once) or was given up (jobs list), a line not taken (import, "
-    "remember-many), a repeat or conflict (check --exit-code, conflicts --exit-code), something to clean (audit), "
+    "(work --once) or was given up (jobs list), a rejected line (import, "
+    "remember-many), a duplicate or conflict (check --exit-code, conflicts --exit-code), something to clean (audit), "
     "a decision that would differ (replay), a stale or failed action or a forced dry run (consolidate, apply, "
     "reflect, decay), an outage (sweep), what could not be stored (queue flush), "
-    "what could not be taken back (undo --force-except)",
+    "what could not be undone (undo --force-except)",
     REFUSED: "refused by the policy: not worth keeping, or a conflict under --on-conflict raise",
     INTERRUPTED: "interrupted",
-    READER_GONE: "the reader of the output went away",
+    READER_GONE: "the reader of the output closed it",
 }
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import IO, Annotated, Any, TypeAlias, get_args
 
 import typer
 
-from wellkept.errors import InvalidField, StorePathError, WellkeptError
+from wellkept.errors import InvalidField, StorePathError, WellkeptError, use_one_of
+from wellkept.parsing import parsed_json
 from wellkept.types import ALL_STATUSES, Filter, OnConflict, Resolution, Status
 
-_WHAT = "What it says"
-_WHEN = "When it holds"
-_WHENCE = "Where it comes from"
+_WHAT = "Content"
+_WHEN = "Validity"
+_WHENCE = "Origin"
 _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 _LISTS = ("tags", "provenance", "links")
-_NUMBERS = ("importance", "confidence")
+_NUMBERS = ("importance", "confidence", "access_count")
+_MOST_BYTES = 64 << 20
 _FLAGS = ("pinned", "automatic")
 _OBJECTS = ("metadata", "signals")
 
@@ -51,20 +52,25 @@ def resolution(given: str) -> Resolution:
     wanted = {"dismiss": "dismissed"}.get(given, given.replace("-", "_"))
     for known in get_args(Resolution):
         if wanted == known:
-            return wanted  # type: ignore[return-value]
-    allowed = ", ".join(map(_dashed, get_args(Resolution)))
-    raise typer.BadParameter(f"{given!r} is not one of {allowed}", param_hint="RESOLUTION")
+            return known  # type: ignore[no-any-return]
+    todo = use_one_of(given, map(_dashed, get_args(Resolution)))
+    raise typer.BadParameter(f"{given!r} is not a resolution. {todo}", param_hint="RESOLUTION")
 
 
 KindOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--kind", "-k", metavar="KIND", help="Selects the policy.", autocompletion=kinds, rich_help_panel=_WHAT
+        "--kind",
+        "-k",
+        metavar="KIND",
+        help="fact, note, preference, lesson, decision, or another of `wellkept kinds`.",
+        autocompletion=kinds,
+        rich_help_panel=_WHAT,
     ),
 ]
 TextArgument: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="TEXT|-", help="The text; - or nothing reads standard input.", show_default=False),
+    typer.Argument(metavar="TEXT|-", help="The text; - or no argument reads standard input.", show_default=False),
 ]
 FileOption: TypeAlias = Annotated[
     Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the text from a file.", rich_help_panel=_WHAT)
@@ -77,44 +83,47 @@ class StatementOptions:
     """The fields of a statement; an empty text clears one."""
 
     kind: KindOption = None
-    title: Annotated[str | None, typer.Option(help="A short name.", rich_help_panel=_WHAT)] = None
-    summary: Annotated[str | None, typer.Option(help="A short form.", rich_help_panel=_WHAT)] = None
+    title: Annotated[str | None, typer.Option(help="A short title.", rich_help_panel=_WHAT)] = None
+    summary: Annotated[str | None, typer.Option(help="A short summary.", rich_help_panel=_WHAT)] = None
     subject: Annotated[str | None, typer.Option("--subject", "-s", help="What it is about.", rich_help_panel=_WHAT)] = (
         None
     )
-    attribute: Annotated[str | None, typer.Option(help="Which property of it.", rich_help_panel=_WHAT)] = None
+    attribute: Annotated[str | None, typer.Option(help="Which property of the subject.", rich_help_panel=_WHAT)] = None
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="A label; repeatable.", rich_help_panel=_WHAT)
+        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="A tag; repeatable.", rich_help_panel=_WHAT)
     ] = None
     importance: Annotated[float | None, typer.Option(help="0 to 1.", rich_help_panel=_WHAT)] = None
     confidence: Annotated[float | None, typer.Option(help="0 to 1.", rich_help_panel=_WHAT)] = None
     polarity: Annotated[int | None, typer.Option(help="-1 against, 0, 1 for.", rich_help_panel=_WHAT)] = None
-    pinned: Annotated[bool | None, typer.Option("--pinned/--no-pinned", help="Never fades.", rich_help_panel=_WHEN)] = (
-        None
-    )
+    pinned: Annotated[
+        bool | None, typer.Option("--pinned/--no-pinned", help="Exempt from decay.", rich_help_panel=_WHEN)
+    ] = None
     event_time: Annotated[
         str | None, typer.Option(metavar="TIME", help=f"When it was so. {_TIME}", rich_help_panel=_WHEN)
     ] = None
-    event_end: Annotated[str | None, typer.Option(metavar="TIME", help="Until when.", rich_help_panel=_WHEN)] = None
+    event_end: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it stopped being true.", rich_help_panel=_WHEN)
+    ] = None
     ended_at: Annotated[
         str | None, typer.Option("--ended", metavar="TIME", help="When an episode ended.", rich_help_panel=_WHEN)
     ] = None
     expires_at: Annotated[
         str | None,
-        typer.Option("--expires", metavar="TIME", help="After this it no longer holds.", rich_help_panel=_WHEN),
+        typer.Option("--expires", metavar="TIME", help="When it expires.", rich_help_panel=_WHEN),
     ] = None
-    trigger: Annotated[str | None, typer.Option(help="When to think of it.", rich_help_panel=_WHEN)] = None
+    trigger: Annotated[str | None, typer.Option(help="Situation in which to recall it.", rich_help_panel=_WHEN)] = None
     signals: Annotated[
-        str | None, typer.Option(metavar="JSON", help="State of the world, as an object.", rich_help_panel=_WHEN)
+        str | None,
+        typer.Option(metavar="JSON", help="Circumstances at creation, as a JSON object.", rich_help_panel=_WHEN),
     ] = None
     agent: Annotated[str | None, typer.Option(help="Who wrote it.", rich_help_panel=_WHENCE)] = None
     source: Annotated[str | None, typer.Option(help="Where it came from.", rich_help_panel=_WHENCE)] = None
     provenance: Annotated[
         list[str] | None,
-        typer.Option("--provenance", metavar="ID", help="What it was made from; repeatable.", rich_help_panel=_WHENCE),
+        typer.Option("--provenance", metavar="ID", help="Id of a source memory; repeatable.", rich_help_panel=_WHENCE),
     ] = None
     metadata: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Anything else, as an object.", rich_help_panel=_WHENCE)
+        str | None, typer.Option(metavar="JSON", help="Further fields, as a JSON object.", rich_help_panel=_WHENCE)
     ] = None
 
 
@@ -127,23 +136,26 @@ class WriteOptions:
     ] = None
     automatic: Annotated[
         bool | None,
-        typer.Option("--automatic/--asked", help="Nobody asked to keep it: filter it.", rich_help_panel=_WHENCE),
+        typer.Option(
+            "--automatic/--asked", help="Captured automatically: apply the chatter filter.", rich_help_panel=_WHENCE
+        ),
     ] = None
-    frame: Annotated[str | None, typer.Option(help="Conversation frame, for the filter.", rich_help_panel=_WHENCE)] = (
-        None
-    )
+    frame: Annotated[
+        str | None, typer.Option(help="Conversation frame, for the chatter filter.", rich_help_panel=_WHENCE)
+    ] = None
     idempotency_key: Annotated[
         str | None,
-        typer.Option("--key", help="The same key again changes nothing.", rich_help_panel=_WHENCE),
+        typer.Option("--key", help="A second write with the same key changes nothing.", rich_help_panel=_WHENCE),
     ] = None
     recorded_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it was first written elsewhere.", rich_help_panel=_WHEN)
+        str | None,
+        typer.Option(metavar="TIME", help="When it was first recorded in another system.", rich_help_panel=_WHEN),
     ] = None
 
 
 OnConflictOption: TypeAlias = Annotated[
     OnConflict | None,
-    typer.Option("--on-conflict", help="What a conflict does this time.", show_default=False),
+    typer.Option("--on-conflict", help="How a conflict is handled; by default as the policy says.", show_default=False),
 ]
 
 
@@ -155,11 +167,11 @@ class FilterOptions:
         list[str] | None,
         typer.Option("--kind", "-k", metavar="KIND", help="Of this kind; repeatable.", autocompletion=kinds),
     ] = None
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With any of these; repeatable.")
-    ] = None
-    subject: Annotated[str | None, typer.Option("--subject", "-s", help="About this.")] = None
-    attribute: Annotated[str | None, typer.Option(help="About this property.")] = None
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.")] = (
+        None
+    )
+    subject: Annotated[str | None, typer.Option("--subject", "-s", help="With this subject.")] = None
+    attribute: Annotated[str | None, typer.Option(help="With this attribute.")] = None
 
     def filter(self, wanted: Sequence[str] = ()) -> Filter:
         """The filter of the library."""
@@ -225,21 +237,30 @@ def text_from(argument: str | None, file: Path | None) -> str:
         return argument
     if argument is None and sys.stdin.isatty():
         raise typer.BadParameter("Give a text, - or --file", param_hint="TEXT")
-    return _decoded(sys.stdin.buffer.read())
+    return _decoded(_bounded(sys.stdin.buffer, "standard input"))
 
 
 def bytes_of(file: Path) -> bytes:
     """What a file holds; `-` is standard input.
 
     Raises:
-        StorePathError: It cannot be read.
+        StorePathError: It cannot be read, or holds more than 64 MiB.
     """
     if str(file) == "-":
-        return sys.stdin.buffer.read()
+        return _bounded(sys.stdin.buffer, "standard input")
     try:
-        return file.read_bytes()
+        with file.open("rb") as source:
+            return _bounded(source, str(file))
     except OSError as error:
         raise StorePathError(f"cannot be read: {error.strerror}", where=str(file), todo="Check the path") from error
+
+
+def _bounded(source: IO[bytes], name: str) -> bytes:
+    data = source.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        what = f"holds more than {_MOST_BYTES >> 20} MiB"
+        raise StorePathError(what, where=name, todo="Use `wellkept import`, which reads line by line")
+    return data
 
 
 def _decoded(data: bytes) -> str:
@@ -254,10 +275,7 @@ def json_value(name: str, text: str) -> Any:
     Raises:
         InvalidField: It is none.
     """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidField(f"{text[:60]!r} cannot be read: {error}", where=name, todo="Write it as JSON") from error
+    return parsed_json(text, where=name, todo="Write the value as JSON", error=InvalidField)
 
 
 def _statuses(given: Sequence[str]) -> tuple[Status, ...]:

@@ -7,12 +7,15 @@ Typer wants one parameter for each option. A command here takes a few values, am
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
+
+from wellkept.surfaces.cli.safe import safe
 
 
 class Hinting(TyperCommand):
@@ -28,6 +31,29 @@ class Hinting(TyperCommand):
             if is_text and any(param.param_type_name == "argument" for param in self.params):
                 error.message += '. Put -- before a text that begins with a dash, as in: -- "-5 degrees"'
             raise
+
+
+class SafeGroup(TyperGroup):
+    """The group of all commands: a wrong word of a command line is named without what a terminal would obey."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the command."""
+        with _safe_message():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the rest of the command line and run the command."""
+        with _safe_message():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _safe_message() -> Iterator[None]:
+    try:
+        yield
+    except TyperException as error:
+        error.message = safe(error.message, lines=True)
+        raise
 
 
 def options_of(group: type) -> list[inspect.Parameter]:

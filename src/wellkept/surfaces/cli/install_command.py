@@ -24,11 +24,12 @@ class InstallOptions:
 
     show: Annotated[bool, typer.Option("--print", help="Only print the configuration; write nothing.")] = False
     path: Annotated[
-        Path | None, typer.Option("--path", metavar="FILE", help="The client's file, where it is not the usual one.")
+        Path | None,
+        typer.Option("--path", metavar="FILE", help="The client's configuration file, if not the usual one."),
     ] = None
-    toolset: Annotated[Literal["default", "full"], typer.Option("--toolset", help="Which tools the agent gets.")] = (
-        "default"
-    )
+    toolset: Annotated[
+        Literal["default", "full"], typer.Option("--toolset", help="Set of tools offered to the agent.")
+    ] = "default"
 
 
 def install(
@@ -36,11 +37,13 @@ def install(
     *,
     client: Annotated[
         Literal["claude-code", "claude-desktop", "cursor", "vscode"],
-        typer.Option("--client", "-c", help="Which program; claude-code and vscode get a file of this folder."),
+        typer.Option(
+            "--client", "-c", help="The MCP client; for claude-code and vscode a file in the current folder is written."
+        ),
     ],
     options: InstallOptions,
 ) -> None:
-    """Let an MCP client use this memory: one entry in its configuration, with a backup of what was there."""
+    """Add this memory to the configuration of an MCP client; the previous file is backed up."""
     from wellkept.surfaces.install import CLIENTS, Installed, entry, launcher, merge, merged
 
     chosen = CLIENTS[client]
@@ -114,5 +117,5 @@ def _sentence(done: Installed) -> str:
         case "unchanged":
             return f"Nothing to do: {path} has this entry"
         case _:
-            kept = f"; what was there is in {one_line(done.backup)}" if done.backup else ""
+            kept = f"; the previous file is kept as  {one_line(done.backup)}" if done.backup else ""
             return f"{done.change.capitalize()} {done.server} in {path}{kept}"

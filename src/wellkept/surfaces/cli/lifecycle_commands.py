@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wellkept.models.port import Summariser
 
 _PANEL = "Operate"
-_WHICH, _HOW, _FILES = "Which memories", "What is done", "Files"
+_WHICH, _HOW, _FILES = "Filter", "Action", "Files"
 _NEVER = "never"
 
 
@@ -37,7 +37,7 @@ class Which:
     ] = None  # fmt: skip
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="With any of these; repeatable.", rich_help_panel=_WHICH),
+        typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.", rich_help_panel=_WHICH),
     ] = None
 
     def scope(self) -> Scope:
@@ -68,16 +68,17 @@ class How:
 
     consolidate: Annotated[
         Literal["default", "hard", "keep"],
-        typer.Option(help="Hide the sources behind the summary, archive them, or keep them.", rich_help_panel=_HOW),
+        typer.Option(help="Supersede the sources by the summary, archive them, or keep them.", rich_help_panel=_HOW),
     ] = "default"
     min_size: Annotated[
-        int, typer.Option("--min-size", min=2, help="Least memories behind one summary.", rich_help_panel=_HOW)
+        int, typer.Option("--min-size", min=2, help="Minimum number of memories per summary.", rich_help_panel=_HOW)
     ] = 2
     similarity: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="How near to the most important one.", rich_help_panel=_HOW)
+        float,
+        typer.Option(min=0.0, max=1.0, help="Minimum similarity to the most important one.", rich_help_panel=_HOW),
     ] = 0.75
     max_level: Annotated[
-        int, typer.Option("--max-level", min=1, help="How many summaries deep.", rich_help_panel=_HOW)
+        int, typer.Option("--max-level", min=1, help="Maximum depth of summaries of summaries.", rich_help_panel=_HOW)
     ] = 1
     summariser: Annotated[
         str | None,
@@ -89,7 +90,7 @@ class How:
 
 
 def reflect(run: Session, *, which: Which, how: How, act: Act) -> int:
-    """Sum up memories about one thing; the sources stay, behind the summary. Only shown without --execute."""
+    """Summarise groups of related memories; the sources are kept. A dry run without --execute."""
     from wellkept.core.reflection import Reflection
 
     config = Reflection(
@@ -97,7 +98,7 @@ def reflect(run: Session, *, which: Which, how: How, act: Act) -> int:
     )
     summariser = _summariser(run, how.summariser)
     store = run.store(writes=False)
-    with run.progress("Summing up", None) as done:
+    with run.progress("Summarising", None) as done:
         plan = store.reflect(
             config, which.scope(), summariser=summariser, progress=lambda _, part, whole: done(part, whole)
         )
@@ -117,10 +118,10 @@ def decay(
         ),
     ] = None,
     days: Annotated[
-        float, typer.Option("--days", min=0.0, max=36_500.0, help="Tell what faded within so many days.")
+        float, typer.Option("--days", min=0.0, max=36_500.0, help="Also list memories that faded in the last DAYS.")
     ] = 1.0,
 ) -> int:  # fmt: skip
-    """Show how far each kind has faded, and what would be archived. `restore` brings anything back."""
+    """Show how far each kind has decayed, and what would be archived. `restore` brings a memory back."""
     from wellkept.core.upkeep_rules import Aging
 
     aging = Aging(ttl=_ttl(ttl or ()), days=days)
@@ -221,7 +222,7 @@ def _ttl(given: list[str] | tuple[str, ...]) -> dict[str, float | None]:
         try:
             found[kind.strip()] = None if days.strip().lower() == _NEVER else float(days)
         except ValueError:
-            raise typer.BadParameter(f"{days!r} is no number of days, nor {_NEVER}", param_hint="--ttl") from None
+            raise typer.BadParameter(f"{days!r} is neither a number of days nor {_NEVER}", param_hint="--ttl") from None
     return found
 
 

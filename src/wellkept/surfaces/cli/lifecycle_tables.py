@@ -19,8 +19,8 @@ SHOWN = 10
 _MOVED = 5
 _STYLES = {"executed": "green", "stale": "yellow", "failed": "red", "left_out": "dim", "done": "dim"}
 _DEGRADED = {
-    "summariser": "the summariser gave nothing that could be taken everywhere; sentences were chosen there",
-    "lexical": "the embedder only compares letters: what is near is near by its words alone",
+    "summariser": "the summariser's answer could not be used everywhere; sentences were selected instead",
+    "lexical": "the embedder only compares spelling: similarity is by words only",
     "calibration": "the embedder is not calibrated",
 }
 
@@ -93,9 +93,9 @@ def _next(report: RunReport, plan_file: str) -> Iterator[str]:
     if plan_file:
         yield one_line(f"plan {plan_file}", limit=1_000)
     if report.executed:
-        yield one_line(f"`wellkept undo --run {report.run_id}` takes the whole run back", limit=1_000)
+        yield one_line(f"`wellkept undo --run {report.run_id}` undoes the whole run", limit=1_000)
     elif report.mode == "dry_run" and report.plan.actions and not report.forced:
         if plan_file:
             yield one_line(f"`wellkept apply {shlex.quote(plan_file)}` does it", limit=1_000)
         else:
-            yield "--execute does it"
+            yield "--execute applies it"

@@ -24,11 +24,11 @@ def mcp(
     *,
     toolset: Annotated[
         Literal["default", "full"],
-        typer.Option("--toolset", help="The tools of every day, or the operator's too."),
+        typer.Option("--toolset", help="default: everyday tools; full: operator tools too."),
     ] = "default",
     flush_after: FlushAfterOption = None,
 ) -> None:
-    """Serve this memory to an MCP client over standard input and output, until the client goes.
+    """Serve this memory to an MCP client over standard input and output, until the client disconnects.
 
     Standard output belongs to the protocol; whatever there is to say goes to standard error.
     """

@@ -32,11 +32,13 @@ def migrate(
     *,
     namespace: Annotated[
         list[str] | None,
-        typer.Option("--namespace", metavar="NAME", help="Only this one, beside what the target holds; repeatable."),
+        typer.Option(
+            "--namespace", metavar="NAME", help="Only this namespace, added to what the target holds; repeatable."
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be copied, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be copied, and write nothing.")] = False,
 ) -> None:
-    """Copy a store to another backend, journal and all. Killed, or started again, it goes on where it was."""
+    """Copy a store to another backend, with its journal. If interrupted, the next start resumes the copy."""
     from wellkept.engine.migrating import migrate as move
 
     _refuse_same(source, target)
@@ -57,11 +59,11 @@ def migrate(
 
 def backup(
     run: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; it is there only when it is whole.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File for the copy; it appears only when complete.")],
     *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
-    """Copy the store to a file while it is in use: one moment of it, on the disk and verified."""
+    """Back up the store to a file while it is in use: a consistent snapshot, verified."""
     storage = _file_storage(run, _own_file(run.settings))
     with run.busy("Copying"):
         copied = storage.backup(file, replace=force)
@@ -74,12 +76,12 @@ def restore_backup(
     run: Session,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy made by `wellkept backup`.")],
 ) -> None:
-    """Put a copy in the store's place, also under running processes; the store as it was is kept beside it."""
+    """Replace the store by a backup, also while processes use it; the previous store is kept next to it."""
     from wellkept.storage.sqlite import SqliteStorage
     from wellkept.storage.sqlite.copying import put_back
 
     own = _own_file(run.settings)
-    with run.busy("Putting back"):
+    with run.busy("Restoring"):
         done = put_back(
             own.absolute(),
             file.absolute(),
@@ -87,8 +89,8 @@ def restore_backup(
             busy_seconds=_BUSY_SECONDS,
         )
     entries = sum(done.entries.values())
-    kept = f"; what was there is kept as {done.kept}" if done.kept else ""
-    told = f"{own} is again what it was: {len(done.entries)} namespaces, {entries} entries{kept}"
+    kept = f"; the previous file is kept as {done.kept}" if done.kept else ""
+    told = f"{own} is restored exactly: {len(done.entries)} namespaces, {entries} entries{kept}"
     run.show(done, lambda: [one_line(told, limit=2_000)])
 
 
@@ -116,7 +118,9 @@ def _opened(run: Session, url: str, *, reads: bool) -> Storage:
         return _file_storage(run, file, make=not reads)
     if not is_server(url):
         raise UnknownBackend(
-            "nothing outlives the process there", where=shown(url), todo="Use a path, sqlite:///path or postgresql://…"
+            "a store in memory ends with the process",
+            where=shown(url),
+            todo="Use a path, sqlite:///path or postgresql://…",
         )
     from wellkept import _storage
 
@@ -204,4 +208,4 @@ def _moved(report: MoveReport, target: str) -> Iterator[RenderableType | str]:
     else:
         yield f"{shown(target)} holds the same: counts, sequence and hash over everything were compared"
     if report.others:
-        yield f"Left alone there: {one_line(', '.join(report.others))}"
+        yield f"Left unchanged there: {one_line(', '.join(report.others))}"

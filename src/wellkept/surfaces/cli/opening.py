@@ -91,7 +91,9 @@ def open_with_its_own(settings: Settings) -> MemoryStore:
 def _existing(settings: Settings) -> Storage:
     """The storage of a store that is there: a file, or a database on a server."""
     if settings.file is None and not is_server(settings.db):
-        raise StorePathError("nothing outlives the process there", where=settings.db, todo="Name a store with --db")
+        raise StorePathError(
+            "a store in memory ends with the process", where=settings.db, todo="Name a store with --db"
+        )
     return _opened(settings, make=False)
 
 

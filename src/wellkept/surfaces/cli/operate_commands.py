@@ -16,7 +16,6 @@ from wellkept.errors import StorePathError
 from wellkept.surfaces.cli import exits, render
 from wellkept.surfaces.cli.fields import KindOption, field_value, pair
 from wellkept.surfaces.cli.session import Session, command
-from wellkept.types import NewMemory
 
 if TYPE_CHECKING:
     from wellkept.engine.transfer import ImportSpec
@@ -31,18 +30,30 @@ class ImportOptions:
 
     mapping: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="FIELD=KEY", help="Take a field from this key (dots reach in); repeatable."),
+        typer.Option(
+            "--map",
+            metavar="FIELD=KEY",
+            help="Map a field to this key of the source (dots for nested keys); repeatable.",
+        ),
     ] = None
     fixed: Annotated[
-        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="The same for all lines; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Set a field to the same value for all lines; repeatable."),
     ] = None
     kind: KindOption = None
+    scale: Annotated[
+        str, typer.Option("--scale", metavar="LOW..HIGH", help="Range of importance in the source, such as 1..3.")
+    ] = "0..1"
     items: Annotated[str, typer.Option("--items", metavar="KEY", help="Key of a list of memories in each line.")] = ""
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is a text, not JSON.")] = False
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Read at most this many lines.")] = None
     source: Annotated[
         str | None,
-        typer.Option("--source", help="Name of the source; lines are known again under it.", show_default="file name"),
+        typer.Option(
+            "--source",
+            help="Name of the source; a repeated import under the same name adds nothing twice.",
+            show_default="file name",
+        ),
     ] = None
 
     def spec(self, name: str) -> ImportSpec:
@@ -59,6 +70,7 @@ class ImportOptions:
             source=self.source or name,
             mapping=mapping,
             fixed=fixed,
+            scale=_range("--scale", self.scale),
             items=self.items,
             plain=self.lines,
             limit=self.limit,
@@ -67,7 +79,7 @@ class ImportOptions:
 
 def import_file(
     run: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines, .gz too; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines, optionally .gz; - reads standard input.")],
     *,
     how: ImportOptions,
     namespace_from: Annotated[
@@ -75,29 +87,29 @@ def import_file(
     ] = "",
     rejects: Annotated[
         Path | None,
-        typer.Option("--rejects", metavar="FILE", help="Where lines not taken go.", show_default="FILE.rejects.jsonl"),
+        typer.Option("--rejects", metavar="FILE", help="File for rejected lines.", show_default="FILE.rejects.jsonl"),
     ] = None,
 ) -> int:
-    """Take JSON lines through the gate; the same file again changes nothing. Bad lines are kept and told."""
+    """Import JSON lines through the gate; repeating it changes nothing. Invalid lines are set aside and reported."""
     path = _local(file, run)
     rejected = rejects if rejects is not None or file != "-" else Path(f"{_STDIN}.rejects.jsonl")
     if rejected is not None:
         _refuse_own_store(rejected, run)
     spec = how.spec(_STDIN if file == "-" else "")
     store = run.store()
-    with run.progress("Importing", _size(path), of_bytes=True) as done:
+    with run.progress("Importing", None, of="memories") as done:
         report = store.import_(path, spec, namespace_from=namespace_from, rejects=rejected, progress=done)
     run.show(report, lambda: render.imported(report))
-    return exits.FINDINGS if report.errors else exits.OK
+    return exits.FINDINGS if report.failed else exits.OK
 
 
 def export(
     run: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where to; - is standard output.")],
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="The target file; - is standard output.")],
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write the namespace to JSON lines; `import` brings it back to the letter."""
+    """Export the namespace to JSON lines; `import` restores it exactly."""
     if file != "-":
         _refuse_own_store(Path(file), run)  # before --force is advised
     if file != "-" and Path(file).exists() and not force:
@@ -115,12 +127,15 @@ def export(
 def demo(
     run: Session,
     *,
-    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds between the steps.")] = 0.03,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every write with its reason.")] = False,
+    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds between writes under --verbose.")] = 0.03,
 ) -> int:
-    """Show what Wellkept does, on a store of its own."""
+    """Show what Wellkept does, in a temporary store."""
     from wellkept.surfaces.demo.run import run as show
 
-    return show(run.out, db=run.asked("db"), pause=pause, as_json=run.json, embedder=run.asked("embedder"))
+    return show(
+        run.out, db=run.asked("db"), pause=pause, as_json=run.json, embedder=run.asked("embedder"), verbose=verbose
+    )
 
 
 def register(app: typer.Typer) -> None:
@@ -130,12 +145,23 @@ def register(app: typer.Typer) -> None:
     command(app, "demo", panel=_PANEL)(demo)
 
 
+def _range(option: str, text: str) -> tuple[float, float]:
+    """Two numbers, as in 1..3."""
+    low, _, high = text.partition("..")
+    try:
+        return float(low), float(high)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a range; write it as 1..3", param_hint=option) from error
+
+
 def _refuse_unknown(option: str, names: Iterable[str]) -> None:
     """A field that does not exist would otherwise be told once for each line."""
-    known = sorted(NewMemory.__dataclass_fields__)
+    from wellkept.engine.transfer import FIELDS
+
+    known = sorted(FIELDS)
     for name in names:
         if name not in known:
-            raise typer.BadParameter(f"{name!r} is no field; use one of {', '.join(known)}", param_hint=option)
+            raise typer.BadParameter(f"{name!r} is not a field; use one of {', '.join(known)}", param_hint=option)
 
 
 def _refuse_own_store(target: Path, run: Session) -> None:
@@ -159,8 +185,3 @@ def _temporary(run: Session, name: str) -> Path:
     folder = tempfile.mkdtemp(prefix="wellkept-")
     run.on_end(lambda: shutil.rmtree(folder, ignore_errors=True))
     return Path(folder, name)
-
-
-def _size(path: Path) -> int | None:
-    """Bytes to be read, where they are known beforehand."""
-    return path.stat().st_size if path.suffix != ".gz" and path.is_file() else None

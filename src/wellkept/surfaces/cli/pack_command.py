@@ -17,20 +17,22 @@ from wellkept.types.packs import MAX_BUDGET
 
 def pack(
     run: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Any words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query, in any words.")],
     *,
     budget: Annotated[
-        int, typer.Option("--budget", "-b", min=1, max=MAX_BUDGET, help="Most tokens the block may cost.")
+        int, typer.Option("--budget", "-b", min=1, max=MAX_BUDGET, help="Maximum size of the block, in tokens.")
     ] = 800,
-    json_block: Annotated[bool, typer.Option("--json-block", help="The block itself as JSON, not Markdown.")] = False,
+    json_block: Annotated[
+        bool, typer.Option("--json-block", help="Format the block as JSON instead of Markdown.")
+    ] = False,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="ID", help="In the prompt already: an id or a whole text; repeatable."),
+        typer.Option("--exclude", metavar="ID", help="Already in the prompt: an id or a verbatim text; repeatable."),
     ] = None,
-    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count what is handed out as used.")] = True,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record the memories in the block as used.")] = True,
     where: FilterOptions,
 ) -> None:
-    """What holds now about something as a block for a prompt: each thing once, never over the budget."""
+    """Current memories relevant to a query as a block for a prompt: no duplicates, never over the budget."""
     made = run.store(writes=False).pack(
         query,
         budget_tokens=budget,
@@ -41,7 +43,7 @@ def pack(
     )
     run.show(made, lambda: [made.text] if made.text else [])
     if made.left_out:
-        run.note(f"{len(made.left_out)} more answer the query and do not fit into {budget} tokens")
+        run.note(f"{len(made.left_out)} more match the query and do not fit into {budget} tokens")
 
 
 def register(app: typer.Typer) -> None:

@@ -25,7 +25,7 @@ _STYLES = {"executed": "green", "stale": "yellow", "failed": "red", "left_out": 
 _FIRST = ("failed", "stale")
 _DEGRADED = {
     "relation": "no relation model: only equal texts are merged",
-    "lexical": "the embedder only compares letters: only equal texts are merged",
+    "lexical": "the embedder only compares spelling: only equal texts are merged",
     "calibration": "the embedder is not calibrated",
 }
 
@@ -77,7 +77,7 @@ def run_undone(report: UndoReport) -> Parts:
     """What taking a run back did, and what it had to leave."""
     count = len(report.undone)
     yield one_line(
-        f"Took back {numbered(count, 'entry')} of the run; "
+        f"Undid {numbered(count, 'entry')} of the run; "
         f"`wellkept undo --run undo-{report.run_id}` redoes {'it' if count == 1 else 'them'}"
     )
     for entry, later in sorted(report.blocked.items()):
@@ -218,9 +218,11 @@ def _beside(name: str, text: str) -> Text:
 
 def _next(report: RunReport, plan_file: str, *, left: int, fresh: bool) -> Iterator[str]:
     if report.executed:
-        yield one_line(f"`wellkept undo --run {report.run_id}` takes the whole run back", limit=1_000)
+        yield one_line(f"`wellkept undo --run {report.run_id}` undoes the whole run", limit=1_000)
     if report.mode == "dry_run" and left and not report.forced:
         if plan_file:
-            yield one_line(f"`wellkept apply {shlex.quote(plan_file)}` does it; --only and --skip choose", limit=1_000)
+            yield one_line(
+                f"`wellkept apply {shlex.quote(plan_file)}` applies it; --only and --skip select actions", limit=1_000
+            )
         elif fresh:
-            yield "--execute does it; --only and --skip choose"
+            yield "--execute applies it; --only and --skip select actions"

@@ -38,7 +38,7 @@ def remember(
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
-    """Put a text off: it is kept safe now, and compared and stored by `queue flush`."""
+    """Queue a text: it is saved durably now, and compared and stored by `queue flush`."""
     content = text_from(text, file)
     fields = given(statement, write)
     result = run.store().queue.remember(content, on_conflict=on_conflict, **fields)
@@ -47,7 +47,7 @@ def remember(
 
 
 def pending(run: Session) -> None:
-    """List what waits, oldest first, and why what was tried could not be stored."""
+    """List the queued texts, oldest first, and why any could not be stored."""
     found = run.store(writes=False, model=False).queue.pending()
     run.show_each(found, lambda: _table(found))
 
@@ -56,12 +56,12 @@ def flush(
     run: Session,
     *,
     again: Annotated[
-        bool, typer.Option("--again", help="Try also what has failed too often to be tried by itself.")
+        bool, typer.Option("--again", help="Also retry writes that failed too often to be retried automatically.")
     ] = False,
 ) -> int:
-    """Store what waits, in order; what fails stays and stops no other."""
+    """Store the queued texts in order; one that fails stays in the queue and does not stop the others."""
     queue = run.store().queue
-    with run.busy("Storing what waits"):
+    with run.busy("Flushing the queue"):
         told = queue.flush(again=again)
     run.show(told, lambda: _flushed(told))
     return exits.FINDINGS if told.failed else exits.OK
@@ -69,20 +69,20 @@ def flush(
 
 def drop(
     run: Session,
-    queued_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as `queue list` shows it.")],
+    queued_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as shown by `queue list`.")],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> int:
-    """Take one out that shall not be stored; what it said is printed."""
+    """Remove a queued text without storing it; its text is printed."""
     from wellkept.surfaces.waiting import waiting_as
 
     store = run.store(writes=False, model=False)
     found = waiting_as(store, queued_id)
     if not yes:
         if run.json or not sys.stdin.isatty():
-            raise typer.BadParameter("Nobody can be asked here: pass --yes to drop it", param_hint="--yes")
+            raise typer.BadParameter("No terminal to ask on: pass --yes to drop it", param_hint="--yes")
         if not typer.confirm(f"Drop {_said(found)!r}?", err=True):
-            run.note("Nothing was dropped")
+            run.note("Nothing dropped")
             return exits.ERROR
     store.queue.drop(found.id)
     run.show(found, lambda: [f"Dropped: {_said(found)}"])
@@ -91,7 +91,7 @@ def drop(
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    group = typer.Typer(name="queue", no_args_is_help=True, help="Texts that were put off and wait to be stored.")
+    group = typer.Typer(name="queue", no_args_is_help=True, help="Manage the queue of writes that wait to be stored.")
     command(group, "list")(pending)
     command(group, "flush")(flush)
     command(group, "drop")(drop)
@@ -105,7 +105,7 @@ def _said(one: QueuedWrite) -> str:
 
 def _table(found: Sequence[QueuedWrite]) -> Iterator[RenderableType | str]:
     if not found:
-        yield "Nothing waits"
+        yield "The queue is empty"
         return
     rows = [
         (one.id, render.when(one.at), one.session, _said(one), f"{one.error} ({one.attempts})" if one.attempts else "")
@@ -121,4 +121,4 @@ def _flushed(told: Flushed) -> Iterator[RenderableType | str]:
         yield from render.written(result)
     yield render.counted(Counter(result.outcome for result in told.results), 0)
     for one in told.failed:
-        yield f"Not stored: {_said(one)} ({one_line(one.error)}); `wellkept queue drop {one.id}` gives it up"
+        yield f"Not stored: {_said(one)} ({one_line(one.error)}); `wellkept queue drop {one.id}` discards it"

@@ -11,7 +11,7 @@ from wellkept.surfaces.cli.fields import IdArgument, statuses
 from wellkept.surfaces.cli.recall_fields import NarrowOptions, RankingOptions
 from wellkept.surfaces.cli.safe import one_line
 from wellkept.surfaces.cli.session import Session, command
-from wellkept.types import Direction, Graph, Neighbour
+from wellkept.types import Direction, Graph, Reached
 
 _PANEL = "Read"
 _NEWEST = 20
@@ -20,18 +20,18 @@ _MAX = 1_000
 
 def recall(
     run: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Any words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query, in any words.")],
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Most answers.")] = 5,
-    everything: Annotated[bool, typer.Option("--all", help="Also what was superseded.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Maximum number of hits.")] = 5,
+    everything: Annotated[bool, typer.Option("--all", help="Include superseded memories.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score, and what was left out.")] = (
         False
     ),
-    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count the answers as used.")] = True,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record the hits as used.")] = True,
     ranking: RankingOptions,
     where: NarrowOptions,
 ) -> None:
-    """What holds now about something, best first, with open conflicts marked."""
+    """Current memories relevant to a query, best first, with open conflicts marked."""
     options = ranking.options()
     found = run.store(writes=False).recall(
         query,
@@ -51,9 +51,9 @@ def get(
     run: Session,
     memory_id: IdArgument,
     *,
-    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Count it as used.")] = True,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record it as used.")] = True,
 ) -> None:
-    """One memory, whatever its status."""
+    """Show one memory, of any status."""
     memory = run.store(writes=False, model=False).get(memory_id, touch=touch)
     run.show(memory, lambda: render.memory(memory))
 
@@ -71,16 +71,16 @@ def list_memories(
             show_default="active",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Most memories.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Maximum number of memories.")] = None,
     where: NarrowOptions,
 ) -> None:
-    """Memories that fit, oldest first."""
+    """List memories, oldest first."""
     found = run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)
     run.show_each(found, lambda: render.memories(found))
 
 
 def history(run: Session, memory_id: IdArgument) -> None:
-    """Every state a memory has had, with the decision that made it."""
+    """Show every state of a memory, with the decision behind each."""
     versions = run.store(writes=False, model=False).history(memory_id)
     run.show_each(versions, lambda: render.history(versions))
 
@@ -89,12 +89,13 @@ def journal(
     run: Session,
     *,
     newest: Annotated[
-        int | None, typer.Option("--newest", "-n", min=1, help="This many of the newest.", show_default=str(_NEWEST))
+        int | None,
+        typer.Option("--newest", "-n", min=1, help="Number of newest entries to show.", show_default=str(_NEWEST)),
     ] = None,
-    after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="All later ones.")] = 0,
-    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="All entries after this number.")] = 0,
+    everything: Annotated[bool, typer.Option("--all", help="All entries.")] = False,
 ) -> None:
-    """What was decided, when, and why; the numbers are for `undo`."""
+    """List decisions, their times and reasons; pass an entry's number to `undo`."""
     wanted = newest if newest is not None or after or everything else _NEWEST
     entries = run.store(writes=False, model=False).journal(newest=wanted, after=after)
     run.show_each(entries, lambda: render.journal(entries))
@@ -104,35 +105,35 @@ def neighbors(
     run: Session,
     memory_id: IdArgument,
     *,
-    rel: Annotated[str | None, typer.Option("--rel", help="Only over this relation.")] = None,
-    direction: Annotated[Direction, typer.Option("--direction", help="Which way.")] = "both",
-    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="How many steps.")] = 1,
+    rel: Annotated[str | None, typer.Option("--rel", help="Only links of this relation.")] = None,
+    direction: Annotated[Direction, typer.Option("--direction", help="Direction of the links.")] = "both",
+    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="Number of steps.")] = 1,
 ) -> None:
-    """Memories reached over links."""
+    """List memories linked from or to a memory."""
     store = run.store(writes=False, model=False)
     found = store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
-    run.show_each(found, lambda: _neighbours(found))
+    run.show({"neighbors": found, "dangling": found.dangling}, lambda: _neighbours(found))
 
 
 def subgraph(
     run: Session,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Where to start.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Id of a memory to start from; repeatable.")],
     *,
-    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="How many steps.")] = 1,
+    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="Number of steps.")] = 1,
 ) -> None:
-    """The memories around some, the links among them, and ids that lead nowhere."""
+    """List memories within a few links of the given ones, their links, and linked ids that do not exist."""
     graph = run.store(writes=False, model=False).subgraph(ids, depth=depth)
     run.show(graph, lambda: _graph(graph))
 
 
 def stats(run: Session) -> None:
-    """Counts of the namespace."""
+    """Show the counts of the namespace."""
     counts = run.store(writes=False, model=False).stats()
     run.show(counts, lambda: render.statistics(counts))
 
 
 def namespaces(run: Session) -> None:
-    """All namespaces of the store."""
+    """List the namespaces of the store."""
     names = run.store(writes=False, model=False).namespaces()
     run.show({"namespaces": names}, lambda: [one_line(name) for name in names] or ["No namespaces"])
 
@@ -150,15 +151,17 @@ def register(app: typer.Typer) -> None:
     command(app, "namespaces", panel=_PANEL)(namespaces)
 
 
-def _neighbours(found: tuple[Neighbour, ...]) -> list[Any]:
+def _neighbours(found: Reached) -> list[Any]:
+    nowhere = [f"Linked ids that do not exist: {', '.join(map(one_line, found.dangling))}"]
+    told = nowhere if found.dangling else []
     if not found:
-        return ["No neighbours"]
+        return ["No neighbours", *told]
     short = render.ShortIds(item.memory.id for item in found)
     rows = [
         (str(item.depth), "→" if item.direction == "out" else "←", item.rel, short(item.memory.id), item.memory.content)
         for item in found
     ]
-    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows)]
+    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *told]
 
 
 def _graph(graph: Graph) -> list[Any]:
@@ -169,5 +172,5 @@ def _graph(graph: Graph) -> list[Any]:
     if edges:
         parts.append(render.rows_of(("from", "relation", "to"), edges))
     if graph.dangling:
-        parts.append("Leads nowhere: " + ", ".join(short(key) for key in graph.dangling))
+        parts.append("Linked id does not exist: " + ", ".join(short(key) for key in graph.dangling))
     return parts

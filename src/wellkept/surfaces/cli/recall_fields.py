@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from wellkept.engine.inputs import moment
+from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 from wellkept.surfaces.cli.fields import FilterOptions, pair
 from wellkept.types import (
     WEIGHT_PRESETS,
@@ -18,10 +19,11 @@ from wellkept.types import (
     HybridWeights,
     RecallMode,
     RecallOptions,
+    WeightsName,
 )
 
-_RANKING = "How it ranks"
-_NARROW = "Which memories"
+_RANKING = "Ranking"
+_NARROW = "Filter"
 _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 
 
@@ -30,20 +32,22 @@ class NarrowOptions(FilterOptions):
     """Which memories, in all that a reader may ask for."""
 
     min_importance: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="At least this important.", rich_help_panel=_NARROW)
+        float | None, typer.Option(min=0.0, max=1.0, help="Minimum importance.", rich_help_panel=_NARROW)
     ] = None
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help=f"Stored then or later. {_TIME}", rich_help_panel=_NARROW)
     ] = None
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Stored before.", rich_help_panel=_NARROW)] = None
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stored before this time.", rich_help_panel=_NARROW)
+    ] = None
     source: Annotated[
         list[str] | None,
-        typer.Option("--source", metavar="SOURCE", help="From there; repeatable.", rich_help_panel=_NARROW),
+        typer.Option("--source", metavar="SOURCE", help="From this source; repeatable.", rich_help_panel=_NARROW),
     ] = None
     meta: Annotated[
         list[str] | None,
         typer.Option(
-            "--meta", metavar="KEY=VALUE", help="With this in its metadata; repeatable.", rich_help_panel=_NARROW
+            "--meta", metavar="KEY=VALUE", help="With this metadata value; repeatable.", rich_help_panel=_NARROW
         ),
     ] = None
 
@@ -79,37 +83,41 @@ class RankingOptions:
         ),
     ] = None
     overfetch: Annotated[
-        int, typer.Option(min=1, max=100, help="Candidates scored for each answer.", rich_help_panel=_RANKING)
+        int, typer.Option(min=1, max=100, help="Candidates scored per hit.", rich_help_panel=_RANKING)
     ] = 4
     expand: Annotated[
         list[str] | None,
         typer.Option(
             "--expand",
             metavar="RELATION",
-            help="Add what this relation leads to; repeatable.",
+            help="Add memories linked by this relation; repeatable.",
             rich_help_panel=_RANKING,
         ),
     ] = None
     depth: Annotated[int, typer.Option(min=1, max=20, help="Steps of --expand.", rich_help_panel=_RANKING)] = 1
     as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What the store held then.", rich_help_panel=_RANKING)
+        str | None,
+        typer.Option(metavar="TIME", help="Answer from the store's state at this time.", rich_help_panel=_RANKING),
     ] = None
     valid_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What held in the world then.", rich_help_panel=_RANKING)
+        str | None,
+        typer.Option(metavar="TIME", help="Only what was valid in the world at this time.", rich_help_panel=_RANKING),
     ] = None
     grouped: Annotated[
         bool | None,
         typer.Option(
             "--grouped/--ungrouped",
-            help="Repeats once, also those in other words; or each by itself.",
-            show_default="by words alone",
+            help="Show duplicates and paraphrases once, or each separately.",
+            show_default="by words only",
             rich_help_panel=_RANKING,
         ),
     ] = None
     rerank: Annotated[
         bool,
         typer.Option(
-            "--rerank/--no-rerank", help="Let a reranker, if there is one, order the best.", rich_help_panel=_RANKING
+            "--rerank/--no-rerank",
+            help="Reorder the best hits with the reranker, if there is one.",
+            rich_help_panel=_RANKING,
         ),
     ] = True
 
@@ -126,14 +134,14 @@ class RankingOptions:
         )
 
 
-def _weights(given: str | None) -> HybridWeights | str | None:
+def _weights(given: str | None) -> HybridWeights | WeightsName | None:
     if given is None or "=" not in given:
-        return given
+        return cast("WeightsName | None", given)  # recall refuses a name that it does not know
     parts: dict[str, Any] = dict.fromkeys(("cosine", "lexical", "recency", "importance"), 0.0)
     for text in given.split(","):
         name, value = pair("--weights", text)
         if name not in HybridWeights.__dataclass_fields__:
-            raise typer.BadParameter(f"there is no part {name!r}", param_hint="--weights")
+            raise typer.BadParameter(f"there is no weight {name!r}", param_hint="--weights")
         parts[name] = value if name == "recency_basis" else _number(value)
     return HybridWeights(**parts)
 
@@ -142,7 +150,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no number", param_hint="--weights") from error
+        raise typer.BadParameter(f"{text!r} is not a number", param_hint="--weights") from error
 
 
 def _metadata(text: str) -> tuple[str, Any]:
@@ -150,6 +158,6 @@ def _metadata(text: str) -> tuple[str, Any]:
     if not mark or not key:
         raise typer.BadParameter(f"{text!r} is not of the form KEY=VALUE", param_hint="--meta")
     try:
-        return key, json.loads(value)
-    except (ValueError, RecursionError):
+        return key, parsed_json(value)
+    except InvalidInput:
         return key, value  # what is no JSON is a text

@@ -15,7 +15,7 @@ def answer(found: Hits, *, explain: bool) -> render.Parts:
     # A terminal has room for what counted; --json tells the other parts too.
     yield from render.hits([replace(hit, parts=_counted(hit)) for hit in found], explain=explain)
     if found.dangling:
-        yield "Leads nowhere: " + ", ".join(one_line(key) for key in found.dangling)
+        yield "Linked id does not exist: " + ", ".join(one_line(key) for key in found.dangling)
     if explain and found.left_out:
         yield ""
         yield "Left out"

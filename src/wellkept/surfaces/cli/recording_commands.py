@@ -11,7 +11,7 @@ from wellkept.surfaces.cli.fields import FileOption, StatementOptions, TextArgum
 from wellkept.surfaces.cli.session import Session, command
 
 _PANEL = "Write"
-OutcomeOption = Annotated[str, typer.Option("--outcome", help="What came of it, if that is known.")]
+OutcomeOption = Annotated[str, typer.Option("--outcome", help="Its outcome, if known.")]
 
 
 def record(
@@ -23,7 +23,7 @@ def record(
     statement: StatementOptions,
     write: WriteOptions,
 ) -> None:
-    """Keep a decision, whatever it reads like; the same words are another decision."""
+    """Record a decision. Every call adds one, even with the same words."""
     content = text_from(text, file)
     fields = given(statement, write)
     result = run.store().record_decision(content, outcome=outcome, **fields)
@@ -40,7 +40,7 @@ def record_turn(
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
-    """Keep what an agent answered as a decision, if it reads like one. `--frame` is needed: task, question …"""
+    """Record an agent's answer as a decision if it reads like one. Requires `--frame`: task, question …"""
     if write.frame is None:
         raise typer.BadParameter("Name the frame of the turn, such as task or conversation", param_hint="--frame")
     content = text_from(text, file)
@@ -58,7 +58,7 @@ def start(
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
-    """Begin an episode, or go on with the one that is under way."""
+    """Start an episode, or continue the open one."""
     content = text_from(text, file)
     fields = given(statement, write)
     result = run.store().start_episode(content, **fields)
@@ -70,11 +70,11 @@ def end(
     run: Session,
     episode_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning or end of it.")],
     *,
-    summary: Annotated[str, typer.Option("--summary", help="What it came to, in short.")] = "",
-    outcome: Annotated[str, typer.Option("--outcome", help="How it went.")] = "",
+    summary: Annotated[str, typer.Option("--summary", help="Its result, in short.")] = "",
+    outcome: Annotated[str, typer.Option("--outcome", help="How well it went.")] = "",
     at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When it ended; now by default.")] = None,
 ) -> None:
-    """Close an episode; it is kept, and not gone on with any more."""
+    """End an episode; it is kept, but cannot be continued."""
     ended = run.store().end_episode(episode_id, summary=summary, outcome=outcome, at=at)
     run.show(ended, lambda: render.memory(ended))
 
@@ -83,7 +83,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     command(app, "record", panel=_PANEL, without=("kind", "automatic"))(record)
     command(app, "record-turn", panel=_PANEL, without=("kind", "automatic"))(record_turn)
-    episode = typer.Typer(name="episode", no_args_is_help=True, help="Stretches of work: begin one, end it.")
+    episode = typer.Typer(name="episode", no_args_is_help=True, help="Start and end episodes (periods of work).")
     command(episode, "start", without=("kind", "ended_at"))(start)
     command(episode, "end")(end)
     app.add_typer(episode, rich_help_panel=_PANEL)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wellkept.core.explain import difference_words, reason_words, why
 from wellkept.surfaces.cli.safe import one_line, safe
+from wellkept.surfaces.cli.worddiffs import word_diff_of
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -84,7 +85,7 @@ def written(result: WriteResult, *, checked: bool = False) -> Parts:
     """What became of a text, why, and what may be done about it."""
     yield _outcome(result.outcome) + styled("  " + one_line(result.message, limit=1_000))
     reasons = why(result)
-    if reasons:
+    if reasons and reasons not in result.message:
         yield _detail("why", reasons)
     if result.degraded:
         yield _detail("degraded", ", ".join(result.degraded))
@@ -97,9 +98,9 @@ def written(result: WriteResult, *, checked: bool = False) -> Parts:
         for match in result.matches:
             yield _detail("match", f"{number(match.similarity)}  {match.relation}  {match.title} ({match.memory_id})")
     if result.dropped:
-        yield _detail("dropped", f"{result.dropped}; `wellkept restore {result.dropped}` stores it after all")
+        yield _detail("dropped", f"{result.dropped}; `wellkept restore {result.dropped}` stores it anyway")
     elif result.entry:
-        yield _detail("entry", f"{result.entry}; `wellkept undo {result.entry}` takes it back")
+        yield _detail("entry", f"{result.entry}; `wellkept undo {result.entry}` undoes this")
 
 
 def batch(result: BatchResult) -> Parts:
@@ -132,7 +133,7 @@ def counted(counts: Mapping[str, int], errors: int) -> Text:
     """`2 created, 1 duplicate`."""
     parts = [f"{count} {word}" for word, count in counts.items() if count]
     if errors:
-        parts.append(f"{errors} not taken")
+        parts.append(f"{errors} rejected")
     return styled(", ".join(parts) or "Nothing to do")
 
 
@@ -141,25 +142,25 @@ def imported(report: ImportReport) -> Parts:
     table = _table("outcome", "lines>")
     for word, count in sorted(report.counts.items()):
         table.add_row(_outcome(word), str(count))
-    if report.errors:
-        table.add_row(styled("rejected", "red"), str(len(report.errors)))
+    if report.failed:
+        table.add_row(styled("rejected", "red"), str(report.failed))
     table.add_section()
     table.add_row(styled("read"), str(report.read))
     table.add_row(styled("conflicts opened"), str(report.conflicts))
     table.add_row(styled("seconds"), f"{report.seconds:.1f}")
     yield table
-    yield from item_errors(report.errors)
+    yield from item_errors(report.errors, report.failed)
     if report.rejects:
         yield _detail("rejects", report.rejects)
     yield _detail("run", report.run_id)
 
 
-def item_errors(errors: Sequence[ItemError]) -> Parts:
-    """The first errors with their lines."""
+def item_errors(errors: Sequence[ItemError], count: int) -> Parts:
+    """The first errors with their lines, and how many more there are."""
     for error in errors[:SHOWN_ERRORS]:
         yield _detail(f"line {error.index}", f"{error.message} [{error.excerpt}]")
-    if len(errors) > SHOWN_ERRORS:
-        yield _detail("", f"… and {len(errors) - SHOWN_ERRORS} more")
+    if count > SHOWN_ERRORS:
+        yield _detail("", f"… and {count - SHOWN_ERRORS} more")
 
 
 # --------------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> Parts:
     for hit in found:
         marks: list[str] = [] if hit.memory.status == "active" else [hit.memory.status]
         marks += ["conflict"] if hit.conflicts else []
-        marks += [f"told {len(hit.ids)} times"] if hit.repeats else []
+        marks += [f"stored {len(hit.ids)} times"] if hit.repeats else []
         table.add_row(
             f"{hit.score:.3f}",
             *(number(hit.parts.get(name)) for name in names),
@@ -246,13 +247,13 @@ def journal(entries: Sequence[JournalEntry]) -> Parts:
             when(entry.at),
             _act(entry.verb, entry.outcome, entry.actor),
             short(entry.memory_id),
-            _cell(f"takes back {entry.undoes}" if entry.undoes else _why(entry.reasons)),
+            _cell(f"undoes {entry.undoes}" if entry.undoes else _why(entry.reasons)),
         )
     yield table
 
 
 def conflicts(found: Sequence[Conflict]) -> Parts:
-    """Each conflict with its two texts side by side and the words that decided marked."""
+    """Each conflict with its two texts side by side, their differences in one line, and the words that decided."""
     if not found:
         yield "No conflicts"
         return
@@ -265,9 +266,12 @@ def conflicts(found: Sequence[Conflict]) -> Parts:
         new = [difference.new for difference in item.differences]
         table.add_row(_marked(item.excerpt_a, old), _marked(item.excerpt_b, new))
         yield table
+        marked = word_diff_of(item.excerpt_a, item.excerpt_b)
+        if marked is not None:
+            yield marked
         yield styled(f"  {differences_of(item)}", "yellow")
         if item.resolution is None:
-            yield styled(f"  wellkept resolve {item.key} keep-new | keep-old | keep-both | merge | dismiss", "dim")
+            yield styled(f"  wellkept resolve {item.key} keep-new | keep-old | keep-both | merge | dismissed", "dim")
         yield ""
 
 
@@ -373,7 +377,7 @@ def _text_of(row: Memory) -> str:
 
 
 def _headline(item: Conflict) -> str:
-    state = "" if item.resolution is None else f"  settled: {item.resolution.replace('_', ' ')}"
+    state = "" if item.resolution is None else f"  resolved: {item.resolution.replace('_', ' ')}"
     return f"{item.key}  {item.kind}  {number(item.similarity)}{state}"
 
 
@@ -419,4 +423,4 @@ def _figures(row: Memory) -> Iterator[tuple[str, str]]:
     if row.pinned:
         yield "pinned", "yes"
     if not row.checked:
-        yield "unchecked", "stored while a check could not run; `wellkept reembed` makes up for it"
+        yield "unchecked", "stored while a check was unavailable; `wellkept reembed` repairs it"

@@ -29,11 +29,11 @@ def replay(
     after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="Only decisions after this entry.")] = 0,
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Replay at most this many.")] = None,
     forward: Annotated[
-        bool, typer.Option("--forward", help="Let the policy's own decisions make the world, not those of then.")
+        bool, typer.Option("--forward", help="Build on the new policy's decisions instead of the recorded ones.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help=f"Show all differences, not the first {_SHOWN}.")] = False,
 ) -> int:
-    """What the policy of --policy would have decided in the past; nothing is written."""
+    """Show what another policy (--policy) would have decided in the past; nothing is written."""
     policy, store = _opened(run)
 
     with run.progress("Replaying", None) as done:
@@ -86,7 +86,9 @@ def _told(report: ReplayReport, *, everything: bool) -> render.Parts:
     yield render.styled(_summary(report))
     others = [item for item in report.differences if item.cause == "surroundings"]
     if others:
-        yield render.styled(f"{len(others)} of them the policy of then would make as well: models have changed since")
+        yield render.styled(
+            f"{len(others)} of them differ under the recorded policy too: the models have changed since"
+        )
     if report.active is not None:
         yield render.styled(f"Active memories: {report.active[0]} now, {report.active[1]} under this policy")
     if not report.complete:

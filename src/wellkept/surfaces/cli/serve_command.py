@@ -23,7 +23,7 @@ FlushAfterOption: TypeAlias = Annotated[
         min=0.0,
         max=MOST_SECONDS,
         metavar="SECONDS",
-        help="After the last text a conversation put off, until all of them are stored; 0 for never by itself.",
+        help="Delay after a conversation's last queued text until its queue is flushed; 0 = never automatically.",
         show_default="300",
     ),
 ]
@@ -34,10 +34,10 @@ class Times:
     """How long a server waits for what."""
 
     drain: Annotated[
-        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds from SIGTERM on that it still serves.")
+        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds it keeps serving after SIGTERM.")
     ] = 1.0
     grace: Annotated[
-        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests get after that.")
+        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests then have to finish.")
     ] = 10
     flush_after: FlushAfterOption = None
 
@@ -45,21 +45,21 @@ class Times:
 def serve(
     run: Session,
     *,
-    host: Annotated[str, typer.Option("--host", metavar="NAME", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 for any that is free.")] = 8642,
+    host: Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0 = any free port.")] = 8642,
     toolset: Annotated[
-        Literal["default", "full"], typer.Option("--toolset", help="Which tools agents see over MCP.")
+        Literal["default", "full"], typer.Option("--toolset", help="Set of tools offered over MCP.")
     ] = "default",
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option("--allowed-host", metavar="NAME", help="A name clients call it by; repeatable."),
+        typer.Option("--allowed-host", metavar="NAME", help="Host name that clients use; repeatable."),
     ] = None,
     rate: Annotated[
-        float, typer.Option("--rate", min=0.0, help="Requests a second that one token may send for long; 0 for any.")
+        float, typer.Option("--rate", min=0.0, help="Sustained requests/s per token; 0 = unlimited.")
     ] = 100.0,
     times: Times,
 ) -> None:
-    """Serve the store over HTTP: REST at /v1, MCP at /mcp. Ctrl-C or SIGTERM ends it well."""
+    """Serve the store over HTTP: REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
     _require_extra()
     from wellkept.surfaces.serving.assembly import assembled
     from wellkept.surfaces.serving.flushing import flushing
@@ -81,7 +81,7 @@ def serve(
             run.show(told, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
             sys.stdout.flush()
             if not asked:
-                run.note("There are no tokens: whoever can reach this address may do everything")
+                run.note("There are no tokens: anyone who can reach this address has full access")
 
         whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
         ending = Ending(drain=times.drain, grace=times.grace)

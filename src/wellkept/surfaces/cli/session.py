@@ -24,7 +24,7 @@ from wellkept.config import KEYS, Settings, load
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
 from wellkept.surfaces.cli import exits
 from wellkept.surfaces.cli.groups import Hinting, flattened, options_of, regrouped, taken
-from wellkept.surfaces.cli.safe import one_line, safe_json
+from wellkept.surfaces.cli.safe import one_line, safe, safe_json
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -41,21 +41,27 @@ class Shared:
     """The options of every command; they may stand before its name too."""
 
     db: Annotated[
-        str | None, typer.Option("--db", metavar="PATH", help="The store.", rich_help_panel=_PANEL, show_default=False)
+        str | None,
+        typer.Option(
+            "--db", metavar="PATH", help="Path or URL of the store.", rich_help_panel=_PANEL, show_default=False
+        ),
     ] = None
     namespace: Annotated[
         str | None,
-        typer.Option("--namespace", metavar="NAME", help="Its part, as in acme/alice/coder.", rich_help_panel=_PANEL),
+        typer.Option(
+            "--namespace", metavar="NAME", help="Namespace, such as acme/alice/coder.", rich_help_panel=_PANEL
+        ),
     ] = None
     embedder: Annotated[
         str | None,
         typer.Option("--embedder", metavar="NAME", help="auto, minilm, hashing or a URL.", rich_help_panel=_PANEL),
     ] = None
     policy: Annotated[
-        str | None, typer.Option("--policy", metavar="FILE", help="The policy, in TOML.", rich_help_panel=_PANEL)
+        str | None, typer.Option("--policy", metavar="FILE", help="The policy, a TOML file.", rich_help_panel=_PANEL)
     ] = None
     actor: Annotated[
-        str | None, typer.Option("--actor", metavar="NAME", help="Who acts, for the journal.", rich_help_panel=_PANEL)
+        str | None,
+        typer.Option("--actor", metavar="NAME", help="Name of the caller, for the journal.", rich_help_panel=_PANEL),
     ] = None
     durability: Annotated[
         str | None,
@@ -166,6 +172,8 @@ class Session:
         """Print for people. Sentences are left to the terminal to break; tables fit its width."""
         from rich.text import Text
 
+        words = part if isinstance(part, str) else part.plain if isinstance(part, Text) else ""
+        part = part if safe(words, lines=True) == words else safe(words, lines=True)
         self.out.print(part, soft_wrap=isinstance(part, str | Text))
 
     def note(self, text: str) -> None:
@@ -174,16 +182,22 @@ class Session:
             self.err.print(one_line(text), soft_wrap=True)
 
     @contextmanager
-    def progress(self, words: str, total: int | None, *, of_bytes: bool = False) -> Iterator[Done]:
-        """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news."""
+    def progress(self, words: str, total: int | None, *, of: str = "") -> Iterator[Done]:
+        """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news.
+
+        Args:
+            words: What is going on.
+            total: How much there is; None where nobody knows, as is a whole of 0 later.
+            of: What is counted.
+        """
         if self.quiet or not self.err.is_terminal:
             yield _ignore
             return
-        with _bar(self.err, of_bytes=of_bytes) as bar:
-            task = bar.add_task(words, total=total)
+        with _bar(self.err, of) as bar:
+            task = bar.add_task(one_line(words), total=total)
 
             def done(part: int, whole: int | None = None) -> None:
-                bar.update(task, completed=part, total=total if whole is None else whole)
+                bar.update(task, completed=part, total=total if whole is None else whole or None)
 
             yield done
 
@@ -333,9 +347,10 @@ def _console(*, error: bool) -> Console:
     return Plain(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
-def _bar(console: Console, *, of_bytes: bool) -> Progress:
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _bar(console: Console, of: str) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    amount = DownloadColumn() if of_bytes else MofNCompleteColumn()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True)
+    words = (TextColumn("{task.description}", markup=False), BarColumn())
+    counts = (MofNCompleteColumn(), *([TextColumn(of, markup=False)] if of else []))
+    # By the speed of the last minutes: batches take seconds, and not all of them the same.
+    return Progress(*words, *counts, TimeRemainingColumn(), console=console, transient=True, speed_estimate_period=300)

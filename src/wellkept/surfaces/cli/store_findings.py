@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wellkept.types import Header
 
 _SHOWN_PROBLEMS = 5
-_UNCHECKED = "was stored while a check could not run"
+_UNCHECKED = "was stored while a check was unavailable"
 
 
 class _Kept(Storage, Mending, Protocol):
@@ -84,7 +84,7 @@ class Untouched:
 
 
 def _only_looked_at() -> ReadOnly:
-    return ReadOnly("this store is only looked at", todo="Report this")
+    return ReadOnly("this store is opened read-only", todo="Report this as a bug")
 
 
 def of_the_store(run: Session, settings: Settings) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def of_the_store(run: Session, settings: Settings) -> Iterator[Finding]:
 
 def _in_file(run: Session, settings: Settings, file: Path) -> Iterator[Finding]:
     if not file.exists():
-        yield Finding("store", "ok", f"{file} does not exist yet", "`wellkept remember TEXT` makes it")
+        yield Finding("store", "ok", f"{file} does not exist yet", "`wellkept remember TEXT` creates it")
         return
     storage = open_file(settings, file)
     run.on_end(storage.close)
@@ -129,13 +129,13 @@ def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
     look.close()  # the server may have few connections to give
     place = shown_address(settings.db)
     if facts is None:
-        yield Finding("store", "ok", f"{place} holds no store yet", "`wellkept remember TEXT` makes it")
+        yield Finding("store", "ok", f"{place} holds no store yet", "`wellkept remember TEXT` creates it")
         return
     what = f"{place}: schema {facts.schema}, {_size(facts.size)}, {facts.store_id}"
     if not facts.current:
         yield Finding(
-            "store", "warn", f"{what}; an older release left it, so what it holds was not looked at",
-            "The next command that opens it brings it up to date, such as `wellkept stats`",
+            "store", "warn", f"{what}; it was written by an older release, so its content was not checked",
+            "The next command that opens it upgrades it, such as `wellkept stats`",
         )  # fmt: skip
         return
     yield Finding("store", "ok", what)
@@ -151,7 +151,7 @@ def _server(facts: ServerFacts) -> Iterator[Finding]:
     from wellkept.storage.postgres.looking import OLDEST_INDEXED, OLDEST_SERVER, OLDEST_VECTORS, is_older
 
     inside = f"pgvector {facts.vectors}" if facts.vectors else "no pgvector in the database"
-    what = f"{facts.version}, {inside}, login {facts.login}" + (", a standby that only reads" if facts.standby else "")
+    what = f"{facts.version}, {inside}, login {facts.login}" + (", a read-only standby" if facts.standby else "")
     needed = ".".join(map(str, OLDEST_VECTORS))
     wanted = ".".join(map(str, OLDEST_INDEXED))
     install = f"Install the extension `vector`, {wanted} or newer, on the server"
@@ -186,17 +186,17 @@ def _placed(facts: StoreFacts, *, has_token: bool) -> Iterator[Finding]:
 def _access(facts: StoreFacts, *, has_token: bool) -> Finding:
     if not facts.behind:
         above = facts.above and facts.closed
-        who = "passes by all rules" if above else "owns the store" if facts.owns else "may use all tables"
-        rules = "rules of access hold for others" if facts.closed else "there are no rules of access"
+        who = "bypasses all access rules" if above else "owns the store" if facts.owns else "may use all tables"
+        rules = "access rules apply to others" if facts.closed else "there are no access rules"
         sees = "with this token sees what it opens" if has_token else "sees all namespaces"
         return Finding("access", "ok", f"this login {who} and {sees}; {rules}")
     if not facts.closed:
-        what = "this login may not use all tables, and there are no rules of access to let it"
+        what = "this login may not use all tables, and there are no row-level access rules for it"
         return Finding("access", "warn", what, "Let the owner of the tables run `wellkept db secure --role ROLE`")
     if not has_token:
-        what = "this login stands behind the rules of access, and without a token nothing is seen"
+        what = "this login is subject to the access rules and sees nothing without a token"
         return Finding("access", "warn", what, "Set WELLKEPT_TOKEN")
-    what = "this login stands behind the rules of access: it sees what its token opens, and no queue and no jobs"
+    what = "this login is subject to the access rules: it sees what its token opens, but no queue and no jobs"
     return Finding("access", "ok", what)
 
 
@@ -246,7 +246,7 @@ def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:
     yield Finding("contents", "ok", ", ".join(held))
     unchecked = sum(item.unchecked for item in counts)
     if unchecked:
-        what = f"{unchecked} memories were stored while a check could not run"
+        what = f"{unchecked} memories were stored while a check was unavailable"
         yield Finding("unchecked", "warn", what, "Run `wellkept reembed`")
     waiting = sum(item.open_conflicts for item in counts)
     if waiting:

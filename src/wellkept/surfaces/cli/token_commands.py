@@ -37,19 +37,19 @@ def create(
     *,
     namespace: Annotated[
         list[str],
-        typer.Option("--namespace", metavar="PATTERN", help="What it opens, as in 'acme/*'; repeatable."),
+        typer.Option("--namespace", metavar="PATTERN", help="Namespaces it opens, such as 'acme/*'; repeatable."),
     ],
     name: Annotated[
-        str, typer.Option("--name", help="Who acts with it, for the journal.", show_default="what it opens")
+        str, typer.Option("--name", help="Name of its user, for the journal.", show_default="what it opens")
     ] = "",
     scope: Annotated[
-        str, typer.Option("--scope", metavar="LIST", help="Of read, write, admin; each holds those before it.")
+        str, typer.Option("--scope", metavar="LIST", help="read, write or admin; each includes the ones before it.")
     ] = "write",
     expires: Annotated[
         str, typer.Option("--expires", metavar="WHEN", help="90d, 12h, 8w, 1y, a date, or never.")
     ] = "90d",
 ) -> None:
-    """Make a token. Its secret is printed now and never again."""
+    """Create a token. Its secret is printed once."""
     from wellkept.engine.context import utc_now
 
     tokens = opened(run)
@@ -59,13 +59,13 @@ def create(
     )
     [made] = [token for token in tokens.list() if token.id == token_id]
     run.show({**_shown(made, utc_now()), "secret": secret}, lambda: [secret])
-    run.note(f"Token {token_id} opens {', '.join(made.namespaces)}. Keep the secret now; it is shown only once")
+    run.note(f"Token {token_id} opens {', '.join(made.namespaces)}. Save the secret now; it is shown only once")
     if run.settings.file is not None and not run.settings.file.exists():
-        run.note(f"There is no store yet at {run.settings.file}; the token is for the one that will be made there")
+        run.note(f"There is no store yet at {run.settings.file}; the token is for the one that will be created there")
 
 
 def list_tokens(run: Session) -> None:
-    """List tokens, also those that ended. Secrets are not kept, so none is shown."""
+    """List tokens, including expired and revoked ones. Secrets are not stored, so none is shown."""
     from wellkept.engine.context import utc_now
 
     found = opened(run).list()
@@ -77,7 +77,7 @@ def revoke(
     run: Session,
     token: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
 ) -> None:
-    """End a token. A running server refuses it from the next request on."""
+    """Revoke a token. A running server rejects it from the next request on."""
     from wellkept.engine.context import utc_now
 
     ended = opened(run).revoke(token)
@@ -87,7 +87,7 @@ def revoke(
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     group = typer.Typer(
-        name="token", no_args_is_help=True, help="Tokens of the server: who may do what in which namespace."
+        name="token", no_args_is_help=True, help="Manage the server's tokens: who may do what in which namespace."
     )
     command(group, "create", own=("namespace",))(create)
     command(group, "list")(list_tokens)
@@ -105,7 +105,7 @@ def opened(run: Session) -> TokenKeeper:
     found = kept(run)
     if found is None:
         raise StorePathError(
-            "tokens stand beside the file of a store, or in its database",
+            "tokens are kept next to the store's file or in its database",
             where=shown(run.settings.db),
             todo="Name a file or postgresql://… with --db",
         )
@@ -151,7 +151,7 @@ def ending(text: str, now: datetime) -> datetime | None:
         found = moment("expires", asked)
     except (OverflowError, InvalidField) as error:
         todo = "Write 90d, 12h, 8w, 1y, a date such as 2027-01-31, or never"
-        raise InvalidField(f"{asked[:40]!r} is no end", where="expires", todo=todo) from error
+        raise InvalidField(f"{asked[:40]!r} is not a valid expiry", where="expires", todo=todo) from error
     if found is None:
         raise InvalidField("is empty", where="expires", todo="Write 90d, or never")
     return found
@@ -180,7 +180,7 @@ def _table(tokens: tuple[Token, ...], now: datetime) -> Iterator[RenderableType 
     from rich.text import Text
 
     if not tokens:
-        yield "No tokens yet; `wellkept token create` makes one"
+        yield "No tokens yet; `wellkept token create` creates one"
         return
     table = Table(box=None, pad_edge=False)
     for column in ("id", "name", "opens", "may", "state", "until"):

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,14 +56,14 @@ def _planned(plan: Plan) -> dict[str, Json]:
 
 
 def verify(run: Session) -> int:
-    """Look for what is not as it should be; each problem comes with what mends it."""
+    """Check the store for problems; each is listed with its remedy."""
     store = run.store(writes=False, model=False)
-    with run.busy("Looking through the store"):
+    with run.busy("Checking the store"):
         problems = store.verify()
     rows = [(problem.where, problem.what, problem.todo) for problem in problems]
     run.show(
         {"problems": problems},
-        lambda: [render.rows_of(("where", "what", "todo"), rows) if rows else "All is well"],
+        lambda: [render.rows_of(("where", "what", "todo"), rows) if rows else "No problems found"],
     )
     return exits.FINDINGS if problems else exits.OK
 
@@ -71,11 +71,13 @@ def verify(run: Session) -> int:
 def repair(
     run: Session,
     *,
-    execute: Annotated[bool, typer.Option("--execute", help="Mend it; without, only say what would be done.")] = False,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Repair; without it, only show what would be done.")
+    ] = False,
 ) -> int:
-    """Mend what `verify` finds, as far as that is safe; each mend is a journal entry that `undo` takes back."""
+    """Repair what `verify` finds, where that is safe; each repair is a journal entry that `undo` reverts."""
     store = run.store(writes=False, model=execute)
-    with run.progress("Making vectors", None) as done:
+    with run.progress("Computing vectors", None) as done:
         report = store.repair(dry_run=not execute, progress=done)
     run.show(report, lambda: _repaired(report))
     if report.dry_run:
@@ -84,36 +86,54 @@ def repair(
 
 
 def sweep(run: Session) -> int:
-    """Make up for outages in every namespace: missing vectors, and decisions on what was stored unchecked."""
+    """Catch up after outages in every namespace: compute missing vectors, check what was stored unchecked."""
     store = run.store(writes=False)
     counts: Counter[str] = Counter()
-    outage = ""
-    for name in store.namespaces() or (store.namespace,):
-        with run.progress(f"Sweeping {one_line(name, limit=40)}", None) as done:
-            made = store.in_namespace(name).sweep(done)
+    outages: list[str] = []
+
+    def act(store: MemoryStore, done: Callable[[int, int], None]) -> None:
+        made = store.sweep(done)
         counts.update({key: getattr(made, key) for key in _FIGURES})
-        outage = outage or made.outage
-    run.show({**counts, "outage": outage}, lambda: [render.counted(counts, 0)])
+        outages.extend([made.outage] if made.outage else [])
+
+    unread = _in_each_namespace(run, store, "Sweeping", act)
+    outage = outages[0] if outages else ""
+    run.show({**counts, "outage": outage, "unread": unread}, lambda: [render.counted(counts, 0)])
     if outage:
-        run.note(f"Ended early: {outage}. Run it again when the model answers; {counts['left']} wait")
-    return exits.FINDINGS if outage else exits.OK
+        run.note(f"Stopped early: {outage}. Run it again when the model answers; {counts['left']} wait")
+    return exits.FINDINGS if outage or unread else exits.OK
+
+
+def _in_each_namespace(
+    run: Session, store: MemoryStore, doing: str, act: Callable[[MemoryStore, Callable[[int, int], None]], None]
+) -> list[str]:
+    """Do it in every namespace; return those whose rows cannot be read, each of them told."""
+    from wellkept.errors import Corrupt
+
+    unread = []
+    for name in store.namespaces() or (store.namespace,):
+        try:
+            with run.progress(f"{doing} {one_line(name, limit=40)}", None) as done:
+                act(store.in_namespace(name), done)
+        except Corrupt as error:
+            unread.append(name)
+            run.note(f"{one_line(name, limit=40)} was skipped: {one_line(str(error))}")
+    return unread
 
 
 _FIGURES = ("embedded", "checked", "superseded", "conflicts", "links", "left")
 
 
-def reembed(run: Session) -> None:
-    """Make all vectors of the store with the embedder that is set, and check what was stored unchecked."""
+def reembed(run: Session) -> int:
+    """Recompute all vectors with the configured embedder, and check what was stored unchecked."""
     from wellkept.surfaces.cli.opening import open_for_reembedding
 
     store = open_for_reembedding(run.settings)
     run.on_end(store.close)
     counts: Counter[str] = Counter()
-    names = store.namespaces() or (store.namespace,)
-    for name in names:
-        with run.progress(f"Embedding {one_line(name, limit=40)}", None) as done:
-            counts.update(store.in_namespace(name).reembed(done))
-    run.show(dict(counts), lambda: [render.counted(counts, 0)])
+    unread = _in_each_namespace(run, store, "Embedding", lambda store, done: counts.update(store.reembed(done)))
+    run.show({**counts, "unread": unread}, lambda: [render.counted(counts, 0)])
+    return exits.FINDINGS if unread else exits.OK
 
 
 def maintain(
@@ -121,11 +141,11 @@ def maintain(
     *,
     every: Annotated[
         str | None,
-        typer.Option("--every", metavar="SPAN", help="How often: 30s, 15m, 6h, 2d.", show_default="6h in a loop"),
+        typer.Option("--every", metavar="SPAN", help="Interval: 30s, 15m, 6h, 2d.", show_default="6h in a loop"),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="One round, for cron; with --every only what is due.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="One pass, for cron; with --every only what is due.")] = False,
 ) -> int:
-    """Keep the store up: expire conflicts, sweep, plan, verify. Runs until it is stopped; only one at a time."""
+    """Maintain the store: expire conflicts, sweep, plan, verify. Runs until stopped; only one at a time."""
     from wellkept.engine.maintain import duration, standard_jobs
     from wellkept.engine.maintain import maintain as rounds
     from wellkept.engine.queuelease import lease_of
@@ -211,7 +231,7 @@ def _found(done: Round) -> bool:
 
 def _repaired(report: RepairReport) -> Iterator[Any]:
     if not report.mends and not report.left:
-        yield "All is well"
+        yield "No problems found"
         return
     rows = [
         (mend.where, mend.what, mend.mend, f"entry {mend.entry}" if mend.entry else mend.state) for mend in report.mends
@@ -219,12 +239,12 @@ def _repaired(report: RepairReport) -> Iterator[Any]:
     if rows:
         yield render.rows_of(("where", "what", "mend", ""), rows)
     if report.left:
-        yield "Left as it is:"
+        yield "Left unchanged:"
         yield render.rows_of(("where", "what", "todo"), [(one.where, one.what, one.todo) for one in report.left])
     if report.outage:
         yield f"No vectors were made: {one_line(report.outage)}"
     if report.dry_run and report.mends:
-        yield "Nothing was written; `wellkept repair --execute` does it"
+        yield "Nothing was written; `wellkept repair --execute` applies it"
 
 
 def _round(done: Round) -> Iterator[Any]:

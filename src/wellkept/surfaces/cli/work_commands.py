@@ -39,7 +39,9 @@ _LIMIT = 100
 
 KindsOption = Annotated[
     str | None,
-    typer.Option("--jobs", metavar="LIST", help="Of expire, sweep, consolidate, decay, reflect.", show_default=False),
+    typer.Option(
+        "--jobs", metavar="LIST", help="Types of jobs: expire, sweep, consolidate, decay, reflect.", show_default=False
+    ),
 ]
 
 
@@ -49,21 +51,26 @@ class Working:
 
     jobs: KindsOption = None
     execute: Annotated[
-        bool, typer.Option("--execute", help="Also merge, archive and summarise; without, only expire and sweep.")
+        bool, typer.Option("--execute", help="Also merge, archive and summarise; without it, only expire and sweep.")
     ] = False
     ahead: Annotated[
-        bool, typer.Option("--ahead", help="Only make vectors of the embedder that is set, for a later `reembed`.")
+        bool, typer.Option("--ahead", help="Only compute vectors of the configured embedder, for a later `reembed`.")
     ] = False
-    once: Annotated[bool, typer.Option("--once", help="Do what is due, and end.")] = False
+    once: Annotated[bool, typer.Option("--once", help="Do what is due, then exit.")] = False
     changes: Annotated[
-        int, typer.Option("--changes", min=1, help="Journal entries after which a namespace is tidied before its time.")
+        int,
+        typer.Option(
+            "--changes", min=1, help="Number of new journal entries after which a namespace is processed early."
+        ),
     ] = 50
     every: Annotated[
         str | None,
-        typer.Option("--every", metavar="SPAN", help="After that span each is due.", show_default="1d; sweep 1h"),
+        typer.Option(
+            "--every", metavar="SPAN", help="Interval after which each type is due.", show_default="1d; sweep 1h"
+        ),
     ] = None
     lease: Annotated[
-        str, typer.Option("--lease", metavar="SPAN", help="How long a job outlives a worker that was killed.")
+        str, typer.Option("--lease", metavar="SPAN", help="How long a job stays reserved for a worker that died.")
     ] = "2m"
 
 
@@ -72,13 +79,14 @@ def work(
     *,
     how: Working,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=64, help="Worker processes; each loads the models it needs.")
+        int,
+        typer.Option("--workers", min=1, max=64, help="Number of worker processes; each loads the models it needs."),
     ] = 1,
 ) -> int:
-    """Do what is due in all namespaces, with any number of workers beside it; SIGTERM gives the job in hand back."""
+    """Run due jobs in all namespaces; any number of workers may run in parallel. SIGTERM releases the current job."""
     _errands(how)  # what is wrong with the command line is told once
     if how.ahead and (how.execute or how.jobs):
-        raise typer.BadParameter("It is done alone: leave --jobs and --execute out", param_hint="--ahead")
+        raise typer.BadParameter("It runs on its own: omit --jobs and --execute", param_hint="--ahead")
     if workers == 1:
         return _work(run, how)
     return _several(run, how, workers)
@@ -91,12 +99,12 @@ def listed(
         str | None, typer.Option("--state", metavar="LIST", help=f"Of {', '.join(QUEUE_STATES)}.", show_default=False)
     ] = None,
     jobs: KindsOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = _LIMIT,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _LIMIT,
 ) -> int:
-    """List jobs: what waits, who has what, what failed and why. Ends with 3 when one has been given up."""
+    """List jobs: waiting, running and failed ones with the reason. Exits with 3 if one was given up."""
     states = tuple(part.strip() for part in (state or "").split(",") if part.strip())
     if unknown := [one for one in states if one not in QUEUE_STATES]:
-        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(QUEUE_STATES)}", param_hint="--state")
+        raise typer.BadParameter(f"{unknown[0]!r} is not one of {', '.join(QUEUE_STATES)}", param_hint="--state")
     queue = _queue(run, run.store(writes=False, model=False))
     found = queue.jobs(
         states=cast("tuple[QueueState, ...]", states),
@@ -109,7 +117,7 @@ def listed(
 
 
 def retry(run: Session, *, jobs: KindsOption = None) -> None:
-    """Have what was given up tried again, of these kinds and of the namespace that is named; all otherwise."""
+    """Retry jobs that were given up: of the given types and --namespace, otherwise all."""
     queue = _queue(run, run.store(writes=False, model=False))
     count = queue.again(kinds=_kinds(jobs), namespace=run.asked("namespace") or "")
     run.show({"due": count}, lambda: [f"{count} {'job is' if count == 1 else 'jobs are'} due again"])
@@ -119,7 +127,7 @@ def put(
     run: Session,
     kind: Annotated[str, typer.Argument(metavar="JOB", help="expire, sweep, consolidate, decay or reflect.")],
 ) -> None:
-    """Make a job due now, in the namespace that is named; in all of them otherwise."""
+    """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)
     [known] = _kinds(kind) or ("",)
     said = run.asked("namespace")
@@ -131,7 +139,7 @@ def put(
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     command(app, "work", panel=_PANEL)(work)
-    group = typer.Typer(name="jobs", no_args_is_help=True, help="What workers have to do, in every namespace.")
+    group = typer.Typer(name="jobs", no_args_is_help=True, help="Jobs of the workers, in every namespace.")
     command(group, "list")(listed)
     command(group, "retry")(retry)
     command(group, "put")(put)
@@ -207,7 +215,7 @@ def _child(shared: Shared, how: Working) -> None:
 
 
 def _errands(how: Working) -> tuple[Errand, ...]:
-    """The errands that were asked for; those that change memories only with `--execute` (S1-1)."""
+    """The errands that were asked for; those that change memories only with `--execute`."""
     from wellkept.engine.errands import Settings, chosen, errands
     from wellkept.engine.maintain import duration
 
@@ -270,7 +278,7 @@ def _line(done: WorkReport) -> str:
 
 def _table(found: Sequence[QueuedJob]) -> Iterator[RenderableType | str]:
     if not found:
-        yield "There are no jobs"
+        yield "No jobs"
         return
     rows = [(job.namespace, job.kind, job.state, _since(job), str(job.attempts or ""), _what(job)) for job in found]
     yield render.rows_of(("namespace", "job", "state", "since", "tries", "what"), rows)

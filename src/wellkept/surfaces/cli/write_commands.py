@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from wellkept.errors import InvalidInput, InvalidText, WellkeptError
+from wellkept.parsing import parsed_json
 from wellkept.surfaces.cli import exits, render
 from wellkept.surfaces.cli.fields import (
     FileOption,
@@ -39,7 +39,7 @@ def remember(
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
-    """Keep a text, unless it is known: new, repeat, update or conflict is decided now, and said."""
+    """Store a memory; detects duplicates, updates and conflicts."""
     content = text_from(text, file)
     fields = given(statement, write)
     result = run.store().remember(content, on_conflict=on_conflict, **fields)
@@ -54,12 +54,15 @@ def check(
     file: FileOption = None,
     on_conflict: OnConflictOption = None,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit 3 for a repeat, update or conflict, 4 if it would be refused.")
+        bool,
+        typer.Option(
+            "--exit-code", help="Exit with status 3 for a duplicate, update or conflict, 4 if it would be rejected."
+        ),
     ] = False,
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
-    """Say what `remember` would do with a text; nothing is written."""
+    """Show what `remember` would do with a text; nothing is written."""
     content = text_from(text, file)
     fields = given(statement, write)
     result = run.store(writes=False).check(content, on_conflict=on_conflict, **fields)
@@ -71,10 +74,10 @@ def remember_many(
     run: Session,
     file: Annotated[Path, typer.Argument(metavar="FILE|-", help="JSON lines; - reads standard input.")] = Path("-"),
     *,
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is a text, not JSON.")] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False,
     on_conflict: OnConflictOption = None,
 ) -> int:
-    """Keep many texts in order: one JSON object (or string) a line. The same batch again changes nothing."""
+    """Store many texts in order, one JSON object or string per line; repeating the batch changes nothing."""
     items, errors = _items(bytes_of(file), plain=lines)
     store = run.store()
     with run.busy(f"Writing {len(items)} texts"):
@@ -92,7 +95,7 @@ def revise(
     file: FileOption = None,
     statement: StatementOptions,
 ) -> None:
-    """Edit a stored memory; its history keeps what it said. An empty value clears a field."""
+    """Edit a stored memory; its history keeps the old text. An empty value clears a field."""
     changes = given(statement)
     if text is not None or file is not None:
         changes["content"] = text_from(text, file)
@@ -147,10 +150,7 @@ def _item(raw: bytes, *, plain: bool) -> str | Mapping[str, Any]:
         raise InvalidText("is not UTF-8", where=f"byte {error.start}", todo="Convert the file to UTF-8") from error
     if plain:
         return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"not JSON: {error}", todo="Mend the line, or pass --lines for plain text") from error
+    value = parsed_json(text, todo="Correct the line, or pass --lines for plain text")
     if isinstance(value, str | dict):
         return value
     raise InvalidInput(f"is a JSON {type(value).__name__}", todo="Write an object or a string")

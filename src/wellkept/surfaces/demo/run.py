@@ -25,16 +25,18 @@ def run(
     pause: float = 0.03,
     as_json: bool = False,
     embedder: str | None = None,
+    verbose: bool = False,
 ) -> int:
-    """Take a month of notes through the gate, show every decision, then sum up, ask and undo.
+    """Take a month of notes through the gate, then sum up, show conflicts, ask and undo.
 
     Args:
         console: Where to write; its width and its colours are kept to.
         db: A path for the store, to look into it afterwards; otherwise a temporary file, which is
             removed at the end.
-        pause: Seconds between two lines on a terminal; there is none in a pipe.
-        as_json: Write one JSON object at the end instead of the live view.
+        pause: Seconds between two writes shown on a terminal; there is none in a pipe.
+        as_json: Write one JSON object instead.
         embedder: As in `wellkept.open`.
+        verbose: Show every write with its reason as it is decided, before the summary.
 
     Returns:
         The exit code, 0.
@@ -53,7 +55,7 @@ def run(
         for line in lines:
             clock.now = line.at
             steps.append(story.write(store, line))
-            if not as_json:
+            if verbose and not as_json:
                 view.step(console, steps[-1], story.numbers(steps))
                 if console.is_terminal and pause > 0:
                     time.sleep(pause)
@@ -69,7 +71,7 @@ def run(
     if as_json:
         console.out(record.as_json(told, db), highlight=False)
     else:
-        view.ending(console, told, db=db, program=_program())
+        view.ending(console, told, db=db, program=_program(), verbose=verbose)
     return 0
 
 
@@ -77,7 +79,7 @@ def _fresh(db: str) -> Path:
     path = Path(db)
     if path.exists():
         raise StorePathError(
-            "there is something already", where=str(path), todo="Name a file that does not exist; the demo makes it"
+            "the file exists", where=str(path), todo="Name a file that does not exist; the demo creates it"
         )
     return path
 

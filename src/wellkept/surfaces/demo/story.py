@@ -80,7 +80,7 @@ class Step:
 
     @property
     def is_history(self) -> bool:
-        """True for a late statement of something older: stored behind what replaced it (B-35)."""
+        """True for a late statement of something older: stored behind what replaced it."""
         return self.made is not None and self.made.status == "superseded"
 
 
@@ -92,7 +92,7 @@ class Figures:
         memories: Current ones; `history` counts those behind them.
         conflicts: Open ones; `expired` counts those nobody looked at in time, so that both texts stay.
         outcomes: By word; together with `errors` they add up to `writes`.
-        degraded: How many writes lacked what (I7).
+        degraded: How many writes lacked what.
     """
 
     writes: int

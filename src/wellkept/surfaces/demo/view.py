@@ -28,9 +28,11 @@ _STYLES: Mapping[str, str] = {
     "refused": "bold red",
 }
 _LACKS: Mapping[str, str] = {
-    "embedding": "were stored unchecked: the embedder could not be reached",
-    "lexical": "were compared by their letters only: to this embedder their words mean nothing",
-    "unreadable": "have no vector: this embedder cannot read them, so only repeats in the same words are found",
+    "embedding": "stored unchecked, the embedder could not be reached",
+    "language": "no negation rules for their language",
+    "lexical": "compared by spelling only, the embedder does not know their words",
+    "relation": "judged by rules alone, the relation model could not be loaded",
+    "unreadable": "no vector, the embedder cannot read them; only exact duplicates are found",
 }
 _INDENT = 21
 _MIN_WIDTH = 48
@@ -65,10 +67,9 @@ def opening(console: Console, lines: Sequence[Line]) -> None:
     _print(console, Text("Wellkept: a month of a coding agent's notes", "bold"))
     _paragraph(
         console,
-        f"{len(lines)} writes from {_day(first)} to {_day(last)} {last.year}, each decided when it comes: outcome, "
-        "text, and the reason below. Nothing but this process and one file: no key, no server, no network.",
+        f"{len(lines)} writes from {_day(first)} to {_day(last)} {last.year} pass the gate one by one. Everything runs "
+        "in this process with one file: no key, no server, no network.",
     )
-    _print(console, Text())
 
 
 def step(console: Console, done: Step, numbers: Mapping[str, int]) -> None:
@@ -87,8 +88,6 @@ def reason(done: Step, numbers: Mapping[str, int]) -> str:
     match done.became:
         case WriteResult() as result:
             about, told = _about(result, numbers), why(result)
-            if result.outcome == "rejected":
-                told += "".join(f": {item.detail}" for item in result.reasons)
             return f"{about}: {told}" if about else told
         case error:
             told = f"{type(error).__name__}: {error}"
@@ -103,7 +102,7 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
         case "duplicate" if memory is not None:
             return f"same as {_number(memory.id, numbers)}"
         case "reused" if memory is not None:
-            return f"goes on with {_number(memory.id, numbers)}"
+            return f"continues {_number(memory.id, numbers)}"
         case "evolved" if memory is not None:
             return f"added to {_number(memory.id, numbers)}"
         case "created" if memory is not None and memory.status == "superseded":
@@ -112,7 +111,7 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
             replaced = [link.dst for link in result.links if link.rel == "supersedes"]
             open_ones = [conflict.a for conflict in result.conflicts if conflict.resolution is None]
             linked = [link.dst for link in result.links if link.rel == "related" and link.dst not in open_ones]
-            parts = (("replaces", replaced), ("look at it beside", open_ones), ("linked to", linked))
+            parts = (("replaces", replaced), ("compare with", open_ones), ("linked to", linked))
             return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in parts if ids)
 
 
@@ -120,9 +119,11 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
 # At the end
 
 
-def ending(console: Console, told: Story, *, db: str | None, program: str) -> None:
-    """Summary, conflicts, a question, an undo, and what to try next with `program`."""
+def ending(console: Console, told: Story, *, db: str | None, program: str, verbose: bool) -> None:
+    """Summary, one write of each outcome, conflicts, a question, an undo, and what to try next with `program`."""
     _summary(console, told.figures, told.conflicts)
+    if not verbose:
+        _examples(console, told, program)
     _conflicts(console, told.conflicts, told.numbers)
     _answer(console, told.answer, told.numbers)
     if told.taken_back is not None:
@@ -136,16 +137,16 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
     evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
     late = figures.updates - evolved - superseded
     again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
-    flagged = f"{figures.conflicts - repeats} contradict, {repeats} may repeat"
+    flagged = f"{figures.conflicts - repeats} contradictions, {repeats} possible duplicates"
     if figures.expired:
         flagged += f"; {figures.expired} expired, both texts stay"
     _heading(console, "Summary")
     rows = (
         ("writes", figures.writes, _counted([(word, number) for word, number in outcomes.items()])),
-        ("memories", figures.memories, f"current; {figures.history} more are history behind them"),
-        ("duplicates stopped", figures.duplicates, f"{again} said before, {reused} still going on"),
+        ("memories", figures.memories, f"current; {figures.history} older versions kept as history"),
+        ("duplicates stopped", figures.duplicates, f"{again} already stored; continued episodes: {reused}"),
         ("updates applied", figures.updates, f"{superseded} replaced, {evolved} added to, {late} filed as older"),
-        ("conflicts to look at", figures.conflicts, flagged),
+        ("conflicts to review", figures.conflicts, flagged),
         ("refused", figures.errors, "with a typed error; nothing was written"),
     )
     for name, number, note in rows:
@@ -154,17 +155,27 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
         row.append(f"   {note}", "dim")
         _indented(console, row, 0, hang=_LABEL + 8)
     for word, number in figures.degraded.items():
-        _paragraph(console, f"  {number} writes {_LACKS.get(word, word)}.")
+        writes = "1 write" if number == 1 else f"{number} writes"
+        _paragraph(console, f"  {writes}: {_LACKS.get(word, word)}.")
+
+
+def _examples(console: Console, told: Story, program: str) -> None:
+    """The first write of each outcome, with its reason."""
+    _heading(console, "One write of each outcome, with its reason")
+    firsts = {done.outcome: done for done in reversed(told.steps)}
+    for done in sorted(firsts.values(), key=lambda done: done.line.number):
+        step(console, done, told.numbers)
+    _unbroken(console, f"  All {len(told.steps)} writes: {plain(program, console)} demo --verbose")
 
 
 def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping[str, int]) -> None:
-    _heading(console, "Conflicts to look at")
+    _heading(console, "Conflicts to review")
     if not conflicts:
         _print(console, Text("  none"))
     for conflict in conflicts:
         deciding = [item for item in conflict.differences if item.decisive] or list(conflict.differences)
         words = ", ".join(difference_words(item) for item in deciding)
-        name = "may say the same" if conflict.kind == "duplicate" else "cannot both hold"
+        name = "possible duplicate" if conflict.kind == "duplicate" else "contradiction"
         head = Text(f"  {name}", "yellow")
         head.append(plain(f": {words}" if words else "", console))
         _indented(console, head, 0, hang=4)
@@ -175,7 +186,7 @@ def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping
 def _answer(console: Console, answer: Answer, numbers: Mapping[str, int]) -> None:
     _heading(console, f"Asked: {answer.query}")
     if not answer.hits:
-        _print(console, Text("  nothing is known"))
+        _print(console, Text("  nothing found"))
         return
     _indented(console, Text(f"  {plain(answer.hits[0].memory.content, console)}", "bold green"), 0, hang=2)
     for memory in answer.timeline:
@@ -188,7 +199,7 @@ def _answer(console: Console, answer: Answer, numbers: Mapping[str, int]) -> Non
 def _standing(memory: Memory, numbers: Mapping[str, int]) -> str:
     """What a line of the timeline says about itself."""
     late = memory.event_time is not None and memory.event_time < memory.created_at
-    learnt = f", learnt {_day(memory.created_at)}" if late else ""
+    learnt = f", learned {_day(memory.created_at)}" if late else ""
     current = ", current" if memory.status == "active" else ""
     return f"(write {_number(memory.id, numbers)}{learnt}{current})"
 
@@ -209,15 +220,15 @@ def _farewell(console: Console, db: str | None, program: str) -> None:
     if db is None:
         _paragraph(console, "  The store was a temporary file and is gone. To keep one and look around:")
         name = "month.db"
-        tries = [(f"{program} demo --db {name}", "this month again, in a file that stays")]
+        tries = [(f"{program} demo --db {name}", "the demo again, in a file that is kept")]
     else:
         name = plain(db, console)
         _unbroken(console, f"  The store is {name}. Look around:")
-        tries = [(f"{program} stats --db {name}", "what it holds")]
+        tries = [(f"{program} stats --db {name}", "counts of the store")]
     tries += [
-        (f'{program} recall "who owns checkout?" --db {name}', "what holds now"),
+        (f'{program} recall "who owns checkout?" --db {name}', "current memories relevant to a query"),
         # With --settled: by today's date the conflicts of that month have expired.
-        (f"{program} conflicts --settled --db {name}", "both texts of each conflict, and how to settle it"),
+        (f"{program} conflicts --settled --db {name}", "both texts of each conflict, and how to resolve it"),
     ]
     for command, meaning in tries:
         _unbroken(console, f"    {command}")

@@ -86,7 +86,7 @@ def _ran(name: str, files: Sequence[PairFile], setup: Setup, progress: Callable[
 def _played(pair: Pair, tier: Tier, setup: Setup, warm: Warm, scale: str) -> Case:
     cosine = warm.cosine(setup.kind, pair.old, pair.new)
     if cosine is None:
-        similarity = -1.0  # S0-21: a text without a vector is like nothing
+        similarity = -1.0  # a text without a vector is like nothing
     else:
         similarity = rounded(cosine) if scale == "raw" else warm.calibration.similarity(cosine)
     return Case(pair, tier(Alike(pair.old, pair.new, similarity, setup.with_subject and bool(pair.subject))))

@@ -83,7 +83,7 @@ def scores(predicted: Column, gold: Column) -> dict[str, Ratio]:
 
 @lru_cache(maxsize=2)
 def weights(items: int) -> NDArray[np.float64]:
-    """How often each item counts in each resample; the same numbers for the same count of items (I4)."""
+    """How often each item counts in each resample; the same numbers for the same count of items."""
     if items == 0:
         return np.zeros((RESAMPLES, 0))
     chance = np.random.Generator(np.random.PCG64(SEED))

@@ -5,7 +5,6 @@ Every line that cannot be used is an error that names file and line; nothing is 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 
 Gold: TypeAlias = Literal[
     "same", "refines", "conflict", "distinct", "unrelated", "related", "entailment", "neutral", "other"
@@ -175,12 +175,7 @@ def _objects(name: str, lines: Iterable[bytes]) -> Iterable[tuple[str, Mapping[s
         place = f"{name}, line {number}"
         if not raw.strip():
             continue
-        try:
-            line = json.loads(raw.decode("utf-8-sig"))
-        except UnicodeDecodeError as error:
-            raise InvalidInput("is not UTF-8", where=place, todo="Convert the file to UTF-8") from error
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"is not JSON: {error}", where=place, todo="Write one object a line") from error
+        line = parsed_json(raw, where=place, todo="Write one object a line")
         if not isinstance(line, dict):
             raise InvalidInput(f"is a JSON {type(line).__name__}", where=place, todo="Write one object a line")
         yield place, line

@@ -6,7 +6,6 @@ published questions name wrongly as evidence is repaired as far as it can be rea
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 from wellkept.surfaces.evaluation.reading import spread
 
 Format: TypeAlias = Literal["locomo", "beam"]
@@ -151,12 +151,7 @@ def _of_file(name: str, content: Iterable[bytes]) -> tuple[_Sort, list[_Line]]:
 
 
 def _object(raw: bytes, place: str) -> Mapping[str, Any]:
-    try:
-        line = json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InvalidInput("is not UTF-8", where=place, todo="Convert the file to UTF-8") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"is not JSON: {error}", where=place, todo="Write one object a line") from error
+    line = parsed_json(raw, where=place, todo="Write one object a line")
     if not isinstance(line, dict):
         raise InvalidInput(f"is a JSON {type(line).__name__}", where=place, todo="Write one object a line")
     return line

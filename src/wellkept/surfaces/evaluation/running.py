@@ -76,7 +76,7 @@ def available() -> tuple[Judging, ...]:
 def opened(setup: Setup, clock: Callable[[], datetime]) -> MemoryStore:
     """Open an empty store in memory; the one place where the way of judging is chosen.
 
-    Time and ids are given, so that the same files give the same figures (I4).
+    Time and ids are given, so that the same files give the same figures.
     """
     return wellkept.open(
         "memory:",

@@ -176,7 +176,7 @@ def _same(match: Match | None) -> float | None:
     if match.opinion is None:
         return 1.0 if match.relation == "same" and match.stage in ("content_hash", "canonical_hash") else None
     likely = match.opinion.same
-    # Where *same* is likelier than what was decided, a difference forbade it (I2).
+    # Where *same* is likelier than what was decided, a difference forbade it.
     return likely if match.relation == "same" or likely < match.opinion.of(match.relation) else None
 
 

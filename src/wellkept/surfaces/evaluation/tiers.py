@@ -17,10 +17,10 @@ from wellkept.types import Opinion, Relation
 
 _WORD = re.compile(r"[\w']+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_S2_NEGATIONS = frozenset(
+_CONFLICT_NEGATIONS = frozenset(
     ("not", "never", "no", "don't", "doesn't", "won't", "shouldn't", "can't", "without", "avoid")
-)  # S2-23
-_S1_NEGATIONS = ("not", "never", "avoid", "cannot", "won't")  # S1-25; "do not" is in "not"
+)
+_MERGE_NEGATIONS = ("not", "never", "avoid", "cannot", "won't")  # "do not" is in "not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ Tier: TypeAlias = Callable[[Alike], Seen]
 
 
 def insight(pair: Alike) -> Seen:
-    """S0-9: from .95 a duplicate, dropped; from .90 stored and linked.
+    """From .95 a duplicate, dropped; from .90 stored and linked.
 
     Example:
         >>> insight(Alike("a", "b", 0.95)).kept, insight(Alike("a", "b", 0.9499)).kept
@@ -51,20 +51,22 @@ def insight(pair: Alike) -> Seen:
 
 
 def consolidation(pair: Alike) -> Seen:
-    """S1-33, S1-34: from .98 and from .95 merged, the newest wins and the older is archived.
+    """From .98 and from .95 merged, the newest wins and the older is archived.
 
-    S1-25 to S1-28: within such a cluster a negation in one text only, or other numbers, flag a
-    contradiction; the shipped code merges the pair all the same (B-6).
+    Within such a cluster a negation in one text only, or other numbers, flag a
+    contradiction; the shipped code merges the pair all the same.
     """
     if pair.similarity < 0.95:
         return _stored("distinct", pair)
-    contradicts = _has_s1_negation(pair.old) != _has_s1_negation(pair.new) or _numbers(pair.old) != _numbers(pair.new)
+    contradicts = _has_merge_negation(pair.old) != _has_merge_negation(pair.new) or _numbers(pair.old) != _numbers(
+        pair.new
+    )
     merged = _stored("conflict" if contradicts else "same", pair)
     return replace(merged, outcome="superseded", active=1, hidden="other")
 
 
 def conflicts(pair: Alike) -> Seen:
-    """S2-21 to S2-28 under `supersede`: from .80 with a negation more, the newer supersedes; else from .95 merged.
+    """Under `supersede`: from .80 with a negation more, the newer supersedes; else from .95 merged.
 
     Under `warn`, its default, nothing is merged at all; `supersede` is where its thresholds act.
     """
@@ -74,9 +76,9 @@ def conflicts(pair: Alike) -> Seen:
 
 
 def facts(pair: Alike) -> Seen:
-    """S3-5, S3-12: the same subject supersedes; without one, .95 is a duplicate and above .85 a contradiction.
+    """The same subject supersedes; without one, .95 is a duplicate and above .85 a contradiction.
 
-    The contradiction is flagged and both stay; .95 is the duplicate bound of the preset (design §4).
+    The contradiction is flagged and both stay; .95 is the duplicate bound of the preset.
     """
     if pair.one_subject:
         return _superseding(pair)
@@ -86,7 +88,7 @@ def facts(pair: Alike) -> Seen:
 
 
 def evolution(pair: Alike) -> Seen:
-    """S4-2, S4-8: equal but for case, blanks and punctuation, or above .88: skipped; from .65 appended; else created.
+    """Equal but for case, blanks and punctuation, or above .88: skipped; from .65 appended; else created.
 
     Example:
         >>> [evolution(Alike("a", "b", at)).outcome for at in (0.8801, 0.88, 0.65, 0.6499)]
@@ -116,18 +118,18 @@ def model_alone(pair: Alike, opinion: Opinion | None, bounds: Bounds) -> Seen:
 
 
 TIERS: Mapping[str, Tier] = {
-    "S0 .95 .90": insight,
-    "S1 .98 .95": consolidation,
-    "S2 .95 .80": conflicts,
-    "S3 .95 .85": facts,
-    "S4 .88 .65": evolution,
+    "insight .95 .90": insight,
+    "consolidation .98 .95": consolidation,
+    "conflicts .95 .80": conflicts,
+    "facts .95 .85": facts,
+    "evolution .88 .65": evolution,
 }
 """The tiers by the name that stands in the table."""
 
 LEGEND = (
-    "S0 to S4 are thresholds of five sources, raw: on the cosine, scaled: on the published scale. S0 drops, links; "
-    "S1 merges, the newest wins; S2 merges, or supersedes where a negation was added; S3 drops, or reports a "
-    "conflict; S4 drops, appends."
+    "Names with two numbers are thresholds of five other tools, raw: on the cosine, scaled: on the published scale. "
+    "insight drops, links; consolidation merges, the newest wins; conflicts merges, or supersedes where a negation "
+    "was added; facts drops, or reports a conflict; evolution drops, appends."
 )
 """What the names mean."""
 
@@ -153,11 +155,11 @@ def _words(text: str) -> list[str]:
 
 
 def _parity(text: str) -> int:
-    return sum(word in _S2_NEGATIONS for word in _words(text)) % 2
+    return sum(word in _CONFLICT_NEGATIONS for word in _words(text)) % 2
 
 
-def _has_s1_negation(text: str) -> bool:
-    return any(word in _S1_NEGATIONS for word in _words(text))
+def _has_merge_negation(text: str) -> bool:
+    return any(word in _MERGE_NEGATIONS for word in _words(text))
 
 
 def _numbers(text: str) -> list[str]:

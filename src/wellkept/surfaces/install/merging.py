@@ -17,7 +17,7 @@ from wellkept.errors import ConfigError
 from wellkept.types.words import Json
 
 _BACKUP = ".backup"
-_BY_HAND = "Use --print and put the entry in by hand, or name another file with --path"
+_BY_HAND = "Use --print and add the entry by hand, or name another file with --path"
 _MOST_BYTES = 20_000_000
 _MOST_BACKUPS = 1_000
 
@@ -47,7 +47,7 @@ def merged(config: Mapping[str, Any], key: str, server: str, value: Mapping[str,
     What the entry held besides ours, such as variables of the environment, stays.
 
     Raises:
-        ConfigError: The list of servers, or the entry, is no object.
+        ConfigError: The list of servers, or the entry, is not an object.
 
     Example:
         >>> merged({"theme": "dark"}, "mcpServers", "wellkept", {"command": "wellkept"})
@@ -55,10 +55,10 @@ def merged(config: Mapping[str, Any], key: str, server: str, value: Mapping[str,
     """
     servers = config.get(key, {})
     if not isinstance(servers, dict):
-        raise ConfigError(f"{key} is no object", where=key, todo=_BY_HAND)
+        raise ConfigError(f"{key} is not an object", where=key, todo=_BY_HAND)
     before = servers.get(server, {})
     if not isinstance(before, dict):
-        raise ConfigError(f"{key}.{server} is no object", where=f"{key}.{server}", todo=_BY_HAND)
+        raise ConfigError(f"{key}.{server} is not an object", where=f"{key}.{server}", todo=_BY_HAND)
     return {**config, key: {**servers, server: {**before, **value}}}
 
 
@@ -99,7 +99,7 @@ def merge(path: Path, key: str, server: str, value: Mapping[str, Json]) -> Insta
 def _read(path: Path) -> bytes | None:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ConfigError("is no file", where=str(path), todo="Name another with --path")
+            raise ConfigError("is not a file", where=str(path), todo="Name another with --path")
         if path.stat().st_size > _MOST_BYTES:
             raise ConfigError("is too large for a configuration", where=str(path), todo=_BY_HAND)
         return path.read_bytes()
@@ -115,18 +115,18 @@ def _object(raw: bytes, path: Path) -> dict[str, Any]:
     try:
         found = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:  # comments, half a file, bytes that are no UTF-8
-        raise ConfigError(f"is no JSON: {error}", where=str(path), todo=_BY_HAND) from error
+        raise ConfigError(f"is not JSON: {error}", where=str(path), todo=_BY_HAND) from error
     if not isinstance(found, dict):
-        raise ConfigError(f"holds no JSON object but a {_kind(found)}", where=str(path), todo=_BY_HAND)
+        raise ConfigError(f"must hold a JSON object, not a {_kind(found)}", where=str(path), todo=_BY_HAND)
     return found
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a key that stands there twice would lose one of its values."""
+    """An object; a key that is given twice would lose one of its values."""
     made = dict(pairs)
     if len(made) != len(pairs):
         twice = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
-        raise ValueError(f"the key {twice[:80]!r} stands there twice")
+        raise ValueError(f"the key {twice[:80]!r} is given twice")
     return made
 
 
@@ -134,7 +134,7 @@ def _written(config: Mapping[str, Any], path: Path) -> str:
     try:
         return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:  # 1e400 is read as infinite, and written as a word that is no JSON
-        raise ConfigError("holds a number that cannot be kept", where=str(path), todo=_BY_HAND) from error
+        raise ConfigError("holds a number that cannot be preserved", where=str(path), todo=_BY_HAND) from error
     except RecursionError as error:
         raise ConfigError("is nested too deeply", where=str(path), todo=_BY_HAND) from error
 
@@ -168,7 +168,7 @@ def _keep(raw: bytes, path: Path) -> Path:
             raise ConfigError(
                 f"no backup can be made: {error.strerror}", where=str(backup), todo="Check the folder"
             ) from error
-    raise ConfigError("has too many backups beside it", where=str(path), todo="Delete those you do not need")
+    raise ConfigError("has too many backups next to it", where=str(path), todo="Delete the ones you do not need")
 
 
 def _make_folder(path: Path) -> None:

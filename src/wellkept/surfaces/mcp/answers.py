@@ -24,6 +24,9 @@ _SHORT = 100
 _RESERVED = 600
 _MANY_KEYS = 60
 _Json = dict[str, Any]
+INSIDE = frozenset({"embedding", "checked", "chunks", "parts", "weights"})
+"""Fields that say how an answer was found rather than what it is."""
+_OF_THE_USER = frozenset({"metadata", "signals"})
 
 
 @dataclass(slots=True)
@@ -86,6 +89,41 @@ def bare(value: Any) -> Any:
             return {key: item for key, item in inner.items() if item not in (None, "", [], {})}
         case list():
             return [bare(item) for item in value]
+        case _:
+            return value
+
+
+def slim(answer: Mapping[str, Any], *, explained: bool = False) -> _Json:
+    """An answer whose records have only the fields that say something; of itself it keeps every field.
+
+    Args:
+        answer: JSON values.
+        explained: Keep how it was found too.
+
+    Example:
+        >>> slim({"hits": [{"memory": {"id": "m1", "title": "", "embedding": "e2"}, "weights": {"cosine": 1.0}}],
+        ...       "left_out": []})
+        {'hits': [{'memory': {'id': 'm1'}}], 'left_out': []}
+    """
+    hidden = frozenset[str]() if explained else INSIDE
+    return {
+        key: value if key in _OF_THE_USER else _slim(value, hidden)
+        for key, value in answer.items()
+        if key not in hidden
+    }
+
+
+def _slim(value: Any, hidden: frozenset[str]) -> Any:
+    match value:
+        case dict():
+            inner = {
+                key: item if key in _OF_THE_USER else _slim(item, hidden)
+                for key, item in value.items()
+                if key not in hidden
+            }
+            return {key: item for key, item in inner.items() if item not in (None, "", [], {})}
+        case list():
+            return [_slim(item, hidden) for item in value]
         case _:
             return value
 
@@ -195,7 +233,7 @@ def _said(lost: _Lost) -> str:
     if lost.texts:
         parts.append("long texts are cut; read memory://ID for the whole memory")
     if lost.lists:
-        parts.append("ask with a smaller limit, a narrower filter or further words for the rest")
+        parts.append("for the rest, use a smaller limit, a narrower filter or more words")
     return "Shortened to fit: " + "; ".join(parts)
 
 

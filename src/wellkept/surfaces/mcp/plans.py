@@ -19,7 +19,7 @@ class Plans:
     """The newest plans by namespace and id, in this process only; safe to use from several threads.
 
     A namespace loses plans to its own newer ones, not to those of others: who plans much somewhere must
-    not be felt elsewhere (I8). Only when there are very many, the namespace that has most of them gives way.
+    not be felt elsewhere. Only when there are very many, the namespace that has most of them gives way.
 
     Example:
         >>> plans = Plans()

@@ -39,11 +39,11 @@ _REVIEW = """Go through the open conflicts of the memory with me, one after the 
 For each: say in one sentence what the two memories claim and why both cannot hold (or that they only say
 the same); look at both with `get`, and at `history` where the times matter; then propose one resolution:
 keep_new, keep_old, keep_both, merge or dismissed. Settle it with `resolve` once I agree. Every resolution
-can be taken back with `undo`, which is part of the full tool set.
+can be undone with `undo`.
 """
 _START = """You have a long-term memory. Use what it holds before you ask me, and tell me when it contradicts
 what I say. Look further with `recall`. Keep what will still matter in another session with `remember`,
-one statement at a time; do not repeat what stands below.
+one statement at a time; do not repeat what is listed below.
 """
 
 
@@ -102,7 +102,7 @@ def start(store: MemoryStore, topic: str, budget_tokens: int = _BUDGET) -> str:
     query = topic or " ".join(_excerpt(memory) for memory in _loudest(store))
     handed_out = store.pack(query, budget_tokens=budget_tokens).text if query else ""
     found = store.conflicts()
-    parts = [_START, handed_out or "The memory holds nothing about this yet."]
+    parts = [_START, handed_out or "Nothing is stored about this yet."]
     if found:
         parts.append(f"There are {len(found)} open conflicts; offer to review them.\n{_DATA}\n{_listed(found)}")
     return "\n".join(parts)
@@ -135,5 +135,5 @@ def _budget(given: str) -> int:
         return _BUDGET
     if not given.strip().isdecimal() or not 1 <= int(given.strip()[:9]) <= _MOST_BUDGET:
         todo = f"Use a whole number from 1 to {_MOST_BUDGET}"
-        raise InvalidField(f"{given[:40]!r} is no budget", where="budget_tokens", todo=todo)
+        raise InvalidField(f"{given[:40]!r} is not a valid budget", where="budget_tokens", todo=todo)
     return int(given)

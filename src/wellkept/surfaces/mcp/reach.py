@@ -1,16 +1,19 @@
 """Which store a call reaches: its namespace, its conversation, and whether the caller may.
 
 Who may do what is decided before anything is read, from names alone: a refusal says the same whether
-the namespace holds anything or not (I8).
+the namespace holds anything or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from anyio import CapacityLimiter
+
 from wellkept.errors import InvalidInput
+from wellkept.surfaces.working import LARGE_AT_ONCE
 
 if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
@@ -31,10 +34,12 @@ class Reach:
         opened: Gives the store; it may be opened by the first call.
         grant: Gives what the caller of the present request may do; None for everything, in the store's own
             namespace.
+        few: The threads of calls with long arguments.
     """
 
     opened: Callable[[], MemoryStore]
     grant: Callable[[], Grant] | None = None
+    few: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LARGE_AT_ONCE))
 
     def store(self, headers: Mapping[str, str] | None, scope: Needed, tell: Tell | None = None) -> MemoryStore:
         """The store as the caller of a request may use it.
@@ -61,7 +66,7 @@ class Reach:
 
 
 def puts_off(headers: Mapping[str, str] | None) -> bool:
-    """Whether a request wants its writes to wait, as a client does while its agent thinks (S0-43).
+    """Whether a request wants its writes to wait, as a client does while its agent thinks.
 
     Raises:
         InvalidInput: The header cannot be read.
@@ -93,7 +98,7 @@ def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope
 
 
 def _session(headers: Mapping[str, str] | None) -> str:
-    """The conversation of a call, for the guard against echoes of what was handed out (design §4).
+    """The conversation of a call, for the guard against echoes of what was handed out.
 
     Over standard input one client talks to one process. Over HTTP the client's own name of the
     conversation counts, or the session of the older protocol; the newer one has none.

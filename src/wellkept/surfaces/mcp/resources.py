@@ -105,7 +105,7 @@ def _health(store: MemoryStore) -> Any:
     counts = store.stats()
     found = (
         (counts.open_conflicts, "open conflicts", "review them: prompt review_conflicts"),
-        (counts.unchecked, "memories were stored while a check could not run", "run wellkept sweep"),
+        (counts.unchecked, "memories were stored while a check was unavailable", "run wellkept sweep"),
         (counts.without_vector, "memories have no vector", "run wellkept reembed"),
     )
     attention = [f"{count} {what}; {todo}" for count, what, todo in found if count]

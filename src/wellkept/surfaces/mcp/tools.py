@@ -7,7 +7,6 @@ tool asks the user back in the middle of a call: many clients cannot, and the ca
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +19,14 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
-from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
-from wellkept.surfaces.mcp.answers import SHORTENED, bare, compact, sized
+from wellkept.errors import ConflictError, InvalidInput, UndoBlocked, WellkeptError
+from wellkept.parsing import parsed_json
+from wellkept.surfaces.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
 from wellkept.surfaces.mcp.plans import Plans
 from wellkept.surfaces.mcp.reach import Reach, puts_off
 from wellkept.surfaces.operations import Operation, call
 from wellkept.surfaces.waiting import MAY_WAIT, putting_off, waiting_as
+from wellkept.surfaces.working import LARGE
 
 if TYPE_CHECKING:
     from wellkept.engine.store import MemoryStore
@@ -36,10 +37,12 @@ ERROR_META = "wellkept/error"
 DRY_RUN = "dry_run"
 
 _LONG = frozenset({"remember_many", "plan", "execute", "verify"})
-_REVERSIBLE = "Nothing is lost by this: it can be taken back."
-_BY_ID = 'As plan, {"plan_id": …} with the id of a plan that was made here is enough.'
+_WHOLE = frozenset({"plan"})
+"""Operations whose answer is another one's input, and so stays as it is."""
+_REVERSIBLE = "This can be undone."
+_BY_ID = 'For plan, {"plan_id": …} with the id of a plan made here is enough.'
 _FOR_GOOD = (
-    f"This cannot be taken back. By default nothing happens and the answer shows what would be lost; call it again "
+    f"This cannot be undone. By default it is a dry run that shows what would be lost; call it again "
     f"with {DRY_RUN}=false only when the user has asked for it."
 )
 _SHOWN_LOSS = 400
@@ -95,7 +98,7 @@ class OperationTool(Tool):
     ) -> CallToolResult:
         """Do the operation in a thread of its own; the server goes on answering meanwhile.
 
-        A cancelled call ends at its next progress report, with whole steps behind it (I5). One that reports
+        A cancelled call ends at its next progress report, with whole steps behind it. One that reports
         none runs to its end, which nobody is told.
 
         Raises:
@@ -103,7 +106,8 @@ class OperationTool(Tool):
         """
         tell = _teller(context)
         try:
-            return await anyio.to_thread.run_sync(self._answer, arguments, context.headers, tell)
+            threads = self._reach.few if _is_large(arguments) else None
+            return await anyio.to_thread.run_sync(self._answer, arguments, context.headers, tell, limiter=threads)
         except WellkeptError as error:
             return refused(error)
         except Exception as error:
@@ -114,7 +118,7 @@ class OperationTool(Tool):
         given = _unquoted(arguments, self.parameters)
         store = self._reach.store(headers, row.scope, tell)
         if _asks_first(row) and given.pop(DRY_RUN, True) is not False:
-            return _told(_loss(store, row, given))
+            return _told(row, _loss(store, row, given))
         if row.name in _LONG:
             tell(0, None, "begun")
         if row.name == "execute":
@@ -123,13 +127,13 @@ class OperationTool(Tool):
             answer = call(store, row.name, given).model_dump(mode="json", by_alias=True)
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
-        return _told(answer)
+        return _told(row, answer, explained=given.get("explain") is True)
 
 
 def described(row: Operation) -> str:
     """What an agent reads of an operation: its own text, and whether it can be taken back.
 
-    The text of `remember` stays as it is: it ends in what agents of another host know to the letter (S0-46).
+    The text of `remember` stays as it is: it ends in what agents of another host know to the letter.
     """
     match row.effect:
         case "read":
@@ -145,23 +149,65 @@ def described(row: Operation) -> str:
 
 def input_schema(row: Operation) -> _Json:
     """The JSON schema of a tool's input: the operation's, and `dry_run` where the tool shows first what it would do."""
-    schema: _Json = untitled(row.input.model_json_schema(by_alias=True))
+    schema: _Json = _short(untitled(row.input.model_json_schema(by_alias=True)))
     if _asks_first(row):
-        told = {"type": "boolean", "default": True, "description": "Only show what would be lost."}
-        schema["properties"] = {**schema.get("properties", {}), DRY_RUN: told}
+        shown = {"type": "boolean", "default": True, "description": "Dry run: show what would be lost."}
+        schema["properties"] = {**schema.get("properties", {}), DRY_RUN: shown}
     return schema
 
 
 def output_schema(row: Operation) -> _Json:
-    """The JSON schema of a tool's answer: the operation's, and the note that something is missing."""
+    """The JSON schema of a tool's answer: the operation's, with records that leave out what says nothing."""
     schema: _Json = untitled(row.output.model_json_schema(by_alias=True, mode="serialization"), "description")
+    if row.name not in _WHOLE:
+        schema = _slim_schema(schema)
     more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
     if _asks_first(row):
         schema.pop("required", None)
-        more[DRY_RUN] = {"type": "boolean", "description": "True where nothing was done."}
-        more["would_lose"] = {"type": "string", "description": "The beginning of what would be lost."}
+        more[DRY_RUN] = {"type": "boolean", "description": "True if this was a dry run."}
+        more["would_lose"] = {"type": "string", "description": "The beginning of the content that would be lost."}
     schema["properties"] = {**schema.get("properties", {}), **more}
     return schema
+
+
+def _short(schema: _Json) -> _Json:
+    """A schema of an input without what a caller can as well leave out: null, which stands for nothing said."""
+    made = dict(schema)
+    if "properties" in made:
+        made["properties"] = {name: _unsaid(part) for name, part in made["properties"].items()}
+    if "$defs" in made:
+        made["$defs"] = {name: _short(part) for name, part in made["$defs"].items()}
+    return made
+
+
+def _unsaid(part: _Json) -> _Json:
+    if part.get("default", "") is not None:
+        return part
+    rest = {key: value for key, value in part.items() if key not in ("default", "anyOf")}
+    options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
+    return {**options[0], **rest} if len(options) == 1 else {**rest, "anyOf": options}
+
+
+def _slim_schema(schema: _Json) -> _Json:
+    """A schema of what `slim` leaves: nothing is required of a record, and nothing in it is null."""
+    known = {name: _present(part) for name, part in schema.get("$defs", {}).items()}
+    own = {name: part for name, part in schema.get("properties", {}).items() if name not in INSIDE}
+    made = {**schema, "properties": own}
+    if "required" in schema:
+        made["required"] = [name for name in schema["required"] if name in own]
+    return {**made, "$defs": known} if known else made
+
+
+def _present(record: _Json) -> _Json:
+    return {
+        "type": "object",
+        "properties": {name: _without_null(part) for name, part in record.get("properties", {}).items()},
+    }
+
+
+def _without_null(part: _Json) -> _Json:
+    options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
+    return options[0] if len(options) == 1 else part
 
 
 def untitled(schema: Any, *also: str) -> Any:
@@ -204,6 +250,17 @@ def refused(error: WellkeptError) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True, _meta={ERROR_META: bare(parts)})
 
 
+def _is_large(arguments: Any) -> bool:
+    """Whether a call brings more than a few short texts; counting ends there."""
+    left, waiting = LARGE, [arguments]
+    while waiting and left > 0:
+        item = waiting.pop()
+        left -= len(item) if isinstance(item, str | list | dict) else 1
+        if left > 0 and isinstance(item, list | dict):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
+    return left <= 0
+
+
 def _asks_first(row: Operation) -> bool:
     """Whether an act is for good and has no dry run of its own."""
     return row.effect == "destructive" and DRY_RUN not in row.input.model_fields
@@ -217,15 +274,17 @@ def _loss(store: MemoryStore, row: Operation, given: _Json) -> _Json:
         held = waiting_as(store, given["queued_id"])
         return {DRY_RUN: True, "would_lose": f"{held.id}: {str(held.statement.get('content', ''))[:_SHOWN_LOSS]}"}
     if "memory_id" not in given:
-        return {DRY_RUN: True, "would_lose": "this tool cannot say"}
+        return {DRY_RUN: True, "would_lose": "unknown"}
     found = call(store, "get", {"memory_id": given["memory_id"], "touch": False}).model_dump()
     return {DRY_RUN: True, "would_lose": f"{found['id']}: {found['content'][:_SHOWN_LOSS]}"}
 
 
-def _told(answer: _Json) -> CallToolResult:
-    """An answer twice, as the protocol wants it: for programs with every field, for models without the empty ones."""
-    fits = sized(answer)
-    return CallToolResult(content=[TextContent(type="text", text=compact(bare(fits)))], structured_content=fits)
+def _told(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
+    """An answer twice, as the protocol wants it: in lines for models, as fields for programs."""
+    from wellkept.surfaces.mcp.lines import told  # with the engine, which the list of tools does not wait for
+
+    fits = sized(answer if row.name in _WHOLE else slim(answer, explained=explained))
+    return CallToolResult(content=[TextContent(type="text", text=told(row.name, fits))], structured_content=fits)
 
 
 def _unquoted(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
@@ -249,8 +308,8 @@ def _read(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
+        found = parsed_json(value)
+    except InvalidInput:
         return value
     return value if isinstance(found, str) else found
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from wellkept.errors import InvalidField, NotFound
+from wellkept.parsing import parsed_json
+from wellkept.surfaces.operations.refusing import refusal
 from wellkept.surfaces.operations.row import Effect, Method, Operation, Route, Scope, Toolset
 from wellkept.surfaces.operations.table import OPERATIONS
 
@@ -90,7 +91,7 @@ def parsed(row: Operation, fields: Mapping[str, Any], *, texts: bool = False) ->
         values = {name: _unquoted(row, name, value) for name, value in fields.items()} if texts else dict(fields)
         return row.input.model_validate(values, strict=not texts)
     except ValidationError as error:
-        raise _said(error) from error
+        raise refusal(row.input, error) from error
 
 
 def _unquoted(row: Operation, name: str, value: Any) -> Any:
@@ -101,16 +102,4 @@ def _unquoted(row: Operation, name: str, value: Any) -> Any:
     parts = () if field is None else (field.annotation, *get_args(field.annotation))
     if not any(isinstance(part, type) and issubclass(part, BaseModel) for part in parts):
         return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise InvalidField(f"cannot be read as JSON: {error}", where=name, todo="Write an object") from error
-
-
-def _said(error: ValidationError) -> InvalidField:
-    """The first thing that is wrong, as our own error; what was given is not repeated, it may be long or secret."""
-    first, *others = error.errors(include_url=False, include_context=False, include_input=False)
-    where = ".".join(str(part) for part in first["loc"])[: 4 * _SHOWN]
-    what = {"missing": "is missing", "extra_forbidden": "unknown field"}.get(first["type"], first["msg"])
-    more = f"; {len(others)} more fields are wrong" if others else ""
-    return InvalidField(f"{what}{more}", where=where or "input", todo="See the operation's input schema")
+    return parsed_json(value, where=name, todo="Write an object", error=InvalidField)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from wellkept.core.rules import DEFAULT_RULES, Consolidation, rules_from_toml
 from wellkept.engine.inputs import moment
-from wellkept.errors import InvalidPlan, InvalidRules
+from wellkept.errors import InvalidPlan
 from wellkept.surfaces.operations import inputs, outputs
 from wellkept.surfaces.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
 from wellkept.surfaces.operations.shapes import told
@@ -116,13 +116,16 @@ def journal(store: MemoryStore, given: inputs.Journal) -> BaseModel:
 
 def conflicts(store: MemoryStore, given: inputs.Conflicts) -> BaseModel:
     """`conflicts`."""
-    return told(outputs.Conflicts, {"conflicts": store.conflicts(given.memory_id, settled=given.settled)})
+    return told(
+        outputs.Conflicts,
+        {"conflicts": store.conflicts(given.memory_id, settled=given.settled, threshold=given.threshold)},
+    )
 
 
 def neighbors(store: MemoryStore, given: inputs.Neighbors) -> BaseModel:
     """`neighbors`."""
     found = store.neighbors(given.memory_id, rel=given.rel, direction=given.direction, depth=given.depth)
-    return told(outputs.Neighbors, {"neighbors": found})
+    return told(outputs.Neighbors, {"neighbors": found, "dangling": found.dangling})
 
 
 def subgraph(store: MemoryStore, given: inputs.Subgraph) -> BaseModel:
@@ -209,7 +212,7 @@ def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
     try:
         text = json.dumps(given.plan)
     except (ValueError, RecursionError) as error:
-        raise InvalidPlan("is no plan", where="plan", todo="Pass one as `plan` gave it") from error
+        raise InvalidPlan("is not a plan", where="plan", todo="Pass one as returned by `plan`") from error
     report = store.execute(plan_from(text), only=given.only, skip=given.skip, dry_run=given.dry_run)
     return told(outputs.Run, _summary(report))
 
@@ -246,10 +249,7 @@ def _summary(report: RunReport) -> dict[str, Any]:
 def _config(given: ConfigFields | None) -> Consolidation | None:
     if given is None:
         return None
-    try:
-        rules = DEFAULT_RULES if given.rules is None else rules_from_toml(given.rules)
-    except RecursionError as error:  # tomllib reads nested lists by calling itself
-        raise InvalidRules("is nested too deep", where="config.rules", todo="Write plain tables") from error
+    rules = DEFAULT_RULES if given.rules is None else rules_from_toml(given.rules, origin="config.rules")
     return Consolidation(
         rules=rules, trigger=given.trigger, ask_at=given.ask_at, look_at=given.look_at, nearest=given.nearest
     )

@@ -21,6 +21,7 @@ from wellkept.surfaces.operations.parts import (
     Moment,
     Query,
     ScopeFields,
+    Share,
     StatementFields,
     WeightFields,
     WeightPreset,
@@ -43,29 +44,33 @@ class Nothing(Given):
 class Writing(StatementFields):
     """A statement on its way into the store."""
 
-    on_conflict: OnConflict | None = Field(None, description="What a conflict does; the policy of the kind by default.")
+    on_conflict: OnConflict | None = Field(
+        None, description="How a conflict is handled; by default as the kind's policy says."
+    )
     links: Labels = Field([], description="Ids to link to.")
-    automatic: bool = Field(default=False, description="Nobody asked for it to be kept: small talk is filtered out.")
+    automatic: bool = Field(default=False, description="Captured automatically: apply the chatter filter.")
     frame: Label = Field("", description="The conversation frame it came from.")
-    idempotency_key: Label = Field("", description="The same key again changes nothing.")
-    recorded_at: Moment | None = Field(None, description="When it was first written elsewhere. ISO 8601.")
+    idempotency_key: Label = Field("", description="A second write with the same key changes nothing.")
+    recorded_at: Moment | None = Field(None, description="When it was first recorded in another system. ISO 8601.")
 
 
 class Remember(Writing):
-    """A text to keep."""
+    """A text to store."""
 
 
 class Check(Writing):
-    """A text to be looked at."""
+    """A text to check."""
 
 
 class RememberMany(Given):
-    """Texts to keep, in order."""
+    """Texts to store, in order."""
 
     items: Annotated[list[str | dict[str, Any]], Field(max_length=MAX_ITEMS)] = Field(
-        description="Texts, or objects with content and other fields of remember. A bad one does not stop the rest."
+        description="Texts, or objects with content and more fields of remember. An invalid one does not stop the rest."
     )
-    on_conflict: OnConflict | None = Field(None, description="What a conflict does; the policy of the kind by default.")
+    on_conflict: OnConflict | None = Field(
+        None, description="How a conflict is handled; by default as the kind's policy says."
+    )
 
 
 # --------------------------------------------------------------------------------------------
@@ -73,57 +78,59 @@ class RememberMany(Given):
 
 
 class Recall(Given):
-    """A question to the memory."""
+    """A query to the memory."""
 
     query: Query
     limit: int = Field(5, ge=1, le=MAX_LIMIT, description="At most this many hits.")
-    where: FilterFields | None = Field(None, description="Only memories that fit.")
+    where: FilterFields | None = Field(None, description="Only memories that match this filter.")
     mode: RecallMode = Field("default", description="Meaning and words, meaning alone, or age and importance too.")
-    include_superseded: bool = Field(default=False, description="Show what was replaced too.")
-    explain: bool = Field(default=False, description="Tell every part of each score, and what was left out.")
-    touch: bool = Field(default=True, description="Count the hits as used.")
-    weights: WeightFields | WeightPreset | None = Field(None, description="Of mode hybrid.")
-    overfetch: int = Field(4, ge=1, le=100, description="Candidates scored for each hit.")
+    include_superseded: bool = Field(default=False, description="Include superseded memories.")
+    explain: bool = Field(default=False, description="Return the parts of each score, and what was left out.")
+    touch: bool = Field(default=True, description="Record the hits as used.")
+    weights: WeightFields | WeightPreset | None = Field(None, description="Score weights of mode hybrid.")
+    overfetch: int = Field(4, ge=1, le=100, description="Candidates scored per hit.")
     expand: ExpandFields | None = Field(None, description="Add memories along links behind the hits.")
-    as_of: Moment | None = Field(None, description="What the store held then. ISO 8601.")
-    valid_at: Moment | None = Field(None, description="What held in the world then. ISO 8601.")
+    as_of: Moment | None = Field(None, description="Answer from the store's state at this time. ISO 8601.")
+    valid_at: Moment | None = Field(None, description="Only what was valid in the world at this time. ISO 8601.")
     grouped: bool | None = Field(
-        None, description="Show repeats once, the others under the newest; by default in mode default."
+        None, description="Group duplicates under the newest one; on by default in mode default."
     )
-    rerank: bool = Field(default=True, description="Let a reranker, if the store has one, order the best hits.")
+    rerank: bool = Field(default=True, description="Reorder the best hits with the store's reranker, if it has one.")
 
 
 class Get(Given):
     """One memory by its id."""
 
     memory_id: MemoryId
-    touch: bool = Field(default=True, description="Count it as used.")
+    touch: bool = Field(default=True, description="Record it as used.")
 
 
 class Listing(Given):
-    """Memories that fit."""
+    """Memories that match a filter."""
 
-    where: FilterFields | None = Field(None, description="Only these; the active ones by default.")
+    where: FilterFields | None = Field(None, description="Only matching memories; active ones by default.")
     limit: int | None = Field(None, ge=0, description="At most this many.")
 
 
 class Pack(Given):
-    """A question whose answer goes into a prompt."""
+    """A query whose result goes into a prompt."""
 
     query: Query
-    budget_tokens: int = Field(800, ge=1, le=MAX_BUDGET, description="The most that the text may cost.")
-    format: PackFormat = Field("markdown", description="Of the text.")
-    exclude: list[str] = Field([], description="What the prompt holds already: ids, or texts word for word.")
-    session: Label = Field("", description="The conversation; what it was handed is no news when it is written back.")
-    where: FilterFields | None = Field(None, description="Only memories that fit.")
-    touch: bool = Field(default=True, description="Count what is handed out as used.")
+    budget_tokens: int = Field(800, ge=1, le=MAX_BUDGET, description="Maximum size of the block, in tokens.")
+    format: PackFormat = Field("markdown", description="Format of the block.")
+    exclude: list[str] = Field([], description="What the prompt already contains: ids, or verbatim texts.")
+    session: Label = Field(
+        "", description="Id of the conversation; what was packed for it is not new when it is written back."
+    )
+    where: FilterFields | None = Field(None, description="Only memories that match this filter.")
+    touch: bool = Field(default=True, description="Record the memories in the block as used.")
 
 
 class Neighbors(Given):
     """Where to start, and how far to go."""
 
     memory_id: MemoryId
-    rel: Label | None = Field(None, description="Only over this relation.")
+    rel: Label | None = Field(None, description="Only links of this relation.")
     direction: Direction = Field("both", description="Follow links out, in, or both.")
     depth: int = Field(1, ge=1, le=20, description="Steps.")
 
@@ -131,21 +138,22 @@ class Neighbors(Given):
 class Subgraph(Given):
     """Where to start, and how far to go."""
 
-    ids: Annotated[list[MemoryId], Field(max_length=MAX_LIST)] = Field(description="Where to start.")
+    ids: Annotated[list[MemoryId], Field(max_length=MAX_LIST)] = Field(description="Ids of the memories to start from.")
     depth: int = Field(1, ge=1, le=20, description="Steps.")
 
 
 class Conflicts(Given):
     """Which conflicts."""
 
-    memory_id: MemoryId | None = Field(None, description="Only those of this memory.")
-    settled: bool = Field(default=False, description="Also those that are decided or expired.")
+    memory_id: MemoryId | None = Field(None, description="Only conflicts of this memory.")
+    settled: bool = Field(default=False, description="Include resolved and expired conflicts.")
+    threshold: Share = Field(0.0, description="Minimum similarity, 0 to 1.")
 
 
 class Journal(Given):
     """Which entries."""
 
-    newest: int | None = Field(None, ge=1, description="Only this many, the newest.")
+    newest: int | None = Field(None, ge=1, description="At most this many, the newest.")
     after: int = Field(0, ge=0, description="Only entries with a higher number.")
 
 
@@ -186,17 +194,17 @@ Revise: Any = _optional(StatementFields, "Revise", "New values of a memory's fie
 class Supersede(Given):
     """What no longer holds, and what replaces it."""
 
-    old_id: MemoryId = Field(description="Id of what no longer holds.")
-    new_id: MemoryId = Field(description="Id of what replaces it.")
+    old_id: MemoryId = Field(description="Id of the memory that no longer holds.")
+    new_id: MemoryId = Field(description="Id of the memory that replaces it.")
 
 
 class Resolve(Given):
-    """How a conflict is settled."""
+    """How a conflict is resolved."""
 
     key: Annotated[str, Field(min_length=1)] = Field(description="The key of the conflict.")
     resolution: Resolution = Field(
-        description="keep_new or keep_old supersedes the other; keep_both links them; merge adds the newer text to "
-        "the older; dismissed says it was no conflict."
+        description="keep_new or keep_old: supersede the other one; keep_both: link them; merge: add the newer text to "
+        "the older; dismissed: not a conflict."
     )
 
 
@@ -220,7 +228,7 @@ class Unlink(Given):
 class Undo(Given):
     """A journal entry."""
 
-    entry: int = Field(ge=1, description="Its number.")
+    entry: int = Field(ge=1, description="Number of the entry.")
 
 
 # --------------------------------------------------------------------------------------------
@@ -228,23 +236,23 @@ class Undo(Given):
 
 
 class PlanFields(Given):
-    """What a consolidation shall look at, and by what rules."""
+    """What a consolidation examines, and by which rules."""
 
     config: ConfigFields | None = Field(None, description="Rules and thresholds.")
     scope: ScopeFields | None = Field(None, description="Which memories; all active ones by default.")
 
 
 class Execute(Given):
-    """A plan to be applied."""
+    """A plan to apply."""
 
-    plan: dict[str, Any] = Field(description="A plan, unchanged as it was given.")
+    plan: dict[str, Any] = Field(description="The plan as returned by plan, unchanged.")
     only: list[str] = Field([], description="Ids or types of actions to apply.")
     skip: list[str] = Field([], description="Ids or types of actions to leave out.")
-    dry_run: bool = Field(default=False, description="Only report.")
+    dry_run: bool = Field(default=False, description="Dry run: report only.")
 
 
 class UndoRun(Given):
-    """A run to be taken back."""
+    """A run to undo."""
 
-    run_id: Annotated[str, Field(min_length=1)] = Field(description="Its id.")
-    force_except: bool = Field(default=False, description="Leave what later changes stand on, take back the rest.")
+    run_id: Annotated[str, Field(min_length=1)] = Field(description="Its id, or `last`.")
+    force_except: bool = Field(default=False, description="Skip what later changes depend on, undo the rest.")

@@ -41,35 +41,40 @@ Batch = shape_of(BatchResult)
 Kept = shape_of(Memory)
 Recalled = answer(
     "Recalled",
-    "Hits, best first; under explain what was left out; ids that followed links name but nobody holds.",
+    "Hits, best first; with explain also what was left out; linked ids that do not exist.",
     hits=tuple[Hit, ...],
     left_out=tuple[LeftOut, ...],
     dangling=tuple[str, ...],
 )
-Entry = answer("Entry", "The journal entry that was made; 0 when nothing had to change.", entry=int)
-Restored = answer("Restored", "Whether anything had to change.", restored=bool)
+Entry = answer("Entry", "The journal entry; 0 when nothing changed.", entry=int)
+Restored = answer("Restored", "Whether anything changed.", restored=bool)
 Undone = answer(
     "Undone",
-    "The entry of the undo, the entry it took back, and each memory before and now.",
+    "The entry of the undo, the entry it undid, and each memory before and after.",
     entry=int,
     undone=int,
     changes=tuple[Change, ...],
 )
 Linked = shape_of(Link)
-Removed = answer("Removed", "How many links there were.", removed=int)
+Removed = answer("Removed", "Number of links removed.", removed=int)
 Settled = shape_of(Conflict)
 Packed = shape_of(Pack)
 Memories = answer("Memories", "Memories, oldest first.", memories=tuple[Memory, ...])
 Versions = answer("Versions", "Every state of a memory, oldest first.", versions=tuple[Version, ...])
 Entries = answer("Entries", "Entries of the journal, oldest first.", entries=tuple[JournalEntry, ...])
 Conflicts = answer("Conflicts", "Conflicts, oldest first.", conflicts=tuple[Conflict, ...])
-Neighbors = answer("Neighbors", "Memories reached over links, nearest first.", neighbors=tuple[Neighbour, ...])
+Neighbors = answer(
+    "Neighbors",
+    "Memories reached over links, nearest first; linked ids that do not exist.",
+    neighbors=tuple[Neighbour, ...],
+    dangling=tuple[str, ...],
+)
 Surroundings = shape_of(Graph)
 Counts = shape_of(Stats)
-Problems = answer("Problems", "What is not as it should be; empty when all is well.", problems=tuple[Problem, ...])
+Problems = answer("Problems", "Problems found; empty when there are none.", problems=tuple[Problem, ...])
 Runs = answer("Runs", "Runs that changed the store, oldest first.", runs=tuple[RunLine, ...])
 RunUndone = shape_of(UndoReport)
-Waiting = answer("Waiting", "What waits to be written, oldest first.", pending=tuple[QueuedWrite, ...])
+Waiting = answer("Waiting", "Queued writes, oldest first.", pending=tuple[QueuedWrite, ...])
 Flushed = shape_of(FlushedWrites)
 Dropped = shape_of(QueuedWrite)
 

@@ -40,6 +40,14 @@ MAX_RULES = 100_000
 """Characters of rules in TOML."""
 
 
+KINDS = (
+    "fact: current state, replaced by a newer value; preference: what someone wants, replaced likewise; "
+    "lesson: what was learned, refinements are kept too; decision: what was decided and why, every one "
+    "is kept; note: anything else. The policy may define more."
+)
+"""Which kind to use, for whoever writes a memory."""
+
+
 class Given(BaseModel):
     """The base of every input: no unknown fields, no infinities, unchangeable."""
 
@@ -50,27 +58,27 @@ class StatementFields(Given):
     """What a memory says and about what."""
 
     content: str = Field(
-        description="The text to keep: one statement that stands by itself.", json_schema_extra={"minLength": 1}
+        description="The text to store: one self-contained statement.", json_schema_extra={"minLength": 1}
     )
-    kind: Label = Field("semantic", description="Selects the policy: semantic, fact, lesson, decision, episode, …")
+    kind: Label = Field("semantic", description=KINDS)
     title: Label = Field("", description="A short name.")
     summary: Annotated[str, _text(MAX_SUMMARY)] = Field("", description="A short form.")
-    subject: Label = Field("", description="What it is about; a newer fact on it replaces the older.")
+    subject: Label = Field("", description="What it is about; a newer fact about it replaces the older one.")
     attribute: Label = Field("", description="Which property of the subject.")
     agent: Label = Field("", description="Who wrote it.")
     tags: Labels = Field([], description="Free labels.")
     importance: Share = Field(0.5, description="0 to 1.")
     confidence: Share = Field(1.0, description="0 to 1.")
     polarity: Polarity = Field(0, description="-1 against, 0 neutral, 1 for.")
-    event_time: Moment | None = Field(None, description="When it was so in the world. ISO 8601.")
-    event_end: Moment | None = Field(None, description="Until when it was so. ISO 8601.")
+    event_time: Moment | None = Field(None, description="When it happened or became true. ISO 8601.")
+    event_end: Moment | None = Field(None, description="When it stopped being true. ISO 8601.")
     source: Label = Field("", description="Where it came from.")
-    provenance: Labels = Field([], description="Ids of what it was made from.")
-    metadata: dict[str, Any] = Field({}, description="Anything else.")
-    trigger: Annotated[str, _text(MAX_SUMMARY)] = Field("", description="When to think of it.")
-    signals: dict[str, Any] = Field({}, description="The state of the world at creation.")
-    pinned: bool = Field(default=False, description="Never fades.")
-    expires_at: Moment | None = Field(None, description="After this it no longer holds. ISO 8601.")
+    provenance: Labels = Field([], description="Ids of its sources.")
+    metadata: dict[str, Any] = Field({}, description="Further fields.")
+    trigger: Annotated[str, _text(MAX_SUMMARY)] = Field("", description="Situation in which to recall it.")
+    signals: dict[str, Any] = Field({}, description="Circumstances at creation.")
+    pinned: bool = Field(default=False, description="Exempt from decay.")
+    expires_at: Moment | None = Field(None, description="When it expires. ISO 8601.")
     ended_at: Moment | None = Field(None, description="When an episode ended. ISO 8601.")
 
 
@@ -80,26 +88,26 @@ class FilterFields(Given):
     ids: Labels | None = Field(None, description="Exact ids.")
     id_prefix: Label = Field("", description="The beginning of an id.")
     id_end: Label = Field("", description="The end of an id.")
-    hashes: Labels = Field([], description="Hashes of texts that led to the memory.")
+    hashes: Labels = Field([], description="Hashes of texts that map to the memory.")
     kinds: Labels = Field([], description="Any of these kinds.")
-    statuses: list[Status] = Field(["active"], description="Any of these.")
-    subject: Label | None = Field(None, description="About this.")
-    attribute: Label | None = Field(None, description="About this property.")
+    statuses: list[Status] = Field(["active"], description="Any of these statuses.")
+    subject: Label | None = Field(None, description="This subject.")
+    attribute: Label | None = Field(None, description="This attribute.")
     tags: Labels = Field([], description="Any of these tags.")
     ongoing: bool | None = Field(None, description="Episodes that have not ended.")
-    created_from: Moment | None = Field(None, description="Stored then or later. ISO 8601.")
-    unchecked: bool | None = Field(None, description="Stored while a check could not run.")
-    embedded: bool | None = Field(None, description="With, or without, a vector.")
+    created_from: Moment | None = Field(None, description="Stored at or after this time. ISO 8601.")
+    unchecked: bool | None = Field(None, description="Stored while a check was unavailable.")
+    embedded: bool | None = Field(None, description="Whether it has a vector.")
     after: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="created_at and id of the last one of the page before."
+        None, description="created_at and id of the last memory of the previous page."
     )
     before: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="created_at and id of the first one of the page after."
+        None, description="created_at and id of the first memory of the next page."
     )
-    created_to: Moment | None = Field(None, description="Stored before. ISO 8601.")
-    min_importance: Share | None = Field(None, description="At least this important.")
+    created_to: Moment | None = Field(None, description="Stored before this time. ISO 8601.")
+    min_importance: Share | None = Field(None, description="Minimum importance.")
     sources: Labels = Field([], description="From any of these sources.")
-    metadata: dict[str, Any] = Field({}, description="With each of these keys and values.")
+    metadata: dict[str, Any] = Field({}, description="All of these keys and values.")
 
 
 class WeightFields(Given):
@@ -112,19 +120,21 @@ class WeightFields(Given):
     polarity: float = Field(0.0, ge=0.0)
     confidence: float = Field(0.0, ge=0.0)
     activation: float = Field(0.0, ge=0.0)
-    decay_rate: float = Field(0.1, ge=0.0, description="Share of its recency that a memory loses in a day.")
-    recency_basis: Literal["accessed", "created", "event"] = Field("accessed", description="From when age is counted.")
+    decay_rate: float = Field(0.1, ge=0.0, description="Share of its recency that a memory loses per day.")
+    recency_basis: Literal["accessed", "created", "event"] = Field(
+        "accessed", description="The time from which age is counted."
+    )
 
 
 class ExpandFields(Given):
     """What is added behind the hits along links."""
 
     rels: Annotated[list[str], Field(min_length=1)] = Field(
-        ["refines", "example_of"], description="Over these relations."
+        ["refines", "example_of"], description="Relations to follow."
     )
     depth: int = Field(1, ge=1, le=20)
     cap: int = Field(5, ge=0, le=1_000, description="At most this many.")
-    score: float = Field(0.7, description="The score they are shown with.")
+    score: float = Field(0.7, description="Score assigned to them.")
 
 
 WeightPreset: TypeAlias = Literal["default", "hybrid", "hybrid-created", "hybrid-event"]
@@ -135,8 +145,8 @@ class ScopeFields(Given):
 
     kinds: Labels = Field([], description="Any of these kinds.")
     tags: Labels = Field([], description="Any of these tags.")
-    created_from: Moment | None = Field(None, description="Stored then or later. ISO 8601.")
-    created_to: Moment | None = Field(None, description="Stored before. ISO 8601.")
+    created_from: Moment | None = Field(None, description="Stored at or after this time. ISO 8601.")
+    created_to: Moment | None = Field(None, description="Stored before this time. ISO 8601.")
     limit: int | None = Field(None, ge=1, description="At most this many, the newest.")
 
 
@@ -144,9 +154,9 @@ class ConfigFields(Given):
     """By what rules a plan is made."""
 
     rules: Annotated[str, Field(max_length=MAX_RULES)] | None = Field(
-        None, description="Rules in TOML, over the default ones."
+        None, description="Rules in TOML; they override the defaults."
     )
-    trigger: Trigger | None = Field(None, description="Consider the rules of this schedule too.")
+    trigger: Trigger | None = Field(None, description="Include the rules of this schedule.")
     ask_at: Share = Field(0.80, description="Similarity from which the relation model is asked.")
     look_at: Share = Field(0.60, description="Similarity from which rules compare.")
     nearest: int = Field(4, ge=0, le=100, description="Neighbours of each memory that are compared.")

@@ -1,7 +1,7 @@
-"""The queue of a conversation: writes that wait, and what becomes of them (S0-43 to S0-45).
+"""The queue of a conversation: writes that wait, and what becomes of them.
 
 A verb of `store.queue` is an operation under its name with `queue_` before it. What waits is of the caller's
-session where the request names one, else of its namespace, and never of another one (I8).
+session where the request names one, else of its namespace, and never of another one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class QueueRemember(inputs.Writing):
 class QueueFlush(Given):
     """Which of them."""
 
-    again: bool = Field(default=False, description="Try also what has failed too often to be tried by itself.")
+    again: bool = Field(
+        default=False, description="Also retry writes that failed too often to be retried automatically."
+    )
 
 
 class QueueDrop(Given):
@@ -67,8 +69,8 @@ QUEUEING = (
     writes(
         "queue_remember",
         title="Remember later",
-        description="Put a statement off: it is kept safe now, and compared and stored when the queue is flushed. "
-        "Lessons and other kinds that never wait are stored at once, as remember does it.",
+        description="Queue a statement: it is saved durably now, and compared and stored when the queue is flushed. "
+        "Lessons and other kinds that cannot be deferred are stored at once, as by remember.",
         input=QueueRemember,
         output=outputs.Written,
         idempotent=False,
@@ -79,8 +81,8 @@ QUEUEING = (
     ),
     reads(
         "queue_pending",
-        title="What waits",
-        description="Statements that wait to be stored, oldest first; one that could not be stored says why.",
+        title="Queued writes",
+        description="Queued statements, oldest first; one that could not be stored says why.",
         input=inputs.Nothing,
         output=outputs.Waiting,
         handler=pending,
@@ -89,8 +91,8 @@ QUEUEING = (
     ),
     writes(
         "queue_drop",
-        title="Drop what waits",
-        description="Take a statement out of the queue that shall not be stored; the answer tells what it said.",
+        title="Drop a queued write",
+        description="Remove a statement from the queue without storing it; the answer contains its text.",
         input=QueueDrop,
         output=outputs.Dropped,
         effect="destructive",
@@ -101,8 +103,9 @@ QUEUEING = (
     ),
     writes(
         "queue_flush",
-        title="Store what waits",
-        description="Store what waits, in the order in which it was said; one that fails stays and stops no other.",
+        title="Flush the queue",
+        description="Store the queued statements in order; one that fails stays in the queue and does not stop the "
+        "others.",
         input=QueueFlush,
         output=outputs.Flushed,
         handler=flush,

@@ -1,4 +1,4 @@
-"""Decisions and episodes: what the loop around an agent keeps beside its facts (source 003).
+"""Decisions and episodes: what the loop around an agent keeps beside its facts.
 
 Each verb is of one kind and sets some fields itself. Those are no fields here, so nothing can be said
 that would be refused or passed over.
@@ -47,23 +47,28 @@ RecordDecision: Any = _model(
     "RecordDecision",
     "A decision.",
     "record_decision",
-    content=(str, Field(description="What was decided, and why.", json_schema_extra={"minLength": 1})),
-    outcome=(Label, Field("", description="What came of it, if that is known.")),
+    content=(str, Field(description="The decision and its reasons.", json_schema_extra={"minLength": 1})),
+    outcome=(Label, Field("", description="Its outcome, if known.")),
 )
 RecordTurn: Any = _model(
     "RecordTurn",
     "What an agent answered.",
     "record_turn",
-    response=(str, Field(description="What the agent answered.", json_schema_extra={"minLength": 1})),
-    frame=(Label, Field(description="Of the turn: task, decision …; conversation, question and creative decide none.")),
-    decided=(bool, Field(default=False, description="record_decision was called in this turn.")),
+    response=(str, Field(description="The agent's answer.", json_schema_extra={"minLength": 1})),
+    frame=(
+        Label,
+        Field(
+            description="Frame of the turn: task, decision …; conversation, question and creative contain no decisions."
+        ),
+    ),
+    decided=(bool, Field(default=False, description="Whether record_decision was called in this turn.")),
     episode=(Label, Field("", description="Id of the episode that the turn belongs to.")),
 )
 StartEpisode: Any = _model(
     "StartEpisode",
     "What begins.",
     "start_episode",
-    content=(str, Field(description="What is going on.", json_schema_extra={"minLength": 1})),
+    content=(str, Field(description="What the episode is about.", json_schema_extra={"minLength": 1})),
 )
 
 
@@ -72,9 +77,9 @@ class EndEpisode(Given):
 
     episode_id: MemoryId
     summary: Annotated[str, Field(json_schema_extra={"maxLength": MAX_SUMMARY})] = Field(
-        "", description="What it came to, in short."
+        "", description="Its result, in short."
     )
-    outcome: Label = Field("", description="How it went.")
+    outcome: Label = Field("", description="How well it went.")
     at: Moment | None = Field(None, description="When it ended; now by default. ISO 8601.")
 
 
@@ -104,8 +109,8 @@ RECORDING = (
     writes(
         "record_decision",
         title="Record a decision",
-        description="Keep what you decided, and why, so that it is known next time. The same words are another "
-        "decision, never a repeat.",
+        description="Record a decision and its reasons for later sessions. Every call adds a decision, even with the "
+        "same words.",
         input=RecordDecision,
         output=outputs.Written,
         idempotent=False,
@@ -117,8 +122,8 @@ RECORDING = (
     writes(
         "record_turn",
         title="Record a turn",
-        description="For the program around an agent: keep what the agent answered as a decision, if it reads like "
-        "one. A mere report of its state, or a turn in a frame without decisions, is left out; restore brings it back.",
+        description="For the agent's host program: store the agent's answer as a decision if it reads like one. Status "
+        "reports and turns in frames without decisions are not stored; restore stores one anyway.",
         input=RecordTurn,
         output=outputs.Written,
         idempotent=False,
@@ -130,8 +135,8 @@ RECORDING = (
     writes(
         "start_episode",
         title="Start an episode",
-        description="Begin a stretch of work, or go on with the one that is under way: it answers created or reused, "
-        "with the episode. Its id is for end_episode and record_turn.",
+        description="Start an episode (a period of work), or continue the open one. The answer says created or reused; "
+        "pass the episode's id to end_episode and record_turn.",
         input=StartEpisode,
         output=outputs.Written,
         idempotent=False,  # after the window the same words begin another one
@@ -143,7 +148,7 @@ RECORDING = (
     writes(
         "end_episode",
         title="End an episode",
-        description="Close a stretch of work, with what it came to. It is kept, and not gone on with any more.",
+        description="End an episode with its result. It is kept, but cannot be continued.",
         input=EndEpisode,
         output=outputs.Kept,
         handler=end_episode,

@@ -13,7 +13,7 @@ from wellkept.surfaces.operations.queueing import QUEUEING
 from wellkept.surfaces.operations.recording import RECORDING
 from wellkept.surfaces.operations.row import Operation, Route, created_or_known, reads, writes
 
-_DEDUPLICATION = (  # S0-46, to the letter: agents of the source's host know this text
+_DEDUPLICATION = (  # word for word: agents of the original host know this text
     "DEDUPLICATION: Lessons and curiosity items are checked for duplicates before storing. If a very similar memory "
     "already exists (95%+ match), the new one won't be created — you'll see which existing memory matched. If a "
     "moderately similar memory exists (90-95% match), the new one is created and linked to it."
@@ -24,10 +24,10 @@ WRITING = (
         "remember",
         title="Remember",
         description=(
-            "Keep a statement in long-term memory. It is compared with what is stored first; the answer says whether "
-            "it was created, is a duplicate, evolved or superseded an older memory, or conflicts with one, and why. "
-            "When it is a duplicate the memory is there: do not try again. If the memory it names is not active, "
-            f"restore that one instead. {_DEDUPLICATION}"
+            "Store a statement in long-term memory. Choose its kind: fact, preference, lesson, decision or note. It is "
+            "compared with what is stored first; the answer says whether it was created, is a duplicate, evolved or "
+            "superseded an older memory, or conflicts with one, and why. When it is a duplicate the memory is there: "
+            f"do not try again. If the memory it names is not active, restore that one instead. {_DEDUPLICATION}"
         ),
         input=inputs.Remember,
         output=outputs.Written,
@@ -40,8 +40,8 @@ WRITING = (
     writes(
         "remember_many",
         title="Remember many",
-        description="Keep many statements in order; a bad one does not stop the rest. The same batch again changes "
-        "nothing.",
+        description="Store many statements in order. An invalid one does not stop the rest. Repeating the batch "
+        "changes nothing.",
         input=inputs.RememberMany,
         output=outputs.Batch,
         handler=handlers.remember_many,
@@ -51,7 +51,7 @@ WRITING = (
     reads(
         "check",
         title="Check before remembering",
-        description="What remember would do with a statement now, and why. Nothing is written.",
+        description="Preview what remember would do with a statement, and why. Writes nothing.",
         input=inputs.Check,
         output=outputs.Written,
         handler=handlers.check,
@@ -61,8 +61,8 @@ WRITING = (
     writes(
         "revise",
         title="Revise a memory",
-        description="Edit fields of a stored memory; its history keeps the old text. What you do not name stays. When "
-        "the world has changed, remember the new statement instead.",
+        description="Edit fields of a stored memory. Fields you omit stay as they are; the history keeps the old text. "
+        "If the facts have changed, remember the new statement instead.",
         input=inputs.Revise,
         output=outputs.Kept,
         handler=handlers.revise,
@@ -74,8 +74,8 @@ READING = (
     reads(
         "recall",
         title="Recall",
-        description="What holds now about a question, best first. Replaced memories are hidden; open conflicts stand "
-        "with the hits they concern.",
+        description="Current memories relevant to a query, best first. Superseded memories are hidden; open conflicts "
+        "are listed with the hits they concern.",
         input=inputs.Recall,
         output=outputs.Recalled,
         handler=handlers.recall,
@@ -85,7 +85,8 @@ READING = (
     reads(
         "pack",
         title="Pack for a prompt",
-        description="What holds now about a question as one block of text that fits a token budget, each thing once.",
+        description="Current memories relevant to a query, without duplicates, as one block of text that fits a token "
+        "budget.",
         input=inputs.Pack,
         output=outputs.Packed,
         handler=handlers.pack,
@@ -105,7 +106,7 @@ READING = (
     reads(
         "list",
         title="List memories",
-        description="Memories that fit a filter, oldest first; the active ones by default. To find something, recall.",
+        description="Memories that match a filter, oldest first; active ones by default. To search, use recall.",
         input=inputs.Listing,
         output=outputs.Memories,
         handler=handlers.listing,
@@ -115,7 +116,7 @@ READING = (
     reads(
         "history",
         title="History of a memory",
-        description="Every state a memory has had, oldest first, with the decision that made it.",
+        description="Every state of a memory, oldest first, with the decision behind each.",
         input=inputs.OfMemory,
         output=outputs.Versions,
         handler=handlers.history,
@@ -125,7 +126,7 @@ READING = (
     reads(
         "journal",
         title="Journal",
-        description="Every decision of the store, oldest first, with its reasons; the numbers are for undo.",
+        description="Every decision of the store, oldest first, with its reasons. Pass an entry's number to undo.",
         input=inputs.Journal,
         output=outputs.Entries,
         handler=handlers.journal,
@@ -135,8 +136,8 @@ READING = (
     reads(
         "conflicts",
         title="Open conflicts",
-        description="Pairs of memories that cannot both hold, or may say the same: both texts, the words that decide, "
-        "and the key for resolve.",
+        description="Pairs of memories that contradict each other or may be duplicates: both texts, the words that "
+        "differ, and the key for resolve.",
         input=inputs.Conflicts,
         output=outputs.Conflicts,
         handler=handlers.conflicts,
@@ -146,7 +147,7 @@ READING = (
     reads(
         "neighbors",
         title="Linked memories",
-        description="Memories that links lead to from one, or that lead to it.",
+        description="Memories linked from or to a memory, and linked ids that do not exist.",
         input=inputs.Neighbors,
         output=outputs.Neighbors,
         handler=handlers.neighbors,
@@ -155,8 +156,9 @@ READING = (
     ),
     reads(
         "subgraph",
-        title="Memories around some",
-        description="The memories within a few links of some, the links among them, and ids that lead nowhere.",
+        title="Linked surroundings",
+        description="Memories within a few links of the given ones, the links among them, and linked ids that do not "
+        "exist.",
         input=inputs.Subgraph,
         output=outputs.Surroundings,
         handler=handlers.subgraph,
@@ -166,7 +168,7 @@ READING = (
     reads(
         "stats",
         title="Counts",
-        description="How many memories, links, open conflicts and journal entries there are.",
+        description="Number of memories, links, open conflicts and journal entries.",
         input=inputs.Nothing,
         output=outputs.Counts,
         handler=handlers.stats,
@@ -178,8 +180,8 @@ ACTING = (
     writes(
         "supersede",
         title="Supersede a memory",
-        description="Hide a memory that no longer holds behind one that replaces it. It is kept; restore brings it "
-        "back.",
+        description="Replace a memory that no longer holds by another one. The old one is hidden but kept; restore "
+        "brings it back.",
         input=inputs.Supersede,
         output=outputs.Entry,
         handler=handlers.supersede,
@@ -199,8 +201,8 @@ ACTING = (
     writes(
         "restore",
         title="Restore a memory",
-        description="Make a superseded, forgotten or faded memory current again, or store a text after all that was "
-        "dropped: the answer to remember names its id.",
+        description="Make a superseded, forgotten or archived memory active again, or store a text that remember "
+        "dropped; the answer to remember names its id.",
         input=inputs.OfMemory,
         output=outputs.Restored,
         handler=handlers.restore,
@@ -209,8 +211,8 @@ ACTING = (
     ),
     writes(
         "resolve",
-        title="Settle a conflict",
-        description="Decide which of two memories holds, or that both do. Ask the user when you do not know.",
+        title="Resolve a conflict",
+        description="Decide which of two conflicting memories holds, or that both do. If unsure, ask the user.",
         input=inputs.Resolve,
         output=outputs.Settled,
         handler=handlers.resolve,
@@ -220,7 +222,7 @@ ACTING = (
     writes(
         "link",
         title="Link two memories",
-        description="Link one memory to another with a relation. The same link twice is one.",
+        description="Link one memory to another with a relation. Repeating a link changes nothing.",
         input=inputs.LinkFields,
         output=outputs.Linked,
         handler=handlers.link,
@@ -234,24 +236,25 @@ ACTING = (
         input=inputs.Unlink,
         output=outputs.Removed,
         handler=handlers.unlink,
-        toolset="full",
+        toolset="default",
         route=Route(method="DELETE", path="/v1/links"),
     ),
     writes(
         "undo",
         title="Undo a journal entry",
-        description="Take a decision back by its number in the journal. The undo is an entry too and can be undone.",
+        description="Undo a write by its entry number, which the write's answer names. The undo is an entry too and "
+        "can itself be undone.",
         input=inputs.Undo,
         output=outputs.Undone,
         handler=handlers.undo,
-        toolset="full",
+        toolset="default",
         route=Route(method="POST", path="/v1/undo"),
     ),
     writes(
         "erase",
-        title="Erase for good",
-        description="Remove a memory's content for good, everywhere. This cannot be undone: only on the user's "
-        "explicit wish. To hide a memory, forget it.",
+        title="Erase permanently",
+        description="Permanently remove a memory's content, everywhere. This cannot be undone: use it only if the user "
+        "explicitly asks. To hide a memory, use forget.",
         input=inputs.OfMemory,
         output=outputs.Entry,
         effect="destructive",
@@ -265,7 +268,7 @@ OPERATING = (
     reads(
         "verify",
         title="Verify the store",
-        description="What is not as it should be, each with what mends it. Looks through the whole store.",
+        description="Check the whole store; returns each problem with its remedy.",
         input=inputs.Nothing,
         output=outputs.Problems,
         scope="admin",
@@ -276,8 +279,8 @@ OPERATING = (
     reads(
         "plan",
         title="Plan a consolidation",
-        description="What a consolidation would do: merges, flags, promotions, archivings, each with its reason. "
-        "Writes nothing; execute applies the plan.",
+        description="Preview a consolidation: merges, flags, promotions and archivings, each with its reason. Writes "
+        "nothing; execute applies the plan.",
         input=inputs.PlanFields,
         output=outputs.PlanFile,
         scope="admin",
@@ -288,8 +291,8 @@ OPERATING = (
     writes(
         "execute",
         title="Execute a plan",
-        description="Apply a plan, each action whole or not at all; what has changed since it was made stays. The run "
-        "can be taken back with undo_run.",
+        description="Apply a plan. Each action is atomic; memories changed since the plan was made are left alone. "
+        "undo_run reverts the run.",
         input=inputs.Execute,
         output=outputs.Run,
         scope="admin",
@@ -300,7 +303,7 @@ OPERATING = (
     reads(
         "runs",
         title="Runs",
-        description="Imports and consolidations that changed the store, and whether they were taken back.",
+        description="Imports and consolidations that changed the store, and whether they were undone.",
         input=inputs.Nothing,
         output=outputs.Runs,
         handler=handlers.runs,
@@ -310,7 +313,7 @@ OPERATING = (
     writes(
         "undo_run",
         title="Undo a run",
-        description="Take a whole import or consolidation back, newest entry first.",
+        description="Undo a whole import or consolidation, newest entry first.",
         input=inputs.UndoRun,
         output=outputs.RunUndone,
         scope="admin",

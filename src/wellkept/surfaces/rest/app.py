@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from fastapi import FastAPI, Request
@@ -11,7 +12,7 @@ from wellkept import __version__
 from wellkept.engine.store import MemoryStore
 from wellkept.surfaces.access import TokenKeeper
 from wellkept.surfaces.rest import problems
-from wellkept.surfaces.rest.gates import Admission, Bodies, SamePlace
+from wellkept.surfaces.rest.gates import Admission, AtOnce, Bodies, SamePlace
 from wellkept.surfaces.rest.health import Health, health_routes
 from wellkept.surfaces.rest.importing import import_routes
 from wellkept.surfaces.rest.limits import Limits
@@ -22,7 +23,7 @@ from wellkept.surfaces.rest.seed_routes import seed_routes
 from wellkept.surfaces.rest.surroundings import Absent, Door, NotAllowed, absent, context_of, not_allowed
 from wellkept.surfaces.rest.watching import Watch
 
-_DESCRIPTION = "The long-term memory of an agent that keeps itself clean."
+_DESCRIPTION = "Long-term memory for agents that keeps itself free of duplicates and contradictions."
 
 
 def create_app(
@@ -62,6 +63,7 @@ def create_app(
         description=_DESCRIPTION,
         # Nothing is sent anywhere, and no page is served that loads its scripts from elsewhere.
         telemetry={"auto_configure": False},
+        openapi_url=None,  # served below, made in a thread
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -79,12 +81,26 @@ def create_app(
     app.add_exception_handler(NotAllowed, _not_allowed)
     app.add_exception_handler(Absent, _absent)
     # The last one added is the outermost.
+    app.add_middleware(AtOnce, limits=limits)
     app.add_middleware(Bodies, limits=limits)
     app.add_middleware(Admission, tokens=tokens, limits=limits)
     app.add_middleware(SamePlace, limits=limits)
     app.add_middleware(Watch, metrics=app.state.metrics)
     app.openapi = document(app, secured=tokens is not None)  # type: ignore[method-assign]
+    app.add_route("/openapi.json", _document(app), include_in_schema=False)
     return app
+
+
+def _document(app: FastAPI) -> Callable[[Request], Response]:
+    """The endpoint of the OpenAPI document; a function that is no coroutine is run in a thread."""
+    made: list[bytes] = []
+
+    def openapi(request: Request) -> Response:
+        if not made:
+            made.append(json.dumps(app.openapi(), ensure_ascii=False).encode())
+        return Response(made[0], media_type="application/json")
+
+    return openapi
 
 
 def _waiting(store: MemoryStore) -> int:

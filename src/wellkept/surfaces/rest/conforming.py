@@ -8,13 +8,13 @@ JSON schema are known that `narrowing` writes.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from typing import Any, TypeAlias
 
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidField, InvalidInput, InvalidText
+from wellkept.parsing import parsed_toml
 from wellkept.surfaces.rest.narrowing import RULES_FORMAT, TEXT, VISIBLE
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -117,9 +117,9 @@ def _of_text(text: str, schema: Schema, where: str) -> Iterator[Flaw]:
     elif len(text) < schema.get("minLength", 0) or (schema.get("pattern") in _SEEN and not _is_as(text, schema)):
         yield EmptyContent, "is empty", where
     elif not _is_as(text, schema):
-        yield InvalidField, "is not of the form it must have", where
+        yield InvalidField, "does not have the required form", where
     elif schema.get("format") == RULES_FORMAT and _says_nothing(text):
-        yield InvalidField, "holds no rule", where
+        yield InvalidField, "has no rule", where
 
 
 def _is_as(text: str, schema: Schema) -> bool:
@@ -129,8 +129,8 @@ def _is_as(text: str, schema: Schema) -> bool:
 def _says_nothing(toml: str) -> bool:
     """Whether it can be read and has no key; what cannot be read is left to the library, which says why."""
     try:
-        return not tomllib.loads(toml)
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return not parsed_toml(toml)
+    except InvalidInput:
         return False
 
 

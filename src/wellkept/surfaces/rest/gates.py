@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellkept.errors import ConfigError, StorageError, WellkeptError
 from wellkept.surfaces.access import EVERYTHING, Grant, TokenKeeper
-from wellkept.surfaces.rest.limits import Buckets, Limits, depth
+from wellkept.surfaces.rest.limits import Buckets, Limits, depth, values
 from wellkept.surfaces.rest.problems import problem, too_many
 
 log = logging.getLogger(__name__)
@@ -69,14 +69,21 @@ class SamePlace:
     def _refusal(self, headers: Headers, method: str) -> Response | None:
         host = headers.get("host", "")
         if not self._any_host and _name(f"//{host}") not in self._hosts:
-            return problem(403, "the server does not answer to this name", where="Host", todo="Name it as its own")
+            return problem(
+                403, "the server does not serve this host name", where="Host", todo="Add it to the allowed hosts"
+            )
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site") == "cross-site"
         if origin is not None:
             known = origin.lower() in self._origins or urlsplit(origin).netloc.lower() == host.lower() != ""
             foreign = not known
         if foreign and (origin is not None or method not in _SAFE):
-            return problem(403, "a page of another site may not send this", where="Origin", todo="Name it as allowed")
+            return problem(
+                403,
+                "requests from pages of other sites are not allowed",
+                where="Origin",
+                todo="Add it to the allowed origins",
+            )
         return None
 
 
@@ -125,8 +132,8 @@ class Admission:
         """The answer while the list of tokens cannot be read; why is for whoever runs the server, and said once."""
         if str(error) != self._told:
             self._told = str(error)
-            log.error("Nobody is let in: %s", error)
-        return problem(503, "tokens cannot be looked up", todo="Tell whoever runs the server; its log says why")
+            log.error("All requests are refused: %s", error)
+        return problem(503, "tokens cannot be read", todo="Tell the server's operator; its log says why")
 
 
 class Bodies:
@@ -160,13 +167,46 @@ class Bodies:
             await drained(parts, most)
             await too_large(most)(scope, receive, send)
             return
-        deepest = self._limits.json_depth
-        nested = depth(body, deepest) if len(body) < _SMALL else await to_thread.run_sync(depth, body, deepest)
-        if nested > deepest:
-            refusal = problem(400, "the body is nested too deeply", where="body", todo=f"Use at most {deepest} levels")
+        refusal = self._shaped(body) if len(body) < _SMALL else await to_thread.run_sync(self._shaped, body)
+        if refusal is not None:
             await refusal(scope, receive, send)
             return
         await self._app(scope, _again(body, receive), send)
+
+    def _shaped(self, body: bytes) -> Response | None:
+        """The refusal of a body whose lists and objects are beyond the bounds."""
+        deepest, most = self._limits.json_depth, self._limits.json_values
+        if depth(body, deepest) > deepest:
+            return problem(400, "the body is nested too deeply", where="body", todo=f"Use at most {deepest} levels")
+        if values(body) > most:
+            return problem(400, "the body holds too many values", where="body", todo=f"Send at most {most}")
+        return None
+
+
+class AtOnce:
+    """Bounds how many requests are worked on at the same time.
+
+    Only those count whose sender may send them and whose body is there, so that nobody can use the bound up
+    by connecting. An import counts from its beginning.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._left = limits.at_once
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An ASGI application."""
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+            await self._app(scope, receive, send)
+            return
+        if self._left <= 0:
+            await problem(503, "too many concurrent requests", todo="Send it again")(scope, receive, send)
+            return
+        self._left -= 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._left += 1
 
 
 def grant_of(state: Mapping[str, Any]) -> Grant:

@@ -65,7 +65,7 @@ class Readiness:
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask())
         answered, _ = await asyncio.wait({self._asking}, timeout=self._seconds)
-        return "nothing in time" if not answered else self._asking.result()
+        return "no answer in time" if not answered else self._asking.result()
 
     async def _ask(self) -> str:
         try:
@@ -93,9 +93,9 @@ def health_routes(store: MemoryStore, health: Health) -> APIRouter:
         }
     }
 
-    @router.get("/healthz", operation_id="healthz", response_model=Alive, summary="Whether the process lives")
+    @router.get("/healthz", operation_id="healthz", response_model=Alive, summary="Whether the process is alive")
     async def healthz() -> Alive:
-        """Whether the process lives. It does not look at the store."""
+        """Whether the process is alive. It does not check the store."""
         return Alive()
 
     @router.get(
@@ -111,7 +111,7 @@ def health_routes(store: MemoryStore, health: Health) -> APIRouter:
             return problem(503, "the server is stopping", todo="Send requests elsewhere")
         trouble = await readiness.trouble()
         if trouble:
-            return problem(503, f"the store does not answer: {trouble}", todo="Look into the server's log")
+            return problem(503, f"the store does not answer: {trouble}", todo="See the server's log")
         return Alive()
 
     return router

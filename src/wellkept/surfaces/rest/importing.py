@@ -1,17 +1,18 @@
 """`POST /v1/import`: JSON lines in, one JSON line out for each, with progress between and a sum at the end.
 
 The body is read to a temporary file first, within its bound: a server that answered while it still
-reads would wait for a client that still writes. Then lines pass the gate in chunks; each chunk is one
-transaction, and what an answer has told is stored (I3). The same lines from the same source again
-change nothing (I5).
+reads would wait for a client that still writes. Then lines pass the gate in batches; each batch is one
+transaction, and what an answer has told is stored. The same lines from the same source again
+change nothing.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -20,10 +21,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from wellkept.engine.context import Context
+from wellkept.engine.exported import import_export, is_export, read_export, statement_of
 from wellkept.engine.inputs import label
-from wellkept.engine.transfer import ImportSpec, Row, import_export, is_export, rows
-from wellkept.engine.write import CHUNK, Cause, remember_all
+from wellkept.engine.numbered import Line, numbered
+from wellkept.engine.transfer import ImportSpec, Row, rows, too_long
+from wellkept.engine.write import Cause, remember_all
 from wellkept.errors import InvalidInput, WellkeptError
+from wellkept.policy import Policy
+from wellkept.surfaces.access.grants import allowed
 from wellkept.surfaces.rest.gates import drained, grant_of, too_large
 from wellkept.surfaces.rest.limits import MIB, Limits, depth
 from wellkept.surfaces.rest.problems import problem, responses, status_of
@@ -35,6 +40,8 @@ LINES = "application/x-ndjson"
 _TAKEN = frozenset({LINES, "application/ndjson", "application/jsonl", "application/jsonlines"})
 _MORE = MIB
 """A longer line is no memory; it is cut there, and what is cut off is refused with it."""
+_BATCH = 32
+"""Rows that are written together: what an answer has told is stored, and one row may take a tenth of a second."""
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A JSON line for each line: its result or error; `progress` between them; `report` at the end",
@@ -45,7 +52,7 @@ _BODY = {
     "parameters": [NAMESPACE_HEADER, SESSION_HEADER, KEY_HEADER],
     "requestBody": {
         "required": True,
-        "description": "One memory a line, as the library's `import_` reads them, or an export.",
+        "description": "One memory per line, as the library's `import_` reads them, or an export.",
         "content": {LINES: {"schema": {}}},
     },
 }
@@ -56,7 +63,7 @@ class Source(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    source: str = Field("import", max_length=500, pattern=r"^[ -~]*$", description="Tells this source from others.")
+    source: str = Field("import", max_length=500, pattern=r"^[ -~]*$", description="Name of the source.")
 
 
 def import_routes(door: Door, limits: Limits) -> APIRouter:
@@ -76,10 +83,10 @@ def import_routes(door: Door, limits: Limits) -> APIRouter:
         request: Request,
         asked: Annotated[Source, Query()],
     ) -> Response:
-        """Take JSON lines through the gate. Bad lines are told by their number and stop nothing."""
+        """Import JSON lines through the gate. Invalid lines are reported by number and do not stop the rest."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in _TAKEN:
-            return problem(415, "the body is not said to be JSON lines", where="Content-Type", todo=f"Send {LINES}")
+            return problem(415, "the content type is not JSON lines", where="Content-Type", todo=f"Send {LINES}")
         # Whose it is comes first: nothing of a body is kept for somebody who may not write.
         grant = grant_of(request.scope.get("state", {}))
         store = await run_in_threadpool(door.store_of, request.headers, grant, "write")
@@ -96,12 +103,17 @@ def import_routes(door: Door, limits: Limits) -> APIRouter:
             await run_in_threadpool(spool.write, part)
         spool.seek(0)
         spec = ImportSpec(source=label("source", asked.source), identity=f"rest:{named}")
-        return StreamingResponse(answers(context_of(store), spool, spec, limits, size=size), media_type=LINES)
+        told = answers(
+            context_of(store), spool, spec, limits, size=size, restores=allowed(grant, store.namespace, "admin")
+        )
+        return StreamingResponse(told, media_type=LINES)
 
     return router
 
 
-def answers(ctx: Context, spool: IO[bytes], spec: ImportSpec, limits: Limits, *, size: int) -> Iterator[bytes]:
+def answers(
+    ctx: Context, spool: IO[bytes], spec: ImportSpec, limits: Limits, *, size: int, restores: bool
+) -> Iterator[bytes]:
     """The lines of the answer; the writing is done as they are read.
 
     Args:
@@ -110,26 +122,32 @@ def answers(ctx: Context, spool: IO[bytes], spec: ImportSpec, limits: Limits, *,
         spec: How its lines become memories.
         limits: How deep a line may be nested.
         size: Of the body, for the progress.
+        restores: Whether rows of an export are restored under their ids; what they say passes the gate otherwise.
     """
     run_id = f"import-{ctx.new_id()}"
     told = Told(run_id)
     with spool:
-        first = spool.readline(_MORE)
-        if is_export(first):
-            yield from _export(ctx, spool, run_id)
+        lines = numbered(spool, "body", most=_MORE)
+        first = next(lines, (1, b""))
+        exported = is_export(first[1])
+        if exported and restores:
+            yield from _export(ctx, _flat(lines, limits), run_id)
             return
-        spool.seek(0)
+        if exported:
+            given = _said(_flat(lines, limits), spec, ctx.policy)
+        else:
+            given = rows(_flat(chain([first], lines), limits), spec, ctx.policy)
         waiting: list[Row] = []
         done = 0
-        for row in rows(_bounded(spool, limits), spec, ctx.policy):
+        for row in given:
             waiting.append(row)
-            if len(waiting) >= CHUNK:
+            if len(waiting) >= _BATCH:
                 yield from told.written(ctx, waiting)
                 done += len(waiting)
                 waiting = []
                 yield _line({"progress": {"lines": done, "bytes": spool.tell(), "of": size}})
         yield from told.written(ctx, waiting)
-    yield _line(told.report())
+    yield _line({"report": told.report() | ({"restored": False} if exported else {})})
 
 
 class Told:
@@ -150,7 +168,7 @@ class Told:
         for row in waiting:
             self._read += 1
             if row.error is not None or row.new is None:
-                yield self._error(row.line, row.error or InvalidInput("is no memory"))
+                yield self._error(row.line, row.error or InvalidInput("is not a memory"))
                 continue
             match next(results):
                 case WriteResult() as result:
@@ -159,10 +177,9 @@ class Told:
                     yield self._error(row.line, refused)
 
     def report(self) -> dict[str, Any]:
-        """The last line."""
+        """The sum of all lines."""
         counts = dict(sorted(self._counts.items()))
-        report = {"run_id": self._cause.run_id, "read": self._read, "counts": counts, "errors": self._failed}
-        return {"report": report}
+        return {"run_id": self._cause.run_id, "read": self._read, "counts": counts, "errors": self._failed}
 
     def _result(self, line: int, result: WriteResult) -> bytes:
         replayed = bool(result.reasons) and result.reasons[0].rule == "replay"
@@ -184,30 +201,50 @@ class Told:
         return _line({"line": line, "error": _reason(error)})
 
 
-def _export(ctx: Context, spool: IO[bytes], run_id: str) -> Iterator[bytes]:
-    """An export of ours comes back as a whole, in one transaction."""
-    try:
-        report = import_export(ctx, spool, run_id=run_id)
-    except WellkeptError as error:
-        yield _line({"line": None, "error": _reason(error)})
-        yield _line({"report": {"run_id": run_id, "read": 0, "counts": {}, "errors": 1}})
-        return
-    yield _line(
-        {"report": {"run_id": run_id, "read": report.read, "counts": dict(report.counts), "errors": len(report.errors)}}
-    )
+def _export(ctx: Context, lines: Iterator[Line], run_id: str) -> Iterator[bytes]:
+    """An export of ours comes back as a whole, in one transaction, or not at all."""
+    export = read_export(lines, ctx.namespace, ctx.policy)
+    wrong: list[tuple[int | None, WellkeptError]] = list(export.wrong)
+    counts: dict[str, int] = {}
+    if not wrong:
+        try:
+            counts = dict(import_export(ctx, export, run_id=run_id).counts)
+        except WellkeptError as error:
+            wrong = [(None, error)]
+    for number, refused in wrong:
+        yield _line({"line": number, "error": _reason(refused)})
+    report = {"run_id": run_id, "read": export.read, "counts": counts, "errors": len(wrong), "restored": not wrong}
+    yield _line({"report": report})
 
 
-def _bounded(spool: IO[bytes], limits: Limits) -> Iterator[bytes]:
+def _said(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Row]:
+    """What the memories of an export say, as rows of an import; other lines with the reason why they are none."""
+    refused: deque[Row] = deque()
+
+    def said() -> Iterator[Line]:
+        for number, raw in lines:
+            try:
+                yield number, json.dumps(statement_of(raw)).encode()
+            except InvalidInput as error:
+                refused.append(Row(number, "", None, error))
+
+    for row in rows(said(), spec, policy):
+        while refused:
+            yield refused.popleft()
+        yield row
+    yield from refused
+
+
+def _flat(lines: Iterable[Line], limits: Limits) -> Iterator[Line]:
     """The lines, none longer than a memory can be, none nested deeper than the bounds allow."""
-    while line := spool.readline(_MORE):
-        if not line.endswith(b"\n") and len(line) == _MORE:
-            while (rest := spool.readline(_MORE)) and not rest.endswith(b"\n"):
-                pass
-            yield b"(a line of more than 1 MiB)\n"
-        elif depth(line, limits.json_depth) > limits.json_depth:
-            yield b"(a line that is nested too deeply)\n"
+    for number, raw in lines:
+        cut = too_long(raw, _MORE)
+        if cut is not None:
+            yield number, b"(a line of more than 1 MiB)"
+        elif depth(raw, limits.json_depth) > limits.json_depth:
+            yield number, b"(a line that is nested too deeply)"
         else:
-            yield line
+            yield number, raw
 
 
 def _reason(error: WellkeptError) -> dict[str, Any]:

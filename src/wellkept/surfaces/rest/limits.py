@@ -25,9 +25,11 @@ class Limits:
         body_bytes: The most that a body may hold.
         import_bytes: The same for an import, which is read to a temporary file first.
         json_depth: How deep lists and objects may stand in each other.
+        json_values: How many values they may hold together. While a parser makes them, no other request is served.
         rate: Requests a second that one token may send for long; None for no limit. A server without
             tokens has nobody to tell apart and counts nothing.
         burst: How many it may send at once.
+        at_once: How many requests are worked on at the same time; one more is answered with 503.
         hosts: Names that the server answers to, beside those of this machine's loopback; `*` for any.
         origins: Origins, such as `https://memory.example.org`, whose pages may send requests, beside
             the server's own.
@@ -41,14 +43,16 @@ class Limits:
     body_bytes: int = MIB
     import_bytes: int = 16 * MIB
     json_depth: int = 32
+    json_values: int = 50_000
     rate: float | None = 100.0
     burst: int = 200
+    at_once: int = 1_000
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        for name in ("body_bytes", "import_bytes", "json_depth", "burst"):
+        for name in ("body_bytes", "import_bytes", "json_depth", "json_values", "burst", "at_once"):
             if getattr(self, name) < 1:
                 raise InvalidField(f"{getattr(self, name)} is not a whole number above 0", where=name)
         if self.rate is not None and not self.rate > 0:
@@ -96,10 +100,21 @@ class Buckets:
             del self._held[key]
 
 
+def values(raw: bytes) -> int:
+    """How many values the lists and objects of a JSON text hold, at least.
+
+    Example:
+        >>> values(b'{"a": [1, 2, "3, 4"]}')
+        4
+    """
+    bare = _STRINGS.sub(b"", raw)
+    return sum(bare.count(sign) for sign in (b",", b"[", b"{"))
+
+
 def depth(raw: bytes, most: int) -> int:
     """How deep the brackets of a JSON text stand in each other; counting stops at one more than `most`.
 
-    Read before the text is parsed, so that no parser is led into recursion (E-3). Brackets inside of
+    Read before the text is parsed, so that no parser is led into recursion. Brackets inside of
     strings do not count; a text that is no JSON is left to the parser to refuse.
 
     Example:

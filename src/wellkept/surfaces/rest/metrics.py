@@ -43,7 +43,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "wellkept_request_seconds",
-            "Time from the first byte of a request to the last of its answer.",
+            "Time from the first byte of a request to the last byte of its response.",
             ("operation",),
             buckets=_SECONDS,
             registry=self.registry,
@@ -83,7 +83,7 @@ class _Contents(Collector):
             memories.update(stats.memories)
             conflicts += stats.open_conflicts
             unchecked += stats.unchecked
-        made = CounterMetricFamily("wellkept_outcomes", "Entries of the journal, by outcome.", labels=("outcome",))
+        made = CounterMetricFamily("wellkept_outcomes", "Journal entries, by outcome.", labels=("outcome",))
         for word, count in sorted(outcomes.items()):
             made.add_metric((word,), count)
         yield made
@@ -91,13 +91,13 @@ class _Contents(Collector):
         for word, count in sorted(memories.items()):
             held.add_metric((word,), count)
         yield held
-        yield GaugeMetricFamily("wellkept_open_conflicts", "Conflicts that nobody has settled.", value=conflicts)
+        yield GaugeMetricFamily("wellkept_open_conflicts", "Open conflicts.", value=conflicts)
         yield GaugeMetricFamily(
-            "wellkept_unchecked_memories", "Memories stored while a check could not run.", value=unchecked
+            "wellkept_unchecked_memories", "Memories stored while a check was unavailable.", value=unchecked
         )
         yield GaugeMetricFamily(
             "wellkept_queue_depth",
-            "Texts that wait to be written.",
+            "Queued writes.",
             value=self._queue_depth(),
         )
 
@@ -109,7 +109,7 @@ def metrics_routes(metrics: Metrics) -> APIRouter:
     @router.get(
         "/metrics",
         operation_id="metrics",
-        summary="Figures for Prometheus",
+        summary="Metrics for Prometheus",
         response_class=Response,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )

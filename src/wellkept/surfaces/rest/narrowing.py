@@ -4,7 +4,7 @@ The models say shapes; which characters a text may hold and how large a count ma
 library. A reader of the OpenAPI document, and a client made from it, should know it beforehand. What is
 told here is held to by `conforming`, so that the document is neither narrower nor wider than the server.
 
-Classes of characters name what is left out, never what is allowed: every script is allowed (I10).
+Classes of characters name what is left out, never what is allowed: every script is allowed.
 """
 
 from __future__ import annotations

@@ -57,19 +57,20 @@ STATUSES: Mapping[type[WellkeptError], int] = {
 """The status of each error; one that is not named here has that of the class above it."""
 
 DECLARED: Mapping[int, str] = {
-    400: "The request is malformed: no JSON, no UTF-8, nested too deeply",
-    401: "No token, or none that holds",
-    403: "The token does not allow it, or the request comes from elsewhere",
-    404: "There is no such memory, conflict, entry or run in this namespace, or the namespace cannot be one",
-    409: "It stands against what is stored: a conflict under `raise`, an ambiguous id, a key that came with another "
-    "body, a change that is not allowed, a plan that is not of this store; or two of its fields against each other",
+    400: "The request is malformed: not JSON, not UTF-8, or nested too deeply",
+    401: "No token, or an invalid one",
+    403: "The token does not allow it, or the request's origin is not allowed",
+    404: "There is no such memory, conflict, entry or run in this namespace, or the namespace is invalid",
+    409: "It conflicts with what is stored: a conflict under `raise`, an ambiguous id, a key reused with "
+    "another body, a change that is not allowed, a plan of another store; or two of its fields "
+    "contradict each other",
     413: "The body is too large",
-    415: "The body is of another media type",
-    422: "A field cannot be used",
-    429: "Too many requests with this token; `Retry-After` tells when the next may come",
+    415: "The media type of the body is not supported",
+    422: "A field is invalid",
+    429: "Too many requests with this token; `Retry-After` says when to send the next",
     500: "The server failed; nothing was half written",
-    502: "The model answered with something that cannot be used",
-    503: "The store is busy, read-only or stopping; the request may be repeated as it is",
+    502: "The model's answer cannot be used",
+    503: "The store is busy, read-only or stopping; the same request may be sent again",
     507: "No space is left; nothing was half written",
 }
 """What every operation may answer beside its result."""
@@ -85,7 +86,7 @@ class ProblemDetails(BaseModel):
     status: int
     detail: str = Field(description="What went wrong, in one sentence.")
     where: str = Field("", description="The field, header or id concerned.")
-    todo: str = Field("", description="What can be done about it.")
+    todo: str = Field("", description="What to do about it.")
 
 
 def responses() -> dict[int | str, dict[str, Any]]:
@@ -195,11 +196,13 @@ def _http(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     match error.status_code:
         case 404:
-            return problem(404, "there is nothing at this path", todo="See /openapi.json")
+            return problem(404, "no such path", todo="See /openapi.json")
         case 405:
             allowed = methods_at(request)
             headers = {"Allow": ", ".join(allowed)}
-            return problem(405, "this path has no such method", todo=f"Use {' or '.join(allowed)}", headers=headers)
+            return problem(
+                405, "this path does not support the method", todo=f"Use {' or '.join(allowed)}", headers=headers
+            )
         case status:
             return problem(status, str(error.detail), headers=headers)
 
@@ -225,7 +228,7 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _unexpected(request: Request, error: Exception) -> Response:
     """A fault of ours; the server's log has the trace, the answer has nothing of it."""
-    return problem(500, "the server failed", todo="Look into its log")
+    return problem(500, "the server failed", todo="See its log")
 
 
 def _reference(conflict: Conflict) -> dict[str, Any]:

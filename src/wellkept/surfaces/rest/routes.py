@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any, NoReturn
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from wellkept.engine.store import MemoryStore
 from wellkept.errors import IdempotencyMismatch, InvalidField, NotFound
 from wellkept.surfaces.operations import OPERATIONS, Operation, Route, parsed
 from wellkept.surfaces.operations.row import ok
+from wellkept.surfaces.operations.shapes import rendered
 from wellkept.surfaces.rest.conforming import hold
 from wellkept.surfaces.rest.gates import grant_of
 from wellkept.surfaces.rest.narrowing import whole
@@ -24,19 +25,20 @@ from wellkept.surfaces.rest.problems import of_error, problem, responses
 from wellkept.surfaces.rest.schema import asked_of, is_list, parameters, request_body
 from wellkept.surfaces.rest.surroundings import IDEMPOTENCY, Door, read_header
 from wellkept.surfaces.waiting import MAY_WAIT, QUEUE_HEADER, asks_to_wait, putting_off
+from wellkept.surfaces.working import LARGE, LARGE_AT_ONCE
 
 _IN_QUERY = frozenset({"GET", "DELETE"})
 _BETWEEN = frozenset({"event_end", "at", "weights", "where.embedded"})
 """Fields whose form was looked at: what the library refuses of them goes not together with another one."""
 _DONE: Mapping[int, str] = {
     200: "Done",
-    201: "Done; a memory was made",
-    202: "Taken; it waits to be written",
+    201: "Done; a memory was created",
+    202: "Accepted; queued to be written",
 }
 
 
 class Malformed(Exception):
-    """A body that is no JSON; told as 400."""
+    """A body that is not JSON; told as 400."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -45,7 +47,7 @@ class Malformed(Exception):
 
 def operation_routes(door: Door) -> APIRouter:
     """The routes of all operations. Paths without parameters come first: `batch` is no memory's id."""
-    router = APIRouter()
+    router, few = APIRouter(), CapacityLimiter(LARGE_AT_ONCE)
     routed = [(row, row.route) for row in OPERATIONS if row.route is not None]
     for row, route in sorted(routed, key=lambda pair: bool(pair[1].parameters)):
         statuses = (200,) if row.status is ok else tuple(_DONE)
@@ -54,7 +56,7 @@ def operation_routes(door: Door) -> APIRouter:
         }
         router.add_api_route(
             route.path,
-            _endpoint(row, route, door, asked_of(row, route)),
+            _endpoint(row, route, door, asked_of(row, route), few),
             methods=[route.method],
             operation_id=row.name,
             name=row.name,
@@ -77,7 +79,7 @@ def _extra(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, An
 
 
 def _endpoint(
-    row: Operation, route: Route, door: Door, told: Mapping[str, Any]
+    row: Operation, route: Route, door: Door, told: Mapping[str, Any], few: CapacityLimiter
 ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     def answered(request: Request, raw: bytes) -> Response:
         store = door.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
@@ -86,7 +88,7 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         raw = b"" if route.method in _IN_QUERY else await request.body()
         # The engine is synchronous and waits for the disk: never on the loop.
-        return await run_in_threadpool(answered, request, raw)
+        return await to_thread.run_sync(answered, request, raw, limiter=few if len(raw) > LARGE else None)
 
     return endpoint
 
@@ -96,7 +98,7 @@ def _asked(row: Operation, route: Route, *, request: Request, raw: bytes, told: 
 
     Raises:
         InvalidInput: It is not so.
-        Malformed: The body is no JSON.
+        Malformed: The body is not JSON.
     """
     path = {name: _from_path(row, name, text) for name, text in request.path_params.items()}
     if route.method in _IN_QUERY:
@@ -104,7 +106,9 @@ def _asked(row: Operation, route: Route, *, request: Request, raw: bytes, told: 
         hold(given.model_dump(exclude=set(path), exclude_unset=True), told)
         return given
     if request.query_params:
-        raise InvalidField("this operation has no query", where="query", todo="Send the fields in the body")
+        raise InvalidField(
+            "this operation takes no query parameters", where="query", todo="Send the fields in the body"
+        )
     fields = whole(row.input, _of_body(request, raw))
     _refuse_doubles(fields, path)
     given = parsed(row, _keyed(row, request, {**fields, **path}))
@@ -128,9 +132,7 @@ def _answer(row: Operation, store: MemoryStore, *, request: Request, given: Base
             raise
         # What cannot be an id is the id of nothing.
         raise NotFound(error.what, where=error.where, todo=error.todo) from error
-    return Response(
-        result.model_dump_json(by_alias=True), status_code=row.status(result), media_type="application/json"
-    )
+    return Response(rendered(result), status_code=row.status(result), media_type="application/json")
 
 
 def _puts_off(request: Request) -> bool:
@@ -155,7 +157,7 @@ def _of_query(row: Operation, given: QueryParams) -> dict[str, Any]:
         if field is not None and is_list(row, name):
             fields[name] = values
         elif len(values) > 1:
-            raise InvalidField("is there twice", where=name, todo="Send it once")
+            raise InvalidField("is given twice", where=name, todo="Send it once")
         else:
             fields[name] = values[0]
     return fields
@@ -166,26 +168,26 @@ def _of_body(request: Request, raw: bytes) -> dict[str, Any]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        told = problem(415, "the body is not said to be JSON", where="Content-Type", todo="Send application/json")
+        told = problem(415, "the content type is not JSON", where="Content-Type", todo="Send application/json")
         raise Malformed(told)
     try:
         data = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        what = "is no UTF-8" if isinstance(error, UnicodeDecodeError) else "is no JSON"
+        what = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "is not JSON"
         raise Malformed(problem(400, f"the body {what}", where="body", todo="Send one JSON object")) from error
     if not isinstance(data, dict):
-        raise InvalidField("is no object", where="body", todo="Send one JSON object")
+        raise InvalidField("is not an object", where="body", todo="Send one JSON object")
     return data
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _refuse_doubles(fields: Mapping[str, Any], path: Mapping[str, Any]) -> None:
     for name in path:
         if name in fields:
-            raise InvalidField("stands in the path", where=name, todo="Leave it out of the body")
+            raise InvalidField("is already in the path", where=name, todo="Omit it from the body")
 
 
 def _keyed(row: Operation, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def _keyed(row: Operation, request: Request, fields: dict[str, Any]) -> dict[str
         return fields
     if "idempotency_key" in row.input.model_fields:
         if fields.get("idempotency_key", key) != key:
-            raise IdempotencyMismatch("the body has another key", where=IDEMPOTENCY, todo="Send one of the two")
+            raise IdempotencyMismatch("the body has a different key", where=IDEMPOTENCY, todo="Send one of the two")
         return {**fields, "idempotency_key": key}
     items = fields.get("items")
     if "items" in row.input.model_fields and isinstance(items, list):

@@ -34,7 +34,7 @@ NAMESPACE_HEADER: dict[str, Any] = {
     "name": "Wellkept-Namespace",
     "in": "header",
     "required": False,
-    "description": "The namespace, as in acme/alice/coder; UTF-8 or percent-encoded. The server's own by default.",
+    "description": "The namespace, such as acme/alice/coder; UTF-8 or percent-encoded. By default the server's.",
     "schema": NAMESPACE_TOLD,
 }
 SESSION_HEADER: dict[str, Any] = {
@@ -48,14 +48,14 @@ KEY_HEADER: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same key again changes nothing; with another body it is refused.",
+    "description": "A second request with the same key changes nothing; with another body it is rejected.",
     "schema": KEY_TOLD,
 }
 _QUEUE: dict[str, Any] = {
     "name": QUEUE_HEADER,
     "in": "header",
     "required": False,
-    "description": "on: what may wait is put off until the queue of the session is flushed.",
+    "description": "on: what can be deferred is queued until the session's queue is flushed.",
     "schema": {"type": "string", "enum": ["on", "off"], "default": "off"},
 }
 

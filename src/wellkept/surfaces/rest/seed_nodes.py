@@ -1,8 +1,8 @@
-"""Nodes as the host of source 000 speaks of them, and what they are here (S0-55).
+"""Nodes as clients of `check-similar` speak of them, and what they are here.
 
 `subtype` is the kind with `custom:` before it; `content_title`, `content_body` and
 `content_summary` are title, content and summary. A body that is a JSON object of `text`, `trigger`
-and `signals_at_creation` carries the last two beside the text (S0-28), on the way in and out.
+and `signals_at_creation` carries the last two beside the text, on the way in and out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from wellkept.core.codec import iso, to_plain
 from wellkept.engine.inputs import MAX_LABEL, MAX_QUERY_CHARS, MAX_SUMMARY
+from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
 from wellkept.policy import DEFAULT_KINDS
 from wellkept.surfaces.rest.narrowing import MOMENT, TEXT, VISIBLE
 from wellkept.types import Lifecycle, Link, Memory
@@ -48,7 +50,7 @@ class _Body(BaseModel):
 
 
 class CheckSimilar(_Body):
-    """The question of S0-15."""
+    """The body of `POST /v1/nodes/check-similar`."""
 
     content: Content
     title: Annotated[Title, Field(min_length=1)]
@@ -57,7 +59,7 @@ class CheckSimilar(_Body):
 
 
 class SimilarNode(BaseModel):
-    """One stored memory that is near (S0-22)."""
+    """One stored memory that is near."""
 
     node_id: str
     title: str
@@ -67,7 +69,7 @@ class SimilarNode(BaseModel):
 
 
 class Similar(BaseModel):
-    """The answer of S0-20 to S0-24."""
+    """The answer of `POST /v1/nodes/check-similar`."""
 
     matches: list[SimilarNode]
     recommendation: Literal["duplicate_found", "similar_found", "unique"]
@@ -178,28 +180,43 @@ def kind_of(subtype: str) -> str:
 
 
 def fields_of(body: str) -> dict[str, Any]:
-    """Content, and trigger and signals where the body carries them (S0-28)."""
+    """Content, and trigger and signals where the body carries them."""
     if body.lstrip().startswith("{"):
         try:
-            read = json.loads(body)
-        except (ValueError, RecursionError):
+            read = parsed_json(body)
+        except InvalidInput:
             return {"content": body}
         if isinstance(read, dict) and isinstance(read.get("text"), str) and read.keys() <= _BODY_KEYS:
             return {
                 "content": read["text"],
-                "trigger": read.get("trigger") or "",
+                "trigger": _as_text(read.get("trigger")),
                 "signals": read.get("signals_at_creation") or {},
             }
     return {"content": body}
 
 
+def _as_text(trigger: Any) -> str:
+    """A trigger as a memory keeps it: a text, or an object or a list as JSON."""
+    return trigger if isinstance(trigger, str) else json.dumps(trigger, ensure_ascii=False) if trigger else ""
+
+
+def _as_given(trigger: str) -> Any:
+    """A trigger as it came: an object or a list where it is the JSON of one."""
+    if not trigger.startswith(("{", "[")):
+        return trigger
+    try:
+        return parsed_json(trigger)
+    except InvalidInput:
+        return trigger
+
+
 def body_of(memory: Memory) -> str:
-    """The body of a node: the text, or the text with trigger and signals as JSON (S0-28)."""
+    """The body of a node: the text, or the text with trigger and signals as JSON."""
     if not memory.trigger and not memory.signals:
         return memory.content
     said: dict[str, Any] = {"text": memory.content}
     if memory.trigger:
-        said["trigger"] = memory.trigger
+        said["trigger"] = _as_given(memory.trigger)
     if memory.signals:
         said["signals_at_creation"] = to_plain(memory.signals)
     return json.dumps(said, ensure_ascii=False)

@@ -1,20 +1,23 @@
-"""The endpoint of source 000 and the node routes around it, to the letter: bodies, status codes, error texts.
+"""`check-similar` and the node routes around it: bodies, status codes and error texts as their clients expect them.
 
 Where the source would lose something or call two different things the same, the store's own rules
-hold: a `DELETE` hides and can be restored (I1), a difference vetoes `duplicate` (I2), and every
-`POST /nodes` passes the gate (S0-29).
+hold: a `DELETE` hides and can be restored, a difference vetoes `duplicate`, and every
+`POST /nodes` passes the gate.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Query, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
+from wellkept.core.explain import duplicate_message
 from wellkept.engine.context import Context
 from wellkept.engine.inputs import MAX_LABEL, label
 from wellkept.engine.similar import check_similar, lifecycle_of
@@ -30,6 +33,7 @@ from wellkept.errors import (
     StorageError,
     WellkeptError,
 )
+from wellkept.surfaces.operations.shapes import rendered
 from wellkept.surfaces.rest.narrowing import TEXT
 from wellkept.surfaces.rest.seed_nodes import (
     TYPE_KEY,
@@ -52,20 +56,21 @@ from wellkept.surfaces.rest.seed_nodes import (
     node_fields,
 )
 from wellkept.surfaces.rest.surroundings import Absent
+from wellkept.surfaces.working import LARGE, LARGE_AT_ONCE
 from wellkept.types import Filter, Lifecycle, Memory, WriteResult
 
 REQUIRED = "content, title, and subtype are required"
-"""S0-16, word for word."""
+"""The error text of the original endpoint, word for word: its clients compare it."""
 _NAMED: dict[str, Any] = {"maxLength": MAX_LABEL, **TEXT}
 _MANDATORY = frozenset({"content", "title", "subtype"})
 _ABSENT = frozenset({"missing", "string_too_short"})
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Failure, "description": "The request cannot be used"},
+    400: {"model": Failure, "description": "The request is invalid"},
     500: {"model": Failure, "description": "The model or the store failed"},
 }
 _UNKNOWN: dict[int | str, dict[str, Any]] = {
     404: {"model": Failure, "description": "There is no such node"},
-    409: {"model": Failure, "description": "It fits several nodes, or the state of the node does not allow it"},
+    409: {"model": Failure, "description": "The id is ambiguous, or the state of the node does not allow it"},
 }
 
 _SINGLE = "/nodes/{node_id}"
@@ -74,15 +79,26 @@ StoreOf = Callable[..., Any]
 """A dependency that gives the store of a request, bound to its namespace."""
 
 
+class _Asked(Request):
+    """A request whose JSON is read in a thread, so that the loop serves others meanwhile."""
+
+    async def json(self) -> Any:
+        return await to_thread.run_sync(json.loads, await self.body())
+
+
 class _SeedRoute(APIRoute):
     """Tells every error as the source does: `{"error": text}`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
+        handler, few = super().get_route_handler(), CapacityLimiter(LARGE_AT_ONCE)
 
         async def told(request: Request) -> Response:
+            asked = _Asked(request.scope, request.receive)
             try:
-                return await handler(request)
+                if len(await asked.body()) <= LARGE:
+                    return await handler(asked)
+                async with few:
+                    return await handler(asked)
             except RequestValidationError as error:
                 return failure(400, _unusable(request, error))
             except Absent:
@@ -94,12 +110,12 @@ class _SeedRoute(APIRoute):
 
 
 def failure(status: int, text: str) -> JSONResponse:
-    """An error in the form of the source (S0-16 to S0-18)."""
+    """An error in the form of the source."""
     return JSONResponse({"error": text}, status_code=status)
 
 
 def seed_routes(store_of: StoreOf) -> APIRouter:
-    """The routes of source 000 below `/v1`.
+    """The node routes below `/v1`.
 
     Args:
         store_of: A FastAPI dependency that gives the `MemoryStore` of a request. It is asked with
@@ -109,7 +125,7 @@ def seed_routes(store_of: StoreOf) -> APIRouter:
         The router, for `FastAPI.include_router`.
     """
     router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_SeedRoute, responses=_ERRORS)
-    # Before the routes of single nodes, which must not take their place (S0-14).
+    # Before the routes of single nodes, which must not take their place.
     _add_check(router, store_of)
     for path in ("/nodes/check-similar", "/nodes/backfill-embeddings"):
         router.add_api_route(path, _only_post, methods=_OTHER_METHODS, include_in_schema=False)
@@ -124,23 +140,23 @@ def _add_check(router: APIRouter, store_of: StoreOf) -> None:
 
     @router.post("/nodes/check-similar", response_model=Similar, operation_id="check_similar")
     def check(body: CheckSimilar, store: MemoryStore = reading) -> dict[str, Any]:
-        """Tells, before a text is stored, which memories of the same subtype are near it (S0-14 to S0-26)."""
+        """Memories of the same subtype that are similar to a text not yet stored."""
         kind = label("subtype", kind_of(body.subtype))
         return check_similar(_context(store), body.content, body.title, kind=kind, limit=body.limit)
 
     @router.post("/nodes/backfill-embeddings", response_model=Backfilled, operation_id="backfill_embeddings")
     def backfill(store: MemoryStore = writing) -> Backfilled | JSONResponse:
-        """Embeds what has no vector, with the text builder of every write, in batches (S0-12, S0-55)."""
+        """Computes missing vectors, in batches."""
         done = store.sweep()
         if done.outage and not done.embedded:
             return failure(500, "embedding generation failed: the model cannot be reached")
         return Backfilled(embedded=done.embedded, left=done.left)
 
     @router.post("/search", response_model=FoundNodes, operation_id="search_nodes")
-    def search(body: Search, store: MemoryStore = reading) -> FoundNodes:
-        """What the store holds about a query, best first."""
+    def search(body: Search, store: MemoryStore = reading) -> Response:
+        """Memories relevant to a query, best first."""
         hits = store.recall(body.query, limit=body.limit)
-        return FoundNodes(data=[FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits])
+        return _sent(FoundNodes(data=[FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits]))
 
 
 def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
@@ -153,15 +169,15 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         operation_id="create_node",
         status_code=201,
         responses={
-            200: {"model": Stored, "description": "Nothing was created: the node is the one that holds it already"},
+            200: {"model": Stored, "description": "Nothing was created: the existing node is returned"},
             409: {
                 "model": Failure,
-                "description": "The policy refuses it: it contradicts a stored node, or says nothing",
+                "description": "The policy rejects it: it contradicts a stored node, or has no content worth storing",
             },
         },
     )
     def create(body: NodeIn, response: Response, store: MemoryStore = writing) -> Stored | JSONResponse:
-        """Stores a node, unless the gate finds that it is stored already (S0-29)."""
+        """Stores a node, unless it is a duplicate."""
         given = fields_of(body.content_body)
         result = store.remember(
             given.pop("content"),
@@ -176,23 +192,29 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
             return failure(409, result.message)
         response.status_code = 201 if _is_new(result) else 200
         told = [edge(link) for link in result.links]
-        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=result.message, edges=told)
+        # The host of these routes has a tool of its own that reactivates a node.
+        message = (
+            duplicate_message(result.matches[0], verb="update_memory")
+            if result.outcome == "duplicate" and result.matches and result.matches[0].lifecycle != "ACTIVE"
+            else result.message
+        )
+        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=told)
 
     @router.get("/nodes", response_model=Nodes, operation_id="list_nodes")
     def listing(
         subtype: Annotated[
             str | None, Query(description="Only nodes of this subtype", json_schema_extra=_NAMED)
         ] = None,
-        lifecycle: Annotated[Lifecycle | None, Query(description="Only nodes that stand here")] = None,
+        lifecycle: Annotated[Lifecycle | None, Query(description="Only nodes in this lifecycle state")] = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
         store: MemoryStore = reading,
-    ) -> Nodes:
+    ) -> Response:
         """Current nodes, newest first."""
         where = Filter(kinds=() if subtype is None else (label("subtype", kind_of(subtype)),))
         rows = sorted(store.list(where), key=lambda row: (row.created_at, row.id), reverse=True)
         if lifecycle is not None:
             rows = [row for row in rows if lifecycle_of(_context(store), row) == lifecycle]
-        return Nodes(data=[Node(**_fields(store, row)) for row in rows[:limit]])
+        return _sent(Nodes(data=[Node(**_fields(store, row)) for row in rows[:limit]]))
 
 
 def _add_single(router: APIRouter, store_of: StoreOf) -> None:
@@ -201,12 +223,12 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
 
     @router.get(_SINGLE, response_model=Node, operation_id="get_node", responses=_UNKNOWN)
     def get(node_id: str, store: MemoryStore = reading) -> Node:
-        """One node; reading it by its id makes it last longer."""
+        """One node. Reading it counts as use and delays its decay."""
         return Node(**_fields(store, _present(store, node_id, touch=True)))
 
     @router.patch(_SINGLE, response_model=Node, operation_id="update_node", responses=_UNKNOWN)
     def update(node_id: str, body: NodePatch, store: MemoryStore = writing) -> Node:
-        """Changes a node; `state_lifecycle: ACTIVE` brings a faded or deleted one back (S0-35)."""
+        """Changes a node; `state_lifecycle: ACTIVE` restores an archived or deleted one."""
         held = _held(store, node_id) if body.state_lifecycle is not None else _present(store, node_id)
         changes = _changes(body)
         if changes:
@@ -217,10 +239,15 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
 
     @router.delete(_SINGLE, response_model=Deleted, operation_id="delete_node", responses=_UNKNOWN)
     def delete(node_id: str, store: MemoryStore = writing) -> Deleted:
-        """Takes a node out of sight; nothing is lost, and it can be brought back (I1)."""
+        """Hides a node; it is kept and can be restored."""
         held = _present(store, node_id)
         store.forget(held.id)
         return Deleted(id=held.id, deleted=True)
+
+
+def _sent(answer: Nodes | FoundNodes) -> Response:
+    """A long answer, written in the thread of its request."""
+    return Response(rendered(answer), media_type="application/json")
 
 
 def _only_post() -> JSONResponse:
@@ -269,7 +296,7 @@ def _context(store: MemoryStore) -> Context:
 
 
 def _unusable(request: Request, error: RequestValidationError) -> str:
-    """S0-16 for what is missing from the question; for the rest the field and what is wrong with it."""
+    """The original error text for what is missing; for the rest the field and what is wrong with it."""
     problems = list(error.errors())
     asked = _is_check(request)
     if asked and any(set(one["loc"]) & _MANDATORY and _lacks(one) for one in problems):

@@ -33,7 +33,7 @@ _TOLD = {NAMESPACE: NAMESPACE_TOLD, SESSION: SESSION_TOLD, IDEMPOTENCY: KEY_TOLD
 
 
 class NotAllowed(Exception):
-    """The grant of the request does not cover what it asks for; said alike whether anything is there (I8).
+    """The grant of the request does not cover what it asks for; said alike whether anything is there.
 
     Args:
         todo: What it takes, where that is something else than the namespace and the scope.
@@ -112,7 +112,7 @@ def context_of(store: MemoryStore) -> Context:
 
 
 def not_allowed(error: NotAllowed) -> Response:
-    """The answer to what a grant does not cover; the same for every namespace, whatever it holds (I8)."""
+    """The answer to what a grant does not cover; the same for every namespace, whatever it holds."""
     if error.todo:
         return problem(403, "the token does not allow this", where="Authorization", todo=error.todo)
     todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"

@@ -102,8 +102,8 @@ class ShutOnceThereAreTokens:
         if scope["type"] == "http" and scope["path"] != "/healthz" and await self._shut():
             from wellkept.surfaces.rest.problems import problem
 
-            what = "the server was started without tokens, and now there are some"
-            await problem(503, what, todo="Start it anew, so that it asks for them")(scope, receive, send)
+            what = "the server was started without tokens, and tokens exist now"
+            await problem(503, what, todo="Restart it, so that it requires them")(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""While a server runs: writes that a conversation has put off and left are written by and by (S0-45).
+"""While a server runs: writes that a conversation has put off and left are written by and by.
 
 The conversation may have ended, its agent may have died, or nobody knows that the queue has to be flushed.
 """

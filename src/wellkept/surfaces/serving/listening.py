@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from wellkept.errors import ConfigError, WellkeptError
 
 _BACKLOG = 2_048
-_NO_PORT = "Name another --port, or 0 for any that is free"
-_NO_HOST = "Name an address of this machine as --host, such as 127.0.0.1"
+_NO_PORT = "Choose another --port, or 0 for any free port"
+_NO_HOST = "Choose an address of this machine as --host, such as 127.0.0.1"
 _NAME = re.compile(r"[^\s/:@?#\[\]*]+")
 
 
@@ -49,9 +49,9 @@ def refuse_to_be_open(host: str, *, tokens: bool) -> None:
     """
     if not tokens and not is_loopback(host):
         raise ConfigError(
-            "no token is in force; without tokens anybody who can reach this address could read and change the store",
+            "there is no valid token; without tokens anyone who can reach this address could read and change the store",
             where=f"--host {host}"[:200],
-            todo="Make a token with `wellkept token create`, or listen on 127.0.0.1",
+            todo="Create a token with `wellkept token create`, or listen on 127.0.0.1",
         )
 
 
@@ -76,8 +76,10 @@ def _host_name(name: str, *, tokens: bool) -> str:
     where = f"--allowed-host {name}"[:200]
     if name == "*":
         if not tokens:  # a page may point a name of its own at this machine, and its browser then calls us by it
-            what = "without tokens any page that a browser here shows could read and change the store"
-            raise ConfigError(what, where=where, todo="Say the names, or make a token with `wellkept token create`")
+            what = "without tokens any page in a browser on this machine could read and change the store"
+            raise ConfigError(
+                what, where=where, todo="Give the host names, or create a token with `wellkept token create`"
+            )
         return name
     address = name.removeprefix("[").removesuffix("]")
     try:
@@ -85,7 +87,9 @@ def _host_name(name: str, *, tokens: bool) -> str:
     except ValueError:
         if _NAME.fullmatch(name):
             return name
-    raise ConfigError("is no name of a host", where=where, todo="Write it bare, as in memory.example.org, without port")
+    raise ConfigError(
+        "is not a host name", where=where, todo="Write only the name, such as memory.example.org, without port"
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:

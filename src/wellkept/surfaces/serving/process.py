@@ -8,19 +8,24 @@ a second Ctrl-C for nothing. Whoever asked for the end gets exit code 0.
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
-_KEEP_ALIVE_SECONDS = 30
-_MOST_AT_ONCE = 1_000
+from wellkept.surfaces.serving.connections import Connection, Patience, Waiting
+
 _MOST_HEADERS = 64 * 1024
+_FILES = 8_192
+"""Connections and files of the store together that a process may have open, where the system allows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,23 +49,32 @@ class Process(uvicorn.Server):
         ending: How long the end may take.
         drain: Called when it begins; has to turn the readiness probe.
         listening: Called when requests are taken.
+        patience: How long its connections are waited for.
     """
 
-    def __init__(self, app: Any, *, ending: Ending, drain: Callable[[], None], listening: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: Any,
+        *,
+        ending: Ending,
+        drain: Callable[[], None],
+        listening: Callable[[], None],
+        patience: Patience = Patience(),  # noqa: B008 - frozen
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 lifespan="on",
-                http="h11",  # the bound on headers below is this parser's; another one would be taken if installed
+                # Of h11, whose bound on headers stands below; another parser would be taken if installed.
+                http=cast(Any, partial(Connection, patience=patience, waiting=Waiting())),
                 ws="none",
                 log_config=None,
                 log_level="warning",
                 access_log=False,  # paths and queries may hold what somebody remembers
                 server_header=False,
                 proxy_headers=False,  # nothing here depends on who a proxy says is calling
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                timeout_keep_alive=patience.idle,
                 timeout_graceful_shutdown=ending.grace,
-                limit_concurrency=_MOST_AT_ONCE,
                 h11_max_incomplete_event_size=_MOST_HEADERS,
             )
         )
@@ -92,6 +106,23 @@ class Process(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so once requests are taken."""
+        _allow_files(_FILES)
+        # What was loaded until now stays: a pass of the collector over all of it would hold the loop up.
+        gc.collect()
+        gc.freeze()
         await super().startup(sockets=sockets)
         if self.started:
             self._listening()
+
+
+def _allow_files(most: int) -> None:
+    """Raise the number of open files of this process as far as its user may, since each connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such bound
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))

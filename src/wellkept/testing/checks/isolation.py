@@ -30,7 +30,7 @@ _OTHERS = ("acme/alic", "acme/alice/", "acme/alice/coder", "ACME/ALICE", "%", "a
 
 
 def no_method_sees_another_namespace(world: World) -> None:
-    """The same ids, hashes, words, vectors, links, conflicts and keys in namespaces of like names (I8)."""
+    """The same ids, hashes, words, vectors, links, conflicts and keys in namespaces of like names."""
     for namespace in (NS, *_OTHERS):
         row = replace(memory("m1", f"shared words {namespace}", namespace=namespace), embedding="e")
         world.apply(
@@ -113,7 +113,7 @@ def _view_ids(tx: Tx) -> tuple[list[str], list[str], list[str]]:
 
 
 def a_writer_excludes_other_writers_from_its_first_moment(world: World) -> None:
-    """Check and write are one transaction (I3): the second writer sees what the first one did."""
+    """Check and write are one transaction: the second writer sees what the first one did."""
     inside, release = threading.Event(), threading.Event()
     order: list[str] = []
 
@@ -158,7 +158,7 @@ def no_number_is_lost_between_threads(world: World) -> None:
 
 
 def a_reopened_store_has_kept_everything(world: World) -> None:
-    """Whatever was acknowledged is there (design §10)."""
+    """Whatever was acknowledged is there."""
     world.add(memory("m1", "kept words"), seed=1, hashes=("h",))
     world.apply(LinkChange(None, Link("m1", "m2")), ConflictChange(None, conflict("k", "m1", "m2")))
     with world.store.begin(NS, write=True) as tx:

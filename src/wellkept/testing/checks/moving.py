@@ -144,7 +144,7 @@ def restoring_takes_only_the_next_number(world: World) -> None:
 
 
 def restoring_afresh_leaves_nothing_of_what_was_there(world: World) -> None:
-    """And nothing outside the namespace is touched (I8)."""
+    """And nothing outside the namespace is touched."""
     for namespace in (NS, "acme/bob"):
         row = world.add(memory("m1", "old words", namespace=namespace), seed=1, hashes=("h1",))
         world.apply(LinkChange(None, Link("m1", "m2")), namespace=namespace, idempotency_key="key")

@@ -137,14 +137,14 @@ def a_hash_finds_every_row_it_points_at(world: World) -> None:
     equal(world.ids(Filter(hashes=("both",))), ["m2"], "alias gone")
     world.apply(AliasChange("m1", "h1", present=True), AliasChange("m1", "h3", present=True))
     effects = world.journal(newest=1)[0].effects
-    equal(effects, (AliasChange("m1", "h3", present=True),), "an alias that was there is no change (I5)")
+    equal(effects, (AliasChange("m1", "h3", present=True),), "an alias that was there is no change")
     world.apply(changed(first, status="archived"))
     equal(world.ids(Filter(hashes=("h1",))), [], "hidden by status")
     equal(world.ids(Filter(hashes=("h1",), statuses=ALL_STATUSES)), ["m1"], "still there")
 
 
 def the_nearest_are_those_of_an_exhaustive_search(world: World) -> None:
-    """Exact search (design §10): ids and order as computed row by row over stored vectors."""
+    """Exact search: ids and order as computed row by row over stored vectors."""
     for number in range(120):
         kind = "fact" if number % 3 else "note"
         status = "archived" if number % 7 == 0 else "active"
@@ -175,7 +175,7 @@ def the_nearest_are_those_of_an_exhaustive_search(world: World) -> None:
 
 
 def ties_among_the_nearest_are_broken_by_id(world: World) -> None:
-    """Many rows of one text: the limit cuts by id, not by place (I4)."""
+    """Many rows of one text: the limit cuts by id, not by place."""
     for number in (5, 3, 9, 1, 7):
         world.add(memory(f"m{number}", embedding="same"), seed=1)
     equal(world.near(1, limit=3), ["m1", "m3", "m5"], "ties")
@@ -192,7 +192,7 @@ def a_row_without_a_vector_is_never_proposed(world: World) -> None:
 
 
 def words_of_any_script_are_found(world: World) -> None:
-    """Terms come from the core's one function (I10)."""
+    """Terms come from the core's one function."""
     for number, (content, _) in enumerate(SCRIPTS):
         world.add(memory(f"m{number}", content))
     for number, (_, query) in enumerate(SCRIPTS):
@@ -231,7 +231,7 @@ def rare_words_outrank_common_ones(world: World) -> None:
 
 
 def a_link_is_kept_once(world: World) -> None:
-    """Unique by source, target and relation (B-24, S2-44); dangling ends are allowed (S2-42)."""
+    """Unique by source, target and relation; dangling ends are allowed."""
     first = Link("m1", "m2", "refines", at(1))
     world.apply(LinkChange(None, first))
     seq = world.apply(LinkChange(None, Link("m1", "m2", "refines", at(5))))
@@ -246,7 +246,7 @@ def a_link_is_kept_once(world: World) -> None:
         equal([link.dst for link in tx.links(["m2", "none"])], ["m2", "m2"], "of a target")
         equal(len(tx.links()), 3, "all")
         equal(tx.links([]), [], "of nobody")
-    equal(world.journal(seqs=[seq])[0].effects, (), "nothing changed the second time (I5)")
+    equal(world.journal(seqs=[seq])[0].effects, (), "nothing changed the second time")
     world.apply(LinkChange(first, None))
     world.apply(LinkChange(first, None))
     with world.store.begin(NS, write=False) as tx:
@@ -254,7 +254,7 @@ def a_link_is_kept_once(world: World) -> None:
 
 
 def a_conflict_is_kept_once_and_found_by_pair_and_key(world: World) -> None:
-    """A pair that was settled is not flagged again (design §3)."""
+    """A pair that was settled is not flagged again."""
     one, two = conflict("k1", "m1", "m2", minutes=2), conflict("k2", "m2", "m3", minutes=1)
     world.apply(ConflictChange(None, one), ConflictChange(None, two))
     settled = conflict("k1", "m1", "m2", minutes=2, resolution="keep_both", resolved_at=at(9))
@@ -299,11 +299,11 @@ def the_journal_is_read_in_order_and_by_every_filter(world: World) -> None:
     equal(numbers(key="k#1"), [4], "by key")
     equal(numbers(key="k"), [], "a key is no prefix")
     equal(world.journal(key="k#1")[0].payload, "p", "with its payload")
-    equal(world.journal(seqs=[3])[0].dropped, refused, "a refused text is kept whole (I1)")
+    equal(world.journal(seqs=[3])[0].dropped, refused, "a refused text is kept whole")
 
 
 def journal_entries_come_back_whole(world: World) -> None:
-    """Both ends of every effect, exactly, however many changes followed (I1, I6)."""
+    """Both ends of every effect, exactly, however many changes followed."""
     first = memory("m1", "one", tags=("t",), access_count=3, last_accessed_at=at(3), stability=1.5)
     second = changed(first, content="two", title="T")
     expect(second.after is not None, "there is a row")
@@ -349,7 +349,7 @@ def the_entries_of_a_run_are_found_by_its_id(world: World) -> None:
     equal(numbers(run_id="run-1", after=2), [3, 5], "after an entry")
     equal(numbers(run_id="run-1", newest=1), [5], "the newest of it")
     equal(numbers(run_id="run-1", memory_ids=("m2",)), [3], "and of a memory")
-    equal(numbers(run_id="run-1", namespace="other"), [1], "of its own namespace only (I8)")
+    equal(numbers(run_id="run-1", namespace="other"), [1], "of its own namespace only")
     equal([found.run_id for found in world.journal()], ["", "run-1", "run-1", "run-10", "run-1"], "kept with each")
 
 

@@ -53,7 +53,7 @@ HOSTILE = (
 
 
 def entries_are_numbered_from_one_without_gaps(world: World) -> None:
-    """The sequence is the namespace's own (design §10)."""
+    """The sequence is the namespace's own."""
     with world.store.begin(NS, write=True) as tx:
         equal(tx.seq, 0, "nothing yet")
         equal([tx.apply(entry(MemoryChange(None, memory(f"m{n}")))) for n in (1, 2)], [1, 2], "numbers")
@@ -137,7 +137,7 @@ def a_decision_made_on_an_older_state_is_stale(world: World) -> None:
 
 
 def nothing_of_a_failed_transaction_stays(world: World) -> None:
-    """Rows, hashes, links, conflicts, words, vectors and numbers go back together (I3)."""
+    """Rows, hashes, links, conflicts, words, vectors and numbers go back together."""
     kept = world.add(memory("m1", "first words"), seed=1, hashes=("h1",))
     equal(world.near(2), ["m1"], "the search is warm")
     new = replace(memory("m2", "second thing"), embedding="e2")
@@ -165,7 +165,7 @@ def nothing_of_a_failed_transaction_stays(world: World) -> None:
 
 
 def an_undo_brings_everything_back(world: World) -> None:
-    """The inverse effects restore rows, words, hashes and the vector of the former text (I1)."""
+    """The inverse effects restore rows, words, hashes and the vector of the former text."""
     first = world.add(memory("m1", "old words"), seed=1, hashes=("h1",))
     grown = changed(first, content="new words", embedding="e2", chunks=1)
     archived = changed(world.add(memory("m2", "other words"), seed=3), status="archived")
@@ -185,7 +185,7 @@ def an_undo_brings_everything_back(world: World) -> None:
 
 
 def use_changes_neither_version_nor_journal(world: World) -> None:
-    """Usage is kept beside the record (I11); a change of the record leaves it alone."""
+    """Usage is kept beside the record; a change of the record leaves it alone."""
     row = world.add(memory("m1"))
     with world.store.begin(NS, write=True) as tx:
         tx.touch({"m1": (5, at(60), 0.25), "none": (1, at(1), None)})
@@ -230,7 +230,7 @@ def wrong_values_are_refused(world: World) -> None:
 
 
 def a_new_embedder_replaces_the_vectors_of_the_old_one(world: World) -> None:
-    """Vectors of two embedders are never mixed; the new ones take the place of the old (design §6)."""
+    """Vectors of two embedders are never mixed; the new ones take the place of the old."""
     world.add(memory("m1"), seed=1)
     world.add(memory("m2"), seed=2)
     equal(world.near(1), ["m1", "m2"], "before")
@@ -251,7 +251,7 @@ def a_new_embedder_replaces_the_vectors_of_the_old_one(world: World) -> None:
 
 
 def erasing_removes_everything_that_was_said(world: World) -> None:
-    """Text, words, hashes, vectors, links, conflicts, and every copy in the journal (port, I1)."""
+    """Text, words, hashes, vectors, links, conflicts, and every copy in the journal."""
     secret = memory(
         "m1", "the passphrase is mellon", title="mellon", subject="gate", tags=("mellon",), metadata={"x": "mellon"}
     )

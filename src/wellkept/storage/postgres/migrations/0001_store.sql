@@ -1,5 +1,5 @@
 -- Version 1. A released version never changes: add a step beside it.
--- `ns` leads every key, so that no statement can meet another namespace by accident (I8), and so that
+-- `ns` leads every key, so that no statement can meet another namespace by accident, and so that
 -- the rows of a namespace lie together however the tables are spread. It follows from the name
 -- (see rows.number_of); no table draws numbers from a sequence, which one server alone could give.
 -- Texts compare by code point, as they do in Python, whatever the database's own collation.
@@ -21,7 +21,7 @@ CREATE TABLE wellkept.embedder (
 );
 INSERT INTO wellkept.embedder (model, name, dim) VALUES (1, '', 0);
 
--- Whoever writes in a namespace advances its `seq` first: the row is the writers' lock (I3).
+-- Whoever writes in a namespace advances its `seq` first: the row is the writers' lock.
 CREATE TABLE wellkept.namespace (
   ns bigint PRIMARY KEY,
   name text COLLATE "C" NOT NULL,
@@ -76,7 +76,7 @@ CREATE TABLE wellkept.vector (
   PRIMARY KEY (ns, hash, model)
 ) PARTITION BY HASH (ns);
 
--- Every hash a memory ever absorbed; not unique by hash, since append-only kinds repeat (design §10).
+-- Every hash a memory ever absorbed; not unique by hash, since append-only kinds repeat.
 CREATE TABLE wellkept.alias (
   ns bigint NOT NULL,
   hash text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
--- Version 2: tokens, and what the rules of access of `wellkept db secure` rest on (I8). Nothing is closed by
+-- Version 2: tokens, and what the rules of access of `wellkept db secure` rest on. Nothing is closed by
 -- this step; see `isolation.py`. Every function names what it uses in full, so that no schema that a client
 -- puts before ours has a say in it.
 

@@ -84,11 +84,12 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON wellkept.{table} TO {role}
 ALTER TABLE wellkept.{table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 DROP POLICY IF EXISTS wellkept_owner ON wellkept.{table};
 CREATE POLICY wellkept_owner ON wellkept.{table} TO {owner} USING (true) WITH CHECK (true)
--- name: isolation.policies
+-- name: isolation.no_policies
 DROP POLICY IF EXISTS wellkept_read ON wellkept.{table};
 DROP POLICY IF EXISTS wellkept_insert ON wellkept.{table};
 DROP POLICY IF EXISTS wellkept_update ON wellkept.{table};
-DROP POLICY IF EXISTS wellkept_delete ON wellkept.{table};
+DROP POLICY IF EXISTS wellkept_delete ON wellkept.{table}
+-- name: isolation.policies
 CREATE POLICY wellkept_read ON wellkept.{table} FOR SELECT USING ({seen});
 CREATE POLICY wellkept_insert ON wellkept.{table} FOR INSERT WITH CHECK ({written});
 CREATE POLICY wellkept_update ON wellkept.{table} FOR UPDATE USING ({changed}) WITH CHECK ({changed});

@@ -3,8 +3,10 @@
 -- Jobs of the store itself stand under a name that no namespace can have; who means all namespaces does not mean them.
 -- The server's clock alone says when a lease ends, so that no two workers can disagree about the time.
 
+-- Two who look at the same time would only wait for each other. Applications have no right to lock this table.
+
 -- name: job.look_alone
-SELECT pg_try_advisory_xact_lock(%(look)s)
+LOCK TABLE wellkept.job IN SHARE UPDATE EXCLUSIVE MODE NOWAIT
 -- name: job.look
 INSERT INTO wellkept.job AS j (ns, kind, name, state, due)
 SELECT n.ns, %(kind)s, n.name, 'due', clock_timestamp()

@@ -1,7 +1,5 @@
 -- What `wellkept doctor` asks a database; see looking.py. Nothing is made, and nobody is waited for long.
 
--- name: look.bounds
-SELECT set_config('lock_timeout', %(longest)s, true), set_config('statement_timeout', %(longest)s, true)
 -- name: look.server
 SELECT current_setting('server_version'), current_setting('server_version_num')::int,
   current_user::text, pg_is_in_recovery(),

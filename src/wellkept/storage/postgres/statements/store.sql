@@ -1,10 +1,18 @@
 -- Every statement the PostgreSQL backend runs, by name. Values are always bound, never written in.
 -- All but the administrative ones (header, names, verify, words made anew) name one `ns`.
 
+-- Every transaction bounds what it waits for, in milliseconds; both settings end with it.
+
 -- name: begin.read
-BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SET LOCAL lock_timeout = {lock}; SET LOCAL statement_timeout = {statement}
 -- name: begin.write
-BEGIN ISOLATION LEVEL READ COMMITTED
+BEGIN ISOLATION LEVEL READ COMMITTED;
+SET LOCAL lock_timeout = {lock}; SET LOCAL statement_timeout = {statement}
+-- name: savepoint
+SAVEPOINT here
+-- name: savepoint.back
+ROLLBACK TO SAVEPOINT here
 -- name: commit
 COMMIT
 -- name: rollback
@@ -14,9 +22,9 @@ ROLLBACK
 -- Writers share the store's lock; who changes the embedder or the tables holds it alone.
 
 -- name: lock.share
-SELECT set_config('lock_timeout', %(wait)s, true), pg_advisory_xact_lock_shared(%(store)s)
+SELECT pg_advisory_xact_lock_shared(%(store)s)
 -- name: lock.alone
-SELECT set_config('lock_timeout', %(wait)s, true), pg_advisory_xact_lock(%(store)s)
+SELECT pg_advisory_xact_lock(%(store)s)
 -- Beside it, since an advisory lock is known to one server only: every writer changes `namespace` first, so this
 -- waits for those who came by another coordinator too. Who reads, or counts a use, does not wait.
 -- name: lock.writers
@@ -36,8 +44,7 @@ SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKE
 -- name: tx.header
 SELECT h.store_id, h.model, e.dim, (SELECT max(x.model) FROM wellkept.embedder AS x),
   (SELECT left(j.record, 1000) FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq = %(seq)s),
-  (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s),
-  set_config('statement_timeout', %(longest)s, true)
+  (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s)
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
 -- name: tx.namespace
 SELECT seq, name FROM wellkept.namespace WHERE ns = %(ns)s

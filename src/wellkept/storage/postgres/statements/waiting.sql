@@ -1,9 +1,9 @@
--- Writes that wait. Whoever puts some holds a lock of their namespace alone for that moment, so that their places
--- follow each other; no writer of memories waits for it. Whoever writes them to the store has the one turn.
+-- Writes that wait. Whoever puts some holds a lock for that moment, which a sixteenth of the namespaces share, so that
+-- their places follow each other; no writer of memories waits for it. Whoever writes them to the store has the one turn.
 -- Listing all namespaces is administration: a process that starts looks for what another one left.
 
 -- name: waiting.order
-SELECT pg_advisory_xact_lock(hashtextextended('wellkept.waiting', %(ns)s))
+SELECT pg_advisory_xact_lock(hashtextextended('wellkept.waiting', %(part)s))
 -- name: waiting.put
 INSERT INTO wellkept.waiting (ns, id, place, record)
 SELECT %(ns)s, %(id)s, coalesce(max(w.place), 0) + 1, %(record)s FROM wellkept.waiting AS w WHERE w.ns = %(ns)s
@@ -19,11 +19,19 @@ SELECT EXISTS (SELECT 1 FROM wellkept.waiting AS w)
 -- name: waiting.done
 DELETE FROM wellkept.waiting WHERE ns = %(ns)s AND id = ANY(%(ids)s::text[])
 -- name: waiting.failed
-UPDATE wellkept.waiting SET attempts = attempts + 1, error = %(error)s WHERE ns = %(ns)s AND id = %(id)s
+UPDATE wellkept.waiting SET attempts = least(attempts, 999999) + 1, error = %(error)s WHERE ns = %(ns)s AND id = %(id)s
+-- The turn of the owner is a lock on a table that applications have no right to lock, so that none of them can keep it.
+-- It stands in the way of nobody who reads or changes tokens. Applications have a turn of their own among themselves.
+
+-- name: waiting.long
+SELECT set_config('idle_in_transaction_session_timeout', '0', true)
 -- name: waiting.turn
-SELECT set_config('lock_timeout', %(wait)s, true), set_config('idle_in_transaction_session_timeout', '0', true),
-  pg_advisory_xact_lock(%(turn)s)
+LOCK TABLE wellkept.token IN SHARE UPDATE EXCLUSIVE MODE
 -- name: waiting.try_turn
-SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%(turn)s)
+LOCK TABLE wellkept.token IN SHARE UPDATE EXCLUSIVE MODE NOWAIT
+-- name: waiting.shared_turn
+SELECT pg_advisory_xact_lock(%(turn)s)
+-- name: waiting.try_shared_turn
+SELECT pg_try_advisory_xact_lock(%(turn)s)
 -- name: waiting.still_ours
 SELECT 1

@@ -1,1 +1,0 @@
-"""The relation model of Wellkept: `model.onnx` and `relation.json`. Data only; `wellkept.models.relation` reads it."""

@@ -1,0 +1,90 @@
+"""Words that borrow letters of another script because they look alike, written in one script.
+
+A reader sees no difference between "paypal" and the same word with a Cyrillic "а"; a hash does. Only two sorts
+of words are changed, so that no real word of another script is: a word that mixes scripts, and a word of
+nothing but look-alikes in a text that is Latin otherwise. The result is for hashing; what is stored stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+_LATIN_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
+_LATIN = re.compile(f"[{_LATIN_LETTERS}]")
+_WORD = re.compile(r"[^\W\d_]+")
+_MOSTLY = 2
+"""A text is Latin otherwise when it has more than so many Latin letters for each letter of the other script."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """A script and its look-alikes.
+
+    Attributes:
+        letters: Finds the letters of the script.
+        latin: Look-alike -> Latin letter.
+        inner: Those that count only between Latin letters.
+        own: Latin letter -> look-alike.
+    """
+
+    letters: re.Pattern[str]
+    latin: dict[str, str]
+    inner: frozenset[str]
+    own: dict[str, str]
+
+
+def one_script(text: str) -> str:
+    """The text with each word that borrows look-alikes written in one script.
+
+    Example:
+        >>> one_script("p\u0430ypal"), one_script("\u043fap\u043e\u043b\u044c"), one_script("TNF\u03b1")
+        ('paypal', 'пароль', 'TNFα')
+    """
+    if text.isascii():
+        return text
+    for script in _scripts():
+        if script.letters.search(text) and _LATIN.search(text):
+            text = _respelled(text, script)
+    return text
+
+
+def _respelled(text: str, script: _Script) -> str:
+    foreign = script.letters.findall(text)
+    real = any(letter not in script.latin for letter in foreign)
+    borrowed = not real and len(_LATIN.findall(text)) > _MOSTLY * len(foreign)
+
+    def respell(found: re.Match[str]) -> str:
+        word = found.group()
+        if word.isascii():
+            return word
+        ours = len(_LATIN.findall(word))
+        theirs = len(script.letters.findall(word))
+        if not theirs or ours + theirs < len(word) or not (ours or borrowed):
+            return word
+        if real and 0 < ours < theirs and all(letter in script.own for letter in _LATIN.findall(word)):
+            return "".join(script.own.get(letter, letter) for letter in word)
+        framed = script.inner.isdisjoint((word[0], word[-1]))
+        if framed and all(letter in script.latin for letter in script.letters.findall(word)):
+            return "".join(script.latin.get(letter, letter) for letter in word)
+        return word
+
+    return _WORD.sub(respell, text)
+
+
+@lru_cache(maxsize=1)
+def _scripts() -> tuple[_Script, ...]:
+    raw = tomllib.loads(files("wellkept.core.lexicon").joinpath("lookalikes.toml").read_text(encoding="utf-8"))
+    found = []
+    for table in raw.values():
+        inner = {pair[0]: pair[1] for pair in table["inner"].split()}
+        pairs = {pair[0]: pair[1] for pair in table["pairs"].split()}
+        own: dict[str, str] = {}
+        for letter, latin in pairs.items():
+            own.setdefault(latin, letter)
+        letters = re.compile(f"[{table['block']}]")
+        found.append(_Script(letters, pairs | inner, frozenset(inner), own))
+    return tuple(found)

@@ -1,0 +1,58 @@
+"""Opinions of the relation model that were given lately, since `check` often precedes `remember`.
+
+Kept by namespace, so that the time of an answer says nothing about the texts of another namespace, and by
+digest, so that a pair takes the same few bytes however long its texts are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+
+from wellkept.types import Opinion
+
+MOST = 4096
+
+
+class RecentOpinions:
+    """The newest few thousand opinions of a store; safe to use from several threads.
+
+    Example:
+        >>> recent = RecentOpinions()
+        >>> recent.note("acme", ("Tea at four.", "Tea at five."), None)
+        >>> recent.known("acme", ("Tea at four.", "Tea at five."))
+        (None,)
+        >>> recent.known("other", ("Tea at four.", "Tea at five."))
+        ()
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opinions: OrderedDict[bytes, Opinion | None] = OrderedDict()
+
+    def known(self, namespace: str, pair: tuple[str, str]) -> tuple[Opinion | None] | tuple[()]:
+        """What was said about a pair in this namespace, in a tuple; an empty one if it was not asked about."""
+        key = _key(namespace, pair)
+        with self._lock:
+            if key not in self._opinions:
+                return ()
+            self._opinions.move_to_end(key)
+            return (self._opinions[key],)
+
+    def note(self, namespace: str, pair: tuple[str, str], opinion: Opinion | None) -> None:
+        """Remember what was said; None where the model could not read the pair."""
+        key = _key(namespace, pair)
+        with self._lock:
+            self._opinions[key] = opinion
+            self._opinions.move_to_end(key)
+            if len(self._opinions) > MOST:
+                self._opinions.popitem(last=False)
+
+
+def _key(namespace: str, pair: tuple[str, str]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for text in (namespace, *pair):
+        part = text.encode("utf-8", "surrogatepass")
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()

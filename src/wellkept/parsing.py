@@ -1,0 +1,99 @@
+"""JSON and TOML from files, requests and rows: a value or a typed error, whatever the text is."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from wellkept.errors import InvalidInput, WellkeptError
+
+MAX_NESTING = 200
+"""Levels of lists and objects that are read. Python's own bound depends on its version and on the caller's depth."""
+
+
+def parsed_json(
+    text: str | bytes, *, where: str = "", todo: str = "", error: type[WellkeptError] = InvalidInput
+) -> Any:
+    """The value that a JSON text stands for.
+
+    NaN and infinities are refused, for JSON has none, and so is nesting beyond `MAX_NESTING`.
+
+    Args:
+        text: The text, or its bytes in UTF-8 with or without a byte order mark.
+        where: The file, line or field that the error names.
+        todo: What the reader of the error can do.
+        error: The error to raise. `InvalidInput`, the default, is a `ValueError`.
+
+    Raises:
+        WellkeptError: `error`, when the text is not JSON.
+
+    Example:
+        >>> parsed_json('{"a": [1]}')
+        {'a': [1]}
+        >>> parsed_json("[" * 300_000, where="line 3")
+        Traceback (most recent call last):
+        wellkept.errors.InvalidInput: not JSON: more than 200 levels of nesting (line 3).
+    """
+    try:
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
+        value = _JSON.decode(text)
+        _check_nesting(text, value, opening="[{")
+    except (ValueError, RecursionError) as why:
+        raise error(f"not JSON: {_reason(why)}", where=where, todo=todo) from why
+    return value
+
+
+def parsed_toml(
+    text: str, *, where: str = "", todo: str = "Mend the syntax", error: type[WellkeptError] = InvalidInput
+) -> dict[str, Any]:
+    """The table that a TOML text stands for; arguments and errors are those of `parsed_json`.
+
+    Example:
+        >>> parsed_toml("a = [1]")
+        {'a': [1]}
+    """
+    import tomllib
+
+    try:
+        if _LONG_KEY.search(text):  # tomllib takes quadratic time for it
+            raise RecursionError
+        value = tomllib.loads(text)
+        _check_nesting(text, value, opening="[{.")
+    except (ValueError, RecursionError) as why:
+        raise error(f"not TOML: {_reason(why)}", where=where, todo=todo) from why
+    return value
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+_LONG_KEY = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_NESTING}}}""", re.ASCII
+)
+"""A key of more than `MAX_NESTING` parts; nothing in the pattern is tried twice, so it takes linear time."""
+_JSON = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _check_nesting(text: str, value: Any, *, opening: str) -> None:
+    """Raise where a value is nested too deeply; a text with few opening signs cannot be, and is not walked through."""
+    if sum(map(text.count, opening)) <= MAX_NESTING:
+        return
+    level = [value]
+    for _ in range(MAX_NESTING + 1):
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return
+        level = [part for item in level for part in (item.values() if isinstance(item, dict) else item)]
+    raise RecursionError
+
+
+def _reason(why: ValueError | RecursionError) -> str:
+    match why:
+        case RecursionError():
+            return f"more than {MAX_NESTING} levels of nesting"
+        case UnicodeDecodeError():
+            return f"byte {why.start} is not UTF-8"
+        case _:
+            return str(why)

@@ -1,0 +1,106 @@
+"""The policy of a store: one frozen value, read from TOML or made in Python, and named by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+from wellkept.errors import InvalidPolicy, UnknownKind, use_one_of
+from wellkept.parsing import parsed_toml
+from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
+from wellkept.policy.reading import CONFLICT_DAYS, MAX_CONTENT_CHARS, PolicyReader
+from wellkept.policy.record import AUTO_LINK_AT, KindPolicy
+from wellkept.types import OnConflict
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The policies of all kinds; an immutable value that every journal entry names by its hash.
+
+    Args:
+        kinds: Kind to policy. An entry `"*"` opens the set: any other kind gets that policy.
+        max_content_chars: Longest text, in characters.
+        conflict_days: Days after which an open conflict counts as "keep both".
+
+    Example:
+        >>> from wellkept import Policy
+        >>> Policy().for_kind("lesson").preset
+        'insight'
+        >>> Policy.from_toml('[kinds.rumour]\\npreset = "general"\\n').for_kind("rumour").preset
+        'general'
+    """
+
+    kinds: Mapping[str, KindPolicy] = field(default_factory=lambda: dict(DEFAULT_KINDS))
+    max_content_chars: int = MAX_CONTENT_CHARS
+    conflict_days: float = CONFLICT_DAYS
+
+    def for_kind(self, kind: str) -> KindPolicy:
+        """The policy of a kind.
+
+        Raises:
+            UnknownKind: Neither the kind nor `"*"` is known.
+        """
+        found = self.kinds.get(kind) or self.kinds.get("*")
+        if found is None:
+            pack = pack_of(kind)
+            hint = f"It is in the pack {pack.name!r}, which the policy leaves out. " if pack else ""
+            raise UnknownKind(f"unknown kind {kind!r}", where="kind", todo=hint + use_one_of(kind, self.kinds))
+        return found
+
+    @cached_property
+    def hash(self) -> str:
+        """16 hex digits over everything the policy says; stable between processes and releases."""
+        told = {kind: one for kind, one in self.kinds.items() if _ADDED_KINDS.get(kind) != one}
+        plain = json.dumps(_plain(replace(self, kinds=told)), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+    def with_conflict(self, kind: str, on_conflict: OnConflict) -> Policy:
+        """The same policy with another `on_conflict` for one kind, as a call may ask."""
+        changed = replace(self.for_kind(kind), on_conflict=on_conflict)
+        return replace(self, kinds={**self.kinds, kind: changed})
+
+    @classmethod
+    def from_packs(cls, *packs: str) -> Policy:
+        """The policy that knows the five basic kinds and those of these packs, and no other kind.
+
+        Raises:
+            InvalidPolicy: No pack has such a name.
+
+        Example:
+            >>> from wellkept import Policy
+            >>> sorted(Policy.from_packs("conversations").kinds)[:4]
+            ['decision', 'episode', 'fact', 'lesson']
+        """
+        return cls(kinds=kinds_of(packs))
+
+    @classmethod
+    def from_toml(cls, text: str, *, origin: str = "policy") -> Policy:
+        """Read a policy from TOML text; `origin` is the file name that errors mention.
+
+        Kinds not mentioned keep their default; `packs` selects which there are beside the basic five. A
+        kind starts from its `preset`, or from its default policy, and changes what it names.
+
+        Raises:
+            InvalidPolicy: Not TOML, or a wrong key or value; says the line, and what is allowed.
+        """
+        return cls(**PolicyReader(text, origin).fields(parsed_toml(text, where=origin, error=InvalidPolicy)))
+
+
+# Kinds and fields that came later than the first journals: left as they are, they leave the hash as it was then.
+_ADDED_KINDS: Mapping[str, KindPolicy] = {"preference": DEFAULT_KINDS["preference"]}
+_ADDED: Mapping[str, object] = {"wikilinks": True, "auto_link": 0, "auto_link_at": AUTO_LINK_AT}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "__dataclass_fields__"):
+        plain = {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        return {name: item for name, item in plain.items() if _ADDED.get(name, _ADDED) != item}
+    return value

@@ -1,0 +1,184 @@
+"""What the gate does with one kind: a frozen record, with its bands and its decay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from wellkept.errors import InvalidPolicy
+from wellkept.types import OnConflict
+
+BandOutcome: TypeAlias = Literal["skip", "link", "evolve", "merge"]
+ScopeKey: TypeAlias = Literal["kind", "tags", "subject", "agent"]
+GateStage: TypeAlias = Literal["hash", "canonical", "subject", "window", "vector"]
+OnSameSubject: TypeAlias = Literal["none", "replace", "replace_if_similar"]
+Admission: TypeAlias = Literal["anything", "content", "decision"]
+OnError: TypeAlias = Literal["store", "raise"]
+Risk: TypeAlias = Literal["strict", "balanced"]
+ConflictsWith: TypeAlias = Literal["own_kind", "any_kind"]
+Delivery: TypeAlias = Literal["sync", "queued"]
+
+# The seeds' thresholds, named once.
+DEDUP_CHECK_THRESHOLD = 0.95
+SIMILARITY_EDGE_THRESHOLD = 0.90
+CONFLICT_THRESHOLD = 0.80
+# Measured: asking for .80 before a contradiction is even reported loses half of them, while the rules
+# that find one are precise at any similarity. So conflicts are reported from .60, and act from .80.
+CONFLICT_REPORT_AT = 0.60
+DEDUP_THRESHOLDS: Mapping[str, float] = {"exact": 1.0, "canonical": 0.95, "embedding": 0.88}
+EVOLUTION_THRESHOLDS: Mapping[str, float] = {"duplicate": 0.88, "evolve_max": 0.88, "evolve_min": 0.65, "create": 0.65}
+EPISODE_OVERLAP = 0.7
+EPISODE_WINDOW_MINUTES = 30.0
+
+AUTO_LINK_AT = 0.65
+MOST_AUTO_LINKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """From this similarity on, this happens to a neighbour that no difference protects.
+
+    Args:
+        at: Lower bound on the published similarity scale, 0 to 1.
+        outcome: skip, link, evolve or merge. `merge` acts only under `on_conflict="supersede"`;
+            otherwise the repeat is stored, linked and listed for review.
+        inclusive: Whether the bound itself belongs to the band.
+    """
+
+    at: float
+    outcome: BandOutcome
+    inclusive: bool = True
+
+    def holds(self, similarity: float) -> bool:
+        """Whether this similarity lies in the band or above it."""
+        return similarity >= self.at if self.inclusive else similarity > self.at
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """How fast an unused memory of a kind fades.
+
+    Args:
+        stability_days: Days after which retrievability has fallen to 1/e, before any use.
+        growth: Factor by which a read by id multiplies stability, before difficulty.
+        weak_below: Retrievability under which the lifecycle is WEAK.
+        dormant_below: Retrievability under which it is DORMANT.
+        cap_days: Largest stability.
+        difficulty: 0 to 1; halves at most the growth.
+    """
+
+    stability_days: float = 60.0
+    growth: float = 3.0
+    weak_below: float = 0.4
+    dormant_below: float = 0.05
+    cap_days: float = 365.0
+    difficulty: float = 0.3
+
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "on_conflict": get_args(OnConflict),
+    "on_same_subject": get_args(OnSameSubject),
+    "admit": get_args(Admission),
+    "on_error": get_args(OnError),
+    "delivery": get_args(Delivery),
+    "risk": get_args(Risk),
+    "conflicts_with": get_args(ConflictsWith),
+    "preset": ("insight", "append_only", "general", "fact", "episode", "decision", "knowledge"),
+}
+LISTS: Mapping[str, tuple[str, ...]] = {"scope": get_args(ScopeKey), "stages": get_args(GateStage)}
+LINKING: Mapping[str, tuple[int, ...]] = {"wikilinks": (True, False), "auto_link": tuple(range(MOST_AUTO_LINKS + 1))}
+SHARES = ("conflict_at", "act_at", "replace_at", "same_at", "overlap", "auto_link_at")
+
+
+def is_one_of(value: object, values: tuple[int, ...]) -> bool:
+    """Whether a value is among these, and of their type."""
+    return type(value) is type(values[0]) and value in values  # True equals 1, and is no number of links
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidPolicy:
+    return InvalidPolicy(
+        f"{name}: {value!r} is not allowed", where="KindPolicy", todo=f"Use one of: {', '.join(allowed)}"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindPolicy:
+    """What the write gate does with one kind.
+
+    Args:
+        preset: The preset it was made from.
+        scope: What a stored memory must share with the new one to be compared at all; the
+            namespace and the kind always.
+        stages: Which stages look for candidates, in this order.
+        bands: Ordered from high to low.
+        on_conflict: What a found conflict does. `supersede_sure` supersedes only when one
+            value was replaced in the same statement, and warns otherwise.
+        conflict_at: Similarity from which a decisive difference is reported as a conflict.
+        on_same_subject: What a new value of the same slot does.
+        act_at: Similarity from which a conflict supersedes or is refused; below, it is only reported.
+        replace_at: Similarity that `replace_if_similar` asks for.
+        same_at: Similarity from which a text that the relation model calls the same, within its
+            bound, is a repeat even below the bands; 1 leaves it to the bands.
+        risk: The bound on errors under which the relation model may act.
+        conflicts_with: Whether a contradiction is looked for among memories of its own kind, or of
+            any kind that looks further too; of another kind it is only reported.
+        window_minutes / overlap: An ongoing memory younger than this with more than this share of
+            common words is reused.
+        admit: Which filter a text must pass: none, the content filter, or the recording filter too.
+        on_error: What a broken model does: store unchecked, or raise.
+        delivery: Whether a queue may hold the write back.
+        wikilinks: Whether `[[names]]` in the text become links, and its own title answers to others'.
+        auto_link: To how many of the nearest memories of any kind a stored text is linked besides.
+        auto_link_at: The similarity that those must have at least.
+        decay: How it fades.
+    """
+
+    preset: str
+    scope: tuple[ScopeKey, ...] = ("kind",)
+    stages: tuple[GateStage, ...] = ()
+    bands: tuple[Band, ...] = ()
+    on_conflict: OnConflict = "warn"
+    conflict_at: float = CONFLICT_REPORT_AT
+    act_at: float = CONFLICT_THRESHOLD
+    on_same_subject: OnSameSubject = "none"
+    replace_at: float = CONFLICT_THRESHOLD
+    same_at: float = 1.0
+    risk: Risk = "balanced"
+    conflicts_with: ConflictsWith = "own_kind"
+    window_minutes: float = EPISODE_WINDOW_MINUTES
+    overlap: float = EPISODE_OVERLAP
+    admit: Admission = "content"
+    on_error: OnError = "store"
+    delivery: Delivery = "queued"
+    wikilinks: bool = True
+    auto_link: int = 0
+    auto_link_at: float = AUTO_LINK_AT
+    decay: Decay = Decay()
+
+    def __post_init__(self) -> None:
+        """A policy built in Python is held to the same rules as one read from TOML."""
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise _not_allowed(name, getattr(self, name), allowed)
+        for name, allowed in LISTS.items():
+            for item in getattr(self, name):
+                if item not in allowed:
+                    raise _not_allowed(name, item, allowed)
+        for name in SHARES:
+            if not _is_share(getattr(self, name)):
+                raise InvalidPolicy(f"{name}: {getattr(self, name)!r} is not a number from 0 to 1", where="KindPolicy")
+        for name, values in LINKING.items():
+            if not is_one_of(getattr(self, name), values):
+                raise _not_allowed(name, getattr(self, name), tuple(map(str, values)))
+        bounds = [band.at for band in self.bands]
+        if bounds != sorted(bounds, reverse=True) or not all(0 <= bound <= 1 for bound in bounds):
+            raise InvalidPolicy("bands: bounds go from high to low, from 1 to 0", where="KindPolicy")
+
+    def band(self, similarity: float) -> Band | None:
+        """The band this similarity falls into; None below all of them."""
+        return next((band for band in self.bands if band.holds(similarity)), None)

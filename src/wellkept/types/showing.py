@@ -1,0 +1,62 @@
+"""How values are shown where somebody works with them: lines of text, `repr` and HTML.
+
+Stored text is untrusted: it is shortened, kept on one line, and escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+_LINE = 80
+_SHOWN_OF_AN_ID = 8
+
+
+def line(text: str, limit: int = _LINE) -> str:
+    """The beginning of a text on one line, without characters that move a cursor or hide others.
+
+    Example:
+        >>> line("Tea\\nis\\x1b[2J upstairs.", limit=12)
+        'Tea is [2J …'
+    """
+    head = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * limit]).split())
+    whole = len(head) <= limit and len(text) <= 4 * limit
+    return head if whole else head[: limit - 1] + "…"
+
+
+def short_id(memory_id: str) -> str:
+    """The end of an id, as tables show it; every verb takes it for the whole."""
+    return memory_id[-_SHOWN_OF_AN_ID:]
+
+
+def shown(name: str, values: Mapping[str, object]) -> str:
+    """A `repr` of what matters: texts are shortened, and what is empty is left out.
+
+    Example:
+        >>> shown("Note", {"id": "a", "tags": (), "text": "Tea is upstairs."})
+        "Note(id='a', text='Tea is upstairs.')"
+    """
+    said = (
+        f"{key}={line(value)!r}" if isinstance(value, str) else f"{key}={value!r}"
+        for key, value in values.items()
+        if value is not None and value not in ("", ())
+    )
+    return f"{name}({', '.join(said)})"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """An HTML table for notebooks; every text is escaped.
+
+    Example:
+        >>> html_table(["text"], [["<b>"]])
+        '<table><tr><th>text</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    """
+    head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table>{f'<tr>{head}</tr>' if headings else ''}{body}</table>"
+
+
+def escaped(text: str) -> str:
+    """The text as HTML shows it."""
+    import html
+
+    return html.escape(text)

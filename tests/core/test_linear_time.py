@@ -1,0 +1,216 @@
+"""Every function from text to value takes time in proportion to its text, whatever the text is (D1).
+
+The time is that of the processor. A text of twice the length may take 2.6 times as long; what takes less than the
+floor is not judged, for the clock cannot.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wellkept.adapters import notes, pickles
+from wellkept.core import blocks, differences, fusion, lexer, pack, particles, redact, stamps, summarise, text, tokens
+from wellkept.core.compare import _sentences, shared_words
+from wellkept.core.lookalikes import one_script
+from wellkept.core.planfile import plan_from
+from wellkept.core.rules import rules_from_toml
+from wellkept.core.wikilinks import names
+from wellkept.errors import WellkeptError
+from wellkept.models.hashing import HashingEmbedder
+from wellkept.models.pairs import PairReader
+from wellkept.models.wordpiece import Tokenizer, minilm_pieces
+from wellkept.parsing import parsed_json, parsed_toml
+from wellkept.policy import Policy
+from wellkept.surfaces.cli import safe
+
+RATIO = 2.6
+FLOOR = 0.02
+"""Seconds below which a time is not judged."""
+SIZES = (1_000, 4_000, 16_000, 64_000)
+HEAVY = frozenset(("differences", "differences of a part", "shared words", "sentences as tuples", "summary"))
+"""All of them read features first, which are measured by themselves with every text."""
+
+Read = Callable[[str], Any]
+Make = Callable[[int], str]
+
+
+def _note(folder: Path, content: str) -> None:
+    file = folder / "note.md"
+    file.write_text(content, encoding="utf-8")
+    list(notes.memories(file))
+
+
+def _functions(folder: Path) -> dict[str, Read]:
+    tokenizer = Tokenizer(minilm_pieces())
+    return {
+        "canonical": text.canonical,
+        "fold": text.fold,
+        "one script": one_script,
+        "slot key": text.slot_key,
+        "words": text.words,
+        "overlap": lambda t: text.text_overlap(t, t[::-1]),
+        "search terms": text.search_terms,
+        "excerpt": partial(text.excerpt, limit=60),
+        "check": partial(text.check_text, limit=10**9),
+        "line": text.is_line,
+        "junk": text.is_junk,
+        "language": lexer.language_of,
+        "language known": lexer.language_is_known,
+        "prepared": lexer.prepared,
+        "features": tokens.features,
+        "differences": lambda t: differences.differences(t, "Use tea " + t[::-1]),
+        "differences of a part": lambda t: differences.differences(t, t[: len(t) // 2] + " not " + t[len(t) // 2 :]),
+        "shared words": lambda t: shared_words(t, t + " tea"),
+        "sentences as tuples": _sentences,
+        "sentences": summarise.sentences,
+        "summary": lambda t: summarise.summarise([t, t[::-1]]),
+        "names": names,
+        "lines": blocks.lines_of,
+        "one line": blocks.one_line,
+        "tokens": pack.estimate_tokens,
+        "asks": particles.asks,
+        "stamp": stamps.without_stamp,
+        "redacted": redact.redacted,
+        "document terms": fusion.document_terms,
+        "query terms": fusion.query_terms,
+        "hashing": lambda t: HashingEmbedder().embed([t]),
+        "pieces": tokenizer.encode,
+        "pairs": PairReader(tokenizer).read,
+        "json": parsed_json,
+        "json text": lambda t: parsed_json(f'{{"a": [{t}'),
+        "toml": parsed_toml,
+        "toml key": lambda t: parsed_toml(f"{t} = 1"),
+        "policy": Policy.from_toml,
+        "rules": rules_from_toml,
+        "plan": plan_from,
+        "note": partial(_note, folder),
+        "note's heading": lambda t: _note(folder, f"# {t}"),
+        "front matter": lambda t: _note(folder, f"---\n{t}\n---\n- tea"),
+        "pickle": lambda t: pickles.data_of(t.encode()),
+        "pickled text": lambda t: pickles.as_json(pickles.data_of(pickle.dumps([t]))),
+        "safe": safe.safe,
+        "safe line": safe.one_line,
+        "safe json": lambda t: safe.safe_json(t, encoding="utf-8"),
+    }
+
+
+SIGNS = (
+    [chr(code) for code in range(33, 127)] + list("😀数ひ한яλعשनท–…。！№²½") + ["\u0301", "\u200d", "\u200b", "\ufe0f"]
+)
+MIXTURES = [
+    "a. ", "1 h 30 min ", "x_1 ", "not a, ", "No. 5 ", "!?_-", '"a" ', "(a [b {c ", "**a** _b_ ", "<!-- # ", "[[a]] [",
+    "a's ", "Ana and Bo before noon; ", "pa\u0430ypal ", "数据库 one ", "👩\u200d💻 e\u0301", "1.5% -5 €3 ",
+    "http://a.b/c?d=e ", "- a\n  - b\n\n", "if not unless only when ",
+]  # fmt: skip
+
+
+def _texts() -> Iterator[tuple[str, Make]]:
+    """Each sign in one of three forms, in turn; the mixtures; and a text whose words all differ."""
+    forms: tuple[tuple[str, Callable[[str, int], str]], ...] = (
+        ("{}x", lambda sign, n: (sign * n)[: n - 1] + "x"),
+        ("x{}x", lambda sign, n: "x" + (sign * n)[: n - 2] + "x"),
+        ("a{}a{}", lambda sign, n: (f"a{sign}" * n)[:n]),
+    )
+    for number, sign in enumerate(SIGNS):
+        label, form = forms[number % len(forms)]
+        yield label.format(sign, sign), partial(form, sign)
+    for sign in "!?._-'\"*[#<`\u200d":  # what texts are most often decorated with, in every form
+        for label, form in forms:
+            yield label.format(sign, sign), partial(form, sign)
+    for mixture in MIXTURES:
+        yield mixture, partial(_repeated, mixture)
+    yield "numbered", lambda n: " ".join(f"item{k} {k}." for k in range(n // 10))
+
+
+def _repeated(mixture: str, n: int) -> str:
+    return (mixture * n)[:n]
+
+
+def _seconds(read: Read, content: str) -> float:
+    """Processor time of one call; what is raised on purpose is an answer too."""
+    started = time.process_time()
+    try:
+        read(content)
+    except WellkeptError:
+        pass
+    return time.process_time() - started
+
+
+_turn = iter(range(10**9))
+
+
+def _best(read: Read, make: Make, size: int, runs: int) -> float:
+    """The least time of some runs, each on another text, so that no cache answers."""
+    return min(_seconds(read, f"{make(size)}{next(_turn)}") for _ in range(runs))
+
+
+def _too_slow(read: Read, make: Make, smaller: int, larger: int, bound: float) -> str:
+    """How a time grows from one size to another, where each of several tries says it grows too fast."""
+    before = after = 0.0
+    for runs in (1, 3, 6):
+        after = _best(read, make, larger, runs)
+        if after < FLOOR:
+            return ""
+        before = _best(read, make, smaller, runs)
+        if after <= bound * before:
+            return ""
+    return f"{smaller} characters {before:.3f} s, {larger} characters {after:.3f} s"
+
+
+@pytest.fixture
+def functions(tmp_path: Path) -> Iterator[dict[str, Read]]:
+    """The functions, each called once before so that its tables are there; nothing is collected meanwhile."""
+    found = _functions(tmp_path)
+    for read in found.values():
+        _seconds(read, "Use tea, not 5 coffees.")
+    gc.collect()
+    gc.disable()
+    yield found
+    gc.enable()
+
+
+def test_no_function_takes_quadratic_time_for_texts_of_8000_characters(functions: dict[str, Read]) -> None:
+    """The quick part: two doublings at once, of every function and of every text in turn."""
+    texts = list(_texts())
+    found = [
+        (name, label, told)
+        for number, (name, read) in enumerate(functions.items())
+        for label, make in texts[number % 7 :: 7]
+        if (told := _too_slow(read, make, 2_000, 8_000, RATIO**2))
+    ]
+    assert found == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", sorted(_functions(Path())))
+def test_a_text_of_four_times_the_length_takes_at_most_2_6_squared_as_long(
+    name: str, functions: dict[str, Read]
+) -> None:
+    """From 1,000 to 64,000 characters, two doublings at once: most of the smaller texts are below the floor."""
+    read = functions[name]
+    texts = list(_texts())
+    found = [
+        (label, told)
+        for label, make in (texts[::12] + texts[-len(MIXTURES) - 1 :] if name in HEAVY else texts)
+        for smaller, larger in zip(SIZES, SIZES[1:], strict=False)
+        if (told := _too_slow(read, make, smaller, larger, RATIO**2))
+    ]
+    assert found == []
+
+
+def test_the_measure_sees_quadratic_time() -> None:
+    """A measure that finds nothing anywhere would be worth nothing."""
+
+    def quadratic(content: str) -> int:
+        return sum(content[at:].count("a") for at in range(0, len(content), 2))
+
+    assert _too_slow(quadratic, lambda n: "a" * n, 4_000, 16_000, RATIO**2)
+    assert not _too_slow(lambda t: sum(map(ord, t * 20)), lambda n: "a" * n, 4_000, 16_000, RATIO**2)

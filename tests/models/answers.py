@@ -1,0 +1,46 @@
+"""What the packaged models say about some texts, to the last digit; run with another instruction set to compare.
+
+PYTHONPATH=src:tests qemu-x86_64 -cpu Haswell python -m models.answers
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from dataclasses import astuple
+from typing import Any
+
+from golden.relations import rows
+from wellkept.core.vectors import cosine, rounded
+from wellkept.models.minilm import MiniLmEmbedder
+from wellkept.models.relation import PackagedRelationModel
+
+TEXTS = (
+    "Backups run every night.",
+    "Nightly backups were switched off in June.",
+    "The office is in Frankfurt.",
+    "The office moved to Dublin.",
+    "Retry failed uploads when the threshold is 0.85.",
+    "Die Abnahme ist am Freitag um 16 Uhr, nicht am Donnerstag, und Herr Köhler bringt die Unterlagen mit.",
+    "Релиз перенесли на понедельник.",
+    "v1.5.2-rc1 of the gateway drops TLS 1.0; deploy it with `make ship` and watch the error rate for an hour.",
+)
+
+
+def answers(*, golden: bool) -> dict[str, Any]:
+    """Vectors, cosines and opinions on the texts above, and opinions on the golden pairs if asked for."""
+    vectors = [answer.vector for answer in MiniLmEmbedder().embed(TEXTS)]
+    assert all(vector is not None for vector in vectors)
+    pairs = list(zip(TEXTS, TEXTS[1:], strict=False))
+    if golden:
+        pairs += [(row["old"], row["new"]) for row in rows()]
+    return {
+        "vectors": [hashlib.sha256(vector.tobytes()).hexdigest() for vector in vectors],
+        "cosines": [rounded(cosine(one, other)) for one, other in zip(vectors, vectors[1:], strict=False)],
+        "opinions": [told and astuple(told) for told in PackagedRelationModel().read(pairs)],
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(answers(golden="golden" in sys.argv)))

@@ -1,0 +1,102 @@
+"""One answer on every processor: exact integers, and the same digits with fewer instructions."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from models.answers import TEXTS, answers
+from wellkept.models import minilm, relation
+from wellkept.models.onnx import session
+
+ROOT = Path(__file__).parents[2]
+FILES = {"embedder": minilm._packaged(), "relation": relation._packaged() / "relation.onnx"}
+LARGEST_PRODUCTS = 2 * 255 * 63
+"""Of two bytes with two weights: what a kernel without VNNI adds up in 16 bits."""
+
+
+@pytest.fixture(scope="module", params=FILES)
+def products(request: pytest.FixtureRequest) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]]:
+    """Inputs, weights, products and zero of every integer product in the network, over some texts."""
+    path = FILES[request.param]
+    model = onnx.load(path)
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    nodes = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
+    for name in dict.fromkeys(name for node in nodes for name in (node.input[0], node.output[0])):
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+    running = session(model.SerializeToString(), what="the model", where=path, todo="", exact=True)
+    names = [output.name for output in running.get_outputs()]
+    found = []
+    for row in _rows(request.param):
+        given = dict(zip(names, running.run(None, row), strict=True))
+        for node in nodes:
+            zero = int(constants[node.input[2]])
+            found.append((given[node.input[0]], constants[node.input[1]], given[node.output[0]], zero))
+    return found
+
+
+def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
+    if which == "embedder":
+        windows = [window for text in TEXTS for window in minilm._load(FILES[which], os.getpid()).windows(text)]
+        return [{"pieces": np.array([window])} for window in windows]
+    reader = relation._load(FILES[which].parent, os.getpid())._reader
+    reads = [reader.read(text) for text in TEXTS]
+    rows = [reader.row(old, new) for old, new in zip(reads, reads[1:], strict=False)]
+    return [{"pieces": np.array([row.pieces]), "marks": np.array([row.marks])} for row in rows]
+
+
+def saturating(inputs: NDArray[Any], weights: NDArray[Any], zero: int) -> NDArray[np.int64]:
+    """What a processor without VNNI makes of a product: pairs are added in 16 bits and cut off there."""
+    wide, narrow = inputs.astype(np.int32), weights.astype(np.int32)
+    pairs = wide[:, 0::2, None] * narrow[0::2] + wide[:, 1::2, None] * narrow[1::2]
+    sums: NDArray[np.int64] = np.clip(pairs, -(2**15), 2**15 - 1).sum(axis=1) - zero * narrow.sum(axis=0)
+    return sums
+
+
+def test_integer_products_are_exact_where_eight_bits_would_saturate(products: list[Any]) -> None:
+    saturated = 0
+    for inputs, weights, product, zero in products:
+        # Integers below 2**53 are exact in double precision, whatever the order.
+        exact = (inputs.astype(np.float64) - zero) @ weights.astype(np.float64)
+        assert np.array_equal(product, exact)
+        rows = inputs[:2]
+        assert np.array_equal(saturating(rows, weights, zero), exact[:2])
+        # The same texts with weights of eight bits, as they were: here the comparison has something to find.
+        wider = (weights.astype(np.int32) * 2).clip(-127, 127)
+        saturated += not np.array_equal(saturating(rows, wider, zero), (rows.astype(np.float64) - zero) @ wider)
+    assert saturated > 0
+
+
+def test_no_weight_is_wide_enough_to_saturate(products: list[Any]) -> None:
+    assert LARGEST_PRODUCTS < 2**15
+    for inputs, weights, _, _ in products:
+        assert (inputs.dtype, weights.dtype) == (np.uint8, np.int8)
+        assert np.abs(weights.astype(np.int64)).max() <= 63
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("processor", "more"), [("Nehalem", ["golden"]), ("Haswell", [])])
+def test_a_processor_with_fewer_instructions_gives_the_same_digits(processor: str, more: list[str]) -> None:
+    """SSE4.2 alone, and AVX2 without VNNI, which is emulated slowly and so reads less."""
+    emulator = shutil.which("qemu-x86_64")
+    if emulator is None or platform.machine() != "x86_64":
+        pytest.skip("needs qemu-x86_64 (Debian: qemu-user) on an x86-64 machine")
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(
+        [emulator, "-cpu", processor, sys.executable, "-m", "models.answers", *more],
+        env=environment, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert json.loads(run.stdout) == json.loads(json.dumps(answers(golden=bool(more))))

@@ -1,0 +1,227 @@
+"""Every example sentence that the five sources print, through a store as it ships: with the packaged models.
+
+Each pair is told with and without full stops and with and without titles. `seed_says` is what the source
+expects; `expected` is what the product does today. Where it does something else, `why` says for what reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count, product
+from typing import Any
+
+import pytest
+
+import wellkept
+from wellkept import MemoryStore, WriteResult
+
+Outcomes = frozenset[str]
+
+
+def one_of(*names: str) -> Outcomes:
+    return frozenset(names)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two texts, the second told after the first.
+
+    Attributes:
+        number: The requirement.
+        seed_says: What may become of the second text, in the words of `became`.
+        expected: The same today; as the source says where it is not given.
+        why: Why the product does something else.
+        fields: Of both texts; `first_fields` and `second_fields` of one of them.
+        titles: Titles that the source prints; else any two serve for the titled variants.
+    """
+
+    number: str
+    kind: str
+    first: str
+    second: str
+    seed_says: Outcomes
+    expected: Outcomes = frozenset()
+    why: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
+    second_fields: dict[str, Any] = field(default_factory=dict)
+    titles: tuple[str, str] = ("Notes of the first session", "What came up later")
+
+
+REPEAT, CONFLICT, KEPT = one_of("duplicate"), one_of("conflict"), one_of("created", "linked")
+ONGOING = one_of("reused")
+CASES = (
+    # Source 000
+    Case("S0-1", "lesson", "never trade during low-volume weekends", "never trade during low-volume weekends", REPEAT),
+    Case("S0-1", "lesson", "Never trade weekends", "Never trade weekends", REPEAT),
+    Case("S0-48", "curiosity", "Never trade weekends", "Never trade weekends", REPEAT),
+    Case(
+        "S0-49", "lesson", "Never trade during low-volume weekends", "Avoid trading on weekends when volume is low",
+        seed_says=one_of("duplicate", "linked"), expected=one_of("duplicate", "linked", "possible repeat"),
+        why="With a full stop the two lie below the link tier of this embedder; they are listed as a possible repeat.",
+    ),
+    Case(
+        "S0-50", "lesson", "Never trade during low-volume weekends",
+        "Never trade during low-volume weekends UNLESS funding is extremely negative", seed_says=KEPT,
+    ),
+    Case(
+        "S0-52", "lesson", "Low volume weekends increase slippage risk", "Low volume weekends increase slippage risk",
+        seed_says=one_of("created"), second_fields={"kind": "curiosity"},
+    ),
+    Case(
+        "S0-53", "lesson", "Low volume weekends increase slippage risk",
+        "Weekend trading is risky due to low volume and slippage",
+        seed_says=one_of("duplicate", "linked"), expected=one_of("duplicate", "linked", "near"),
+        why="Without the titles the two lie below the link tier, and the rules do not know the language of a text "
+        "without function words, so the relation model's word for it is not taken. A check shows the nearness.",
+        titles=("Never trade weekends", "Avoid weekend trading"),
+    ),
+    # Source 001
+    Case("S1-27", "semantic", "threshold 0.85", "threshold 0.95", CONFLICT),
+    Case(
+        "S1-55", "semantic", "system allows 3 retries", "system does not allow 5 retries", CONFLICT,
+        expected=one_of("created", "linked"),
+        why="Who allows 3 retries allows no 5: both may hold, and the relation model says so.",
+    ),
+    # Source 002
+    Case("S2-38", "semantic", "Use ruff for linting", "Use flake8 for linting", CONFLICT),
+    Case("S2-36", "semantic", "Use X", "Never use X", CONFLICT),
+    Case("S2-23", "procedural", "use X", "never use X", CONFLICT),
+    # Source 003
+    Case("S3-1", "fact", "006 status: PLANNED", "006 status: Shipped", one_of("superseded"), fields={"subject": "006"}),
+    Case("S3-1", "fact", "006 status is PLANNED", "006 is shipped", one_of("superseded"), fields={"subject": "006"}),
+    Case("S3-30", "fact", "006 PLANNED", "006 shipped", one_of("superseded"), fields={"subject": "006"}),
+    Case("S3-2", "episode", "Show me your current status", "Show me your current status", ONGOING),
+    Case("S3-2", "episode", "show me status", "show me status", ONGOING),
+    Case("S3-28", "episode", "Here's my status", "Here's my current status", ONGOING),
+    Case(
+        "S3-3", "decision", "Ship behind a flag", "Here's my full live status!", one_of("rejected"),
+        fields={"automatic": True, "frame": "decision"},
+    ),
+    Case(
+        "S3-16", "decision", "Ship behind a flag", "what's your status?", one_of("rejected"),
+        second_fields={"automatic": True, "frame": "question"},
+    ),
+    # Source 004
+    Case("S4-2", "knowledge", "Use SQLite", "use sqlite!", REPEAT),
+    Case("S4-2", "knowledge", "Use SQLite", "Use  SQLite", REPEAT),
+    Case("S4-2", "knowledge", "Use  SQLite", "use sqlite", REPEAT),
+    Case("S4-2", "knowledge", "Use SQLite!", "use sqlite", REPEAT),
+)  # fmt: skip
+STOPS = tuple(product(("", "."), repeat=2))
+Variant = tuple[tuple[str, str], bool]
+VARIANTS: tuple[Variant, ...] = tuple(product(STOPS, (False, True)))
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[MemoryStore]:
+    with wellkept.open("memory:") as store:
+        yield store
+
+
+@pytest.fixture
+def store(opened: MemoryStore) -> MemoryStore:
+    """A namespace that nothing has been written to, of a store that has loaded its models."""
+    return opened.in_namespace(f"case/{next(_numbers)}")
+
+
+def told(store: MemoryStore, case: Case, variant: Variant, **fields: Any) -> tuple[WriteResult, WriteResult]:
+    """Both texts, written one after the other."""
+    stops, titled = variant
+    results = []
+    for at, text in enumerate((case.first, case.second)):
+        given = {"kind": case.kind, **case.fields, **(case.second_fields if at else {}), **fields}
+        results.append(store.remember(text + stops[at], title=case.titles[at] if titled else "", **given))
+    return results[0], results[1]
+
+
+def became(result: WriteResult) -> str:
+    """What became of a text, in one word."""
+    if result.outcome != "created":
+        return result.outcome
+    found = {item.kind for item in result.conflicts}
+    if "contradiction" in found:
+        return "conflict"
+    if result.links:
+        return "linked"
+    if found:
+        return "possible repeat"
+    return "near" if any(match.relation == "same" for match in result.matches) else "created"
+
+
+def _id(value: object) -> str:
+    return f"{value.number} {value.second}" if isinstance(value, Case) else str(value)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=_id)
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_a_sentence_of_a_source_becomes_what_the_source_says(store: MemoryStore, case: Case, variant: Variant) -> None:
+    """The check says it before, and the write does it."""
+    _, result = told(store, case, variant)
+    assert became(result) in (case.expected or case.seed_says), result
+
+
+def test_where_the_product_differs_from_a_source_the_table_says_why() -> None:
+    for case in CASES:
+        assert bool(case.why) == bool(case.expected - case.seed_says), case.second
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=_id)
+@pytest.mark.parametrize("case", [case for case in CASES if not case.why and case.seed_says == CONFLICT], ids=_id)
+def test_a_contradiction_is_shown_by_recall_and_found_by_a_consolidation(
+    store: MemoryStore, case: Case, variant: Variant
+) -> None:
+    """S2-38, S1-27, S1-31: at recall time beside both, and in stored texts once, however often one looks."""
+    first, second = told(store, case, variant)
+    assert first.memory is not None and second.memory is not None
+    pair = {first.memory.id, second.memory.id}
+    hits = {hit.memory.id: hit for hit in store.recall(case.second)}
+    for one in pair:
+        assert [{item.a, item.b} for item in hits[one].conflicts] == [pair]
+    unseen = store.in_namespace(f"{store.namespace}/unseen")
+    told(unseen, case, variant, on_conflict="ignore")
+    assert unseen.conflicts() == ()
+    unseen.execute(unseen.plan())
+    assert len(unseen.conflicts()) == 1
+    assert unseen.plan().actions == ()
+
+
+def test_five_status_reports_are_no_decision_and_leave_the_decisions_in_sight(store: MemoryStore) -> None:
+    """S3-3, S3-4: in a store that holds decisions, what recall hands out afterwards is nothing else."""
+    decided = [
+        "Ship the billing export behind a flag, since two customers depend on the old one.",
+        "Move the nightly backup to three o'clock, because the import runs until two.",
+        "Answer support tickets within a day; the team agreed on it on Monday.",
+    ]
+    kept = [store.record_decision(text).memory for text in decided]
+    for _ in range(5):
+        assert store.remember("Here's my full live status!", kind="decision", automatic=True).outcome == "rejected"
+    hits = store.recall("what is your current status")
+    assert {hit.memory.content for hit in hits} <= set(decided)
+    assert len(store.list()) == len(kept)
+
+
+def test_two_status_reports_recorded_on_purpose_are_shown_once(store: MemoryStore) -> None:
+    """S3-28, S3-20: "Here's my status" and "Here's my current status" are one block of the context."""
+    for text in ("Here's my status", "Here's my current status"):
+        store.record_decision(text)
+    [group] = store.pack("status").groups
+    assert group.shown.memory.content == "Here's my current status"
+
+
+@pytest.mark.parametrize("query", ["PR #441", "MemoryStore.recall"])
+def test_an_exact_name_finds_its_text_among_texts_that_are_about_the_same(store: MemoryStore, query: str) -> None:
+    """S2-14, S2-58: by score; what may be a newer account of the same thing may still be put before it."""
+    texts = [
+        "The review of PR #440 asked for smaller commits.",
+        "The review of PR #441 asked for a test.",
+        "The review of PR #442 asked for nothing.",
+        "MemoryStore.recall returns hits, best first.",
+        "MemoryStore.remember returns what became of a text.",
+        "MemoryStore.pack returns one block of text.",
+    ]
+    for text in texts:
+        store.remember(text)
+    [found] = [hit for hit in store.recall(query) if query in hit.memory.content]
+    assert found.scored_rank == 1 and found.rank <= 2

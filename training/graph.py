@@ -1,0 +1,246 @@
+"""The network as an ONNX graph that gives the same answer on every processor.
+
+- Products of matrices are products of integers (`training/quantise.py`), so they are exact.
+- Each row of inputs has a step of its own, so a text has the same result alone and in any batch.
+- Of arithmetic in single precision there are only additions, multiplications, divisions and roundings,
+  one operation to a node: IEEE 754 leaves no choice there. GELU is a table.
+- Whatever adds up many numbers, and the exponential of the attention, works in double precision. What
+  processors do otherwise there lies some nine digits below what is rounded next.
+
+The graph must be run without fusions that put several operations into one (`models/onnx.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import erf, sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from training.model import HEADS, POSITIONS, WIDTH
+from training.quantise import GELU_FLOOR, Linear
+from wellkept.models.pairs import LABELS, MARKS
+
+_FLOAT, _DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
+_GELU_STEP = 1 / 1024
+_GELU_MIDDLE = 32_768
+_ZERO = 128
+"""What stands for zero where inputs have a sign."""
+_FAR = -1e4
+"""Added to the score of padding."""
+
+State = Mapping[str, NDArray[np.float32]]
+"""Parameters in single precision, by their names in `training/model.py`."""
+
+
+def relation_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
+    """Write the relation model: `pieces` and `marks` (rows, length; 0 is padding) to `logits` (rows, 5)."""
+    graph = _Graph()
+    summed = graph.op("Add", graph.words(state), graph.looked_up("marks.weight", state["marks.weight"], "marks"))
+    hidden = graph.encoder(summed, state, maps)
+    present = graph.present()
+    newer = graph.op(
+        "Mul",
+        graph.cast(graph.op("GreaterOrEqual", "marks", graph.constant("first_newer", np.int64(MARKS))), _DOUBLE),
+        present,
+    )
+    means = [graph.mean(hidden, share) for share in (present, graph.op("Sub", present, newer), newer)]
+    first = graph.op("Gather", hidden, graph.constant("first", np.int64(0)), axis=1)
+    apart = graph.op("Abs", graph.op("Sub", means[1], means[2]))
+    seen = graph.op("Concat", first, means[0], apart, graph.op("Mul", means[1], means[2]), axis=1)
+    wide = graph.gelu(graph.linear("head.0", maps, graph.bytes_of(graph.cast(seen, _FLOAT))), 256)
+    logits = graph.linear("head.3", maps, graph.positive_bytes_of(wide))
+    graph.write(path, ("pieces", "marks"), graph.cast(logits, _DOUBLE), "logits", len(LABELS))
+
+
+def embedder_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
+    """Write the embedder: `pieces` (rows, length; 0 is padding) to `vectors` (rows, 384) of length 1."""
+    graph = _Graph()
+    hidden = graph.encoder(graph.words(state), state, maps)
+    mean = graph.mean(hidden, graph.present())
+    length = graph.op("Sqrt", graph.op("ReduceSumSquare", mean, graph.axis(1)))
+    graph.write(path, ("pieces",), graph.op("Div", mean, length), "vectors", WIDTH)
+
+
+class _Bytes(NamedTuple):
+    """Rows of numbers as bytes: (integers - zero) * step, with a step for each row."""
+
+    integers: str
+    step: str
+    zero: str
+
+
+class _Graph:
+    """Nodes and constants of one graph, added one after the other; values are known by their names."""
+
+    def __init__(self) -> None:
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: dict[str, onnx.TensorProto] = {}
+
+    def op(self, kind: str, *inputs: str, **attributes: object) -> str:
+        name = f"{kind}.{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def constant(self, name: str, value: object) -> str:
+        if name not in self._constants:
+            self._constants[name] = numpy_helper.from_array(np.array(value, order="C"), name)
+        return name
+
+    def axis(self, *axes: int) -> str:
+        return self.constant("axis" + "".join(map(str, axes)), np.array(axes, np.int64))
+
+    def cast(self, value: str, to: int) -> str:
+        return self.op("Cast", value, to=to)
+
+    # What is read
+
+    def words(self, state: State) -> str:
+        """Vectors of the pieces and of their places, shape (rows, length, width)."""
+        table = state["words.weight"]
+        step = np.maximum(np.abs(table).max(axis=1) / 127, np.float32(1e-12))
+        integers = (np.rint(table / step[:, None]) + _ZERO).astype(np.uint8)
+        words = self.cast(self.op("Gather", self.constant("words", integers), "pieces"), _FLOAT)
+        steps = self.op("Gather", self.constant("words.step", step.astype(np.float32)), "pieces")
+        words = self.op("Sub", words, self.constant("words.zero", np.float32(_ZERO)))
+        words = self.op("Mul", words, self.op("Unsqueeze", steps, self.axis(2)))
+        one = self.constant("one", np.int64(1))
+        length = self.op("Gather", self.op("Shape", "pieces"), one)
+        places = self.op("Range", self.constant("nought", np.int64(0)), length, one)
+        return self.op("Add", words, self.looked_up("places", state["positions.weight"][:POSITIONS], places))
+
+    def looked_up(self, name: str, table: NDArray[np.float32], places: str) -> str:
+        return self.op("Gather", self.constant(name, table.astype(np.float32)), places)
+
+    def present(self) -> str:
+        absent = self.op("Equal", "pieces", self.constant("padding", np.int64(0)))
+        return self.cast(self.op("Not", absent), _DOUBLE)
+
+    # The encoder
+
+    def encoder(self, summed: str, state: State, maps: Mapping[str, Linear]) -> str:
+        """The last layer's vectors, in double precision, shape (rows, length, width)."""
+        shape = self.op("Shape", "pieces")
+        heads = self.constant("heads", np.array([3, HEADS, WIDTH // HEADS], np.int64))
+        split = self.op("Concat", shape, heads, axis=0)
+        absent = self.cast(self.op("Equal", "pieces", self.constant("padding", np.int64(0))), _DOUBLE)
+        far = self.op("Mul", absent, self.constant("far", np.float64(_FAR)))
+        mask = self.op("Unsqueeze", far, self.axis(1, 2))
+        flat = self.constant("flat", np.array([-1, WIDTH], np.int64))
+        even = self.normalised(self.op("Reshape", summed, flat))
+        hidden = self.scaled("norm", even, state["norm.weight"], state["norm.bias"])
+        layers = len({name.split(".")[1] for name in maps if name.startswith("layers.")})
+        gain, shift = state["norm.weight"], state["norm.bias"]
+        for place in range(layers):
+            name = f"layers.{place}"
+            given = self.inputs(f"{name}.read", maps, even, gain, shift)
+            read = self.attention(self.linear(f"{name}.read", maps, given), split, mask, flat)
+            read = self.linear(f"{name}.output", maps, self.bytes_of(read))
+            even = self.normalised(self.op("Add", hidden, read))
+            gain, shift = state[f"{name}.attention_norm.weight"], state[f"{name}.attention_norm.bias"]
+            hidden = self.scaled(f"{name}.attention_norm", even, gain, shift)
+            given = self.inputs(f"{name}.wide", maps, even, gain, shift)
+            wide = self.linear(f"{name}.wide", maps, given)
+            wide = self.gelu(wide, maps[f"{name}.wide"].weights.shape[1])
+            narrow = self.linear(f"{name}.narrow", maps, self.positive_bytes_of(wide))
+            even = self.normalised(self.op("Add", hidden, narrow))
+            gain, shift = state[f"{name}.norm.weight"], state[f"{name}.norm.bias"]
+            hidden = self.scaled(f"{name}.norm", even, gain, shift)
+        whole = self.op("Concat", shape, self.constant("width", np.array([WIDTH], np.int64)), axis=0)
+        return self.op("Reshape", self.cast(hidden, _DOUBLE), whole)
+
+    def attention(self, read: str, split: str, mask: str, flat: str) -> str:
+        parts = self.op("Transpose", self.op("Reshape", self.cast(read, _DOUBLE), split), perm=[2, 0, 3, 1, 4])
+        query, key, value = (
+            self.op("Gather", parts, self.constant(f"part{part}", np.int64(part)), axis=0) for part in range(3)
+        )
+        scores = self.op("Add", self.op("MatMul", query, self.op("Transpose", key, perm=[0, 1, 3, 2])), mask)
+        mixed = self.op("MatMul", self.op("Softmax", scores, axis=-1), value)
+        return self.cast(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), flat), _FLOAT)
+
+    def normalised(self, values: str) -> str:
+        """Each row with mean 0 and variance 1."""
+        apart = self.cast(values, _DOUBLE)
+        apart = self.op("Sub", apart, self.op("ReduceMean", apart, self.axis(1)))
+        squares = self.op("ReduceSumSquare", apart, self.axis(1))
+        variance = self.op("Mul", squares, self.constant("share", np.float64(1 / WIDTH)))
+        deviation = self.op("Sqrt", self.op("Add", variance, self.constant("epsilon", np.float64(1e-12))))
+        return self.cast(self.op("Div", apart, deviation), _FLOAT)
+
+    def scaled(self, name: str, even: str, gain: NDArray[np.float32], shift: NDArray[np.float32]) -> str:
+        product = self.op("Mul", even, self.constant(f"{name}.gain", gain.astype(np.float32)))
+        return self.op("Add", product, self.constant(f"{name}.shift", shift.astype(np.float32)))
+
+    def inputs(
+        self, name: str, maps: Mapping[str, Linear], even: str, gain: NDArray[np.float32], shift: NDArray[np.float32]
+    ) -> _Bytes:
+        """What a linear map gets of a normalised row, centred and levelled, as bytes."""
+        of = maps[name]
+        return self.bytes_of(self.scaled(name, even, gain / of.width, (shift - of.centre) / of.width))
+
+    # Integers
+
+    def bytes_of(self, values: str) -> _Bytes:
+        """Rows as unsigned bytes around 128, and the step of each row."""
+        top = self.op("ReduceMax", self.op("Abs", values), self.axis(1), keepdims=0)
+        return self._bytes(values, top, 127, np.uint8(_ZERO))
+
+    def positive_bytes_of(self, values: str) -> _Bytes:
+        """Rows without negative values as bytes, and the step of each row."""
+        return self._bytes(values, self.op("ReduceMax", values, self.axis(1), keepdims=0), 255, np.uint8(0))
+
+    def _bytes(self, values: str, top: str, levels: int, zero: np.uint8) -> _Bytes:
+        step = self.op("Mul", top, self.constant(f"step{levels}", np.float32(1 / levels)))
+        step = self.op("Max", step, self.constant("least_step", np.float32(1e-30)))
+        one = self.constant(f"zero{zero}", zero)
+        integers = self.op("QuantizeLinear", values, step, self.op("Expand", one, self.op("Shape", step)), axis=0)
+        return _Bytes(integers, self.op("Unsqueeze", step, self.axis(1)), one)
+
+    def linear(self, name: str, maps: Mapping[str, Linear], given: _Bytes) -> str:
+        of = maps[name]
+        weights = self.constant(f"{name}.weights", of.weights)
+        product = self.op("MatMulInteger", given.integers, weights, given.zero)
+        scaled = self.op("Mul", self.cast(product, _FLOAT), self.constant(f"{name}.scale", of.scale))
+        return self.op("Add", self.op("Mul", scaled, given.step), self.constant(f"{name}.bias", of.bias))
+
+    def gelu(self, values: str, width: int) -> str:
+        """GELU, raised by its floor so that it is never negative; a table in steps of 1/1024."""
+        middle = self.constant("gelu.middle", np.uint16(_GELU_MIDDLE))
+        places = self.op("QuantizeLinear", values, self.constant("gelu.step", np.float32(_GELU_STEP)), middle)
+        places = self.op("Reshape", self.cast(places, _INT32), self.constant("all", np.array([-1], np.int64)))
+        found = self.op("GatherElements", self.constant("gelu", _gelu_table()), places)
+        return self.op("Reshape", found, self.constant(f"by{width}", np.array([-1, width], np.int64)))
+
+    # Results
+
+    def mean(self, hidden: str, share: str) -> str:
+        """The mean over the places of a share, shape (rows, width)."""
+        shared = self.op("Mul", hidden, self.op("Unsqueeze", share, self.axis(2)))
+        total = self.op("ReduceSum", shared, self.axis(1), keepdims=0)
+        count = self.op("ReduceSum", share, self.axis(1), keepdims=1)
+        return self.op("Div", total, self.op("Max", count, self.constant("least", np.float64(1))))
+
+    def write(self, path: Path, inputs: tuple[str, ...], result: str, name: str, width: int) -> None:
+        self._nodes.append(helper.make_node("Identity", [result], [name], name=name))
+        graph = helper.make_graph(
+            self._nodes,
+            "wellkept",
+            [helper.make_tensor_value_info(given, TensorProto.INT64, ["rows", "length"]) for given in inputs],
+            [helper.make_tensor_value_info(name, _DOUBLE, ["rows", width])],
+            list(self._constants.values()),
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        onnx.checker.check_model(model)
+        onnx.save(model, path)
+        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _gelu_table() -> NDArray[np.float32]:
+    values = (np.arange(2 * _GELU_MIDDLE) - _GELU_MIDDLE) * _GELU_STEP
+    table = [value * 0.5 * (1 + erf(value / sqrt(2))) + GELU_FLOOR for value in values]
+    return np.maximum(np.array(table, dtype=np.float32), np.float32(0))
