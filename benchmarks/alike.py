@@ -24,10 +24,10 @@ import wellkept
 from benchmarks.report import Figure, as_json, as_table, machine
 from postgres.server import server, stop
 from stores import snapshot
+from wellkept.evaluation.labelled_files import Story, read_stories
+from wellkept.evaluation.run import Warm
 from wellkept.models.port import RelationModel
 from wellkept.models.registry import load_embedder, load_relation_model
-from wellkept.surfaces.evaluation.reading import Story, read_stories
-from wellkept.surfaces.evaluation.running import Warm
 from wellkept.testing.clock import CountingIds, FrozenClock
 
 ASKED = 10

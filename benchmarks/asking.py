@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import wellkept
-from wellkept.core.bounds import Bounds
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedded
 from wellkept.models.relation import PackagedRelationModel

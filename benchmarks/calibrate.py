@@ -1,4 +1,4 @@
-"""Make the built-in tables of `wellkept.core.calibration`, and show how far they carry.
+"""Make the built-in tables of `wellkept.core.judging.calibration`, and show how far they carry.
 
 Fits each built-in embedder on the graded pairs that ship with the product (as `wellkept calibrate`
 does), and prints the table as Python source, the raw cosine of the usual thresholds and the error on
@@ -15,12 +15,12 @@ import json
 import sys
 from pathlib import Path
 
-from wellkept.core.calibration import THRESHOLDS, Calibration, Knots, error_of, rank_correlation
-from wellkept.core.vectors import cosine
-from wellkept.models.graded import measure, shipped
+from wellkept.core.judging.calibration import THRESHOLDS, Calibration, Knots, error_of, rank_correlation
+from wellkept.core.records.vectors import cosine
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedder
+from wellkept.models.similarity.graded import measure, shipped
 
 
 def source(knots: Knots) -> str:

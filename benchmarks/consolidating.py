@@ -25,9 +25,9 @@ from typing import Any
 
 import wellkept
 from wellkept import Filter
-from wellkept.core.codec import dumps
-from wellkept.core.rules import Consolidation
-from wellkept.engine.store import MemoryStore
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.records.codec import dumps
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.types import ALL_STATUSES, Plan, Scope
 
 SEED = 20261122

@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="wellkept-bench-") as name:
         folder = Path(name)
         (folder / "bare.py").write_text(BARE, encoding="utf-8")
-        ours = [sys.executable, "-m", "wellkept.surfaces.cli", "--embedder", given.embedder, "--db", "bench.db", "mcp"]
+        ours = [sys.executable, "-m", "wellkept.cli", "--embedder", given.embedder, "--db", "bench.db", "mcp"]
         bare = [sys.executable, "bare.py"]
         started(bare, folder), started(ours, folder)  # the files of both are in the cache afterwards
         pairs = [(started(bare, folder), started(ours, folder)) for _ in range(given.runs)]

@@ -21,8 +21,8 @@ import wellkept
 from benchmarks.corpus import texts
 from benchmarks.floor import Floor
 from benchmarks.report import Figure, least, missing, most, plain
-from wellkept.core.calibration import Calibration
-from wellkept.engine.store import MemoryStore
+from wellkept.core.judging.calibration import Calibration
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import ModelUnavailable
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.minilm import MiniLmEmbedder

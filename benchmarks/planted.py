@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import wellkept
-from wellkept.engine.store import MemoryStore
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.types import Plan
 
 SEED = 20261122

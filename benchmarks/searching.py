@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from benchmarks.contenders import NAMES, Search, contender
 from benchmarks.vectors import DIM, NAMESPACE, append, fill, sentences
-from wellkept.storage.index import Block, Space, Stamp
 from wellkept.storage.sqlite import SqliteStorage
+from wellkept.storage.vectors.index import Block, Space, Stamp
 
 Told = dict[str, object]
 TOP = 10

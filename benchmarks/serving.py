@@ -28,7 +28,7 @@ from benchmarks.corpus import texts
 from benchmarks.load import slowest, under_load
 from benchmarks.report import Figure, as_json, as_table, machine, plain
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.surfaces.access import Tokens, tokens_file
+from wellkept.server.access import Tokens, tokens_file
 
 NAMESPACE = "bench/serving"
 _TURN = 50
@@ -56,7 +56,7 @@ def started(db: Path, port: int) -> tuple[subprocess.Popen[str], str]:
     """A server as a process of its own, and its address; whoever starts it ends it."""
     sources = Path(wellkept.__file__).parents[1]
     paths = os.pathsep.join((str(sources), *sys.path))
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(db), "--embedder", "hashing"]
+    command = [sys.executable, "-m", "wellkept.cli", "--db", str(db), "--embedder", "hashing"]
     process = subprocess.Popen(
         [*command, "serve", "--port", str(port), "--rate", "0", "--drain", "0", "--json", "--quiet"],
         stdout=subprocess.PIPE,

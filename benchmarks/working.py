@@ -24,9 +24,9 @@ from typing import Any
 import wellkept
 from benchmarks.corpus import texts
 from benchmarks.report import Figure, as_json, as_table, machine, plain
-from wellkept.engine.errands import chosen, errands
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.work import work
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.jobs import chosen, errands
+from wellkept.engine.upkeep.worker import work
 from wellkept.models.hashing import HashingEmbedder
 
 KIND = "consolidate"

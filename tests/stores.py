@@ -8,7 +8,7 @@ from typing import Any
 
 import wellkept
 from postgres.given import EVERYWHERE
-from wellkept.engine.embedding import text_of
+from wellkept.engine.models.embedding import text_of
 from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder

@@ -78,4 +78,4 @@ def _ranges(points: Iterable[int]) -> list[list[int]]:
 if __name__ == "__main__":
     blob = json.dumps(table(), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     TABLE.write_bytes(gzip.compress(blob, mtime=0))
-    print(f'TABLE_SHA256 = "{hashlib.sha256(blob).hexdigest()}"')  # belongs into models/folding.py
+    print(f'TABLE_SHA256 = "{hashlib.sha256(blob).hexdigest()}"')  # belongs into models/tokenizer/bert_folding.py

@@ -23,8 +23,8 @@ from training.material import Split, cases
 from training.model import RelationModel, from_minilm
 from training.quantise import quantised
 from wellkept.models.onnx import session
-from wellkept.models.pairs import Row
-from wellkept.models.wordpiece import Tokenizer, minilm_pieces
+from wellkept.models.tokenizer.pairs import Row
+from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 
 SENTENCES = 400
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from training.compose import Pair
 from training.material import cases, frames
 from training.natural import natural_pairs, stream_pairs
-from wellkept.models.pairs import LABELS
 from wellkept.models.relation import PackagedRelationModel
+from wellkept.models.tokenizer.pairs import LABELS
 from wellkept.types import Opinion
 
 

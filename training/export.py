@@ -4,7 +4,7 @@
 
 Probabilities and thresholds are fitted on the calibration split with the exported model itself,
 so that what is measured is what runs. The thresholds are chosen by fixed-sequence testing with
-Clopper-Pearson bounds (`wellkept.core.bounds`).
+Clopper-Pearson bounds (`wellkept.core.judging.risk_bounds`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from training.material import HERE, cases, frames
 from training.model import RelationModel
 from training.natural import natural_pairs, stream_pairs
 from training.quantise import quantised
-from wellkept.core.bounds import least_threshold, upper_bound
-from wellkept.core.compare import is_vetoed
-from wellkept.core.differences import differences
+from wellkept.core.judging.compare import is_vetoed
+from wellkept.core.judging.risk_bounds import least_threshold, upper_bound
+from wellkept.core.reading.differences import differences
 from wellkept.models.onnx import session
-from wellkept.models.pairs import LABELS, LONGEST, PairReader, logits_of
-from wellkept.models.wordpiece import Tokenizer
+from wellkept.models.tokenizer.pairs import LABELS, LONGEST, PairReader, logits_of
+from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 MODELS = HERE.parent / "src" / "wellkept" / "models"
 WEIGHTS = MODELS / "weights"

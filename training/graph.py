@@ -24,7 +24,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from training.model import HEADS, POSITIONS, WIDTH
 from training.quantise import GELU_FLOOR, Linear
-from wellkept.models.pairs import LABELS, MARKS
+from wellkept.models.tokenizer.pairs import LABELS, MARKS
 
 _FLOAT, _DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
 _GELU_STEP = 1 / 1024

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from wellkept.models.pairs import LABELS, MARKS, Row
+from wellkept.models.tokenizer.pairs import LABELS, MARKS, Row
 
 WIDTH, HEADS, INNER, LAYERS, POSITIONS = 384, 12, 1536, 6, 256
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from training.compose import Composer, Pair
 from training.material import Case, Frame, is_of_dossier
-from wellkept.core.vectors import cosines
+from wellkept.core.records.vectors import cosines
 from wellkept.models.minilm import MiniLmEmbedder
 
 FRAME_PAIRS = 12

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from training.model import HEADS, WIDTH, RelationModel, tensors
-from wellkept.models.pairs import Row
+from wellkept.models.tokenizer.pairs import Row
 
 LARGEST = 63
 """Of a weight, either sign."""

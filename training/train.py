@@ -23,8 +23,8 @@ from training.material import cases, frames, texts
 from training.model import RelationModel, from_minilm, tensors
 from training.public import public_pairs
 from training.vocabulary import added
-from wellkept.models.pairs import LABELS, PairReader, Row
-from wellkept.models.wordpiece import Tokenizer
+from wellkept.models.tokenizer.pairs import LABELS, PairReader, Row
+from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 BATCH, CHUNK_BATCHES = 32, 24
 LONGEST = 160

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from wellkept.models.wordpiece import Tokenizer
+from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 LEAST_CHARACTER, LEAST_WORD = 2, 4
 MOST_ADDED = 2600

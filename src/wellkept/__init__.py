@@ -45,17 +45,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-    from wellkept.core.blocks import decisions_block
-    from wellkept.core.evidence import ContradictionFn
-    from wellkept.core.reflection import Reflection
-    from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
-    from wellkept.core.upkeep_rules import Aging, DecayReport
-    from wellkept.engine.aio import AsyncMemoryStore
-    from wellkept.engine.context import Context, MoreOptions, OpenOptions
-    from wellkept.engine.scale import Scale
-    from wellkept.engine.store import MemoryStore
-    from wellkept.engine.transfer import ImportSpec
-    from wellkept.engine.waiting import Ledger
+    from wellkept.core.consolidation.reflection import Reflection
+    from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
+    from wellkept.core.consolidation.upkeep_rules import Aging, DecayReport
+    from wellkept.core.judging.evidence import ContradictionFn
+    from wellkept.core.recall.safe_blocks import decisions_block
+    from wellkept.engine.base.context import Context, MoreOptions, OpenOptions
+    from wellkept.engine.base.queue_ledger import Ledger
+    from wellkept.engine.models.scale import Scale
+    from wellkept.engine.transfer.import_export import ImportSpec
+    from wellkept.engine.verbs.asynchronous import AsyncMemoryStore
+    from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
     from wellkept.storage.port import Storage
     from wellkept.types.replay import ReplayReport
@@ -113,19 +113,19 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Aging": "wellkept.core.upkeep_rules",
-    "AsyncMemoryStore": "wellkept.engine.aio",
-    "Consolidation": "wellkept.core.rules",
-    "DEFAULT_RULES": "wellkept.core.rules",
-    "DecayReport": "wellkept.core.upkeep_rules",
-    "ImportSpec": "wellkept.engine.transfer",
-    "MemoryStore": "wellkept.engine.store",
-    "Reflection": "wellkept.core.reflection",
+    "Aging": "wellkept.core.consolidation.upkeep_rules",
+    "AsyncMemoryStore": "wellkept.engine.verbs.asynchronous",
+    "Consolidation": "wellkept.core.consolidation.rules",
+    "DEFAULT_RULES": "wellkept.core.consolidation.rules",
+    "DecayReport": "wellkept.core.consolidation.upkeep_rules",
+    "ImportSpec": "wellkept.engine.transfer.import_export",
+    "MemoryStore": "wellkept.engine.verbs.store",
+    "Reflection": "wellkept.core.consolidation.reflection",
     "ReplayReport": "wellkept.types.replay",
-    "Rule": "wellkept.core.rules",
-    "When": "wellkept.core.rules",
-    "decisions_block": "wellkept.core.blocks",
-    "rules_from_toml": "wellkept.core.rules",
+    "Rule": "wellkept.core.consolidation.rules",
+    "When": "wellkept.core.consolidation.rules",
+    "decisions_block": "wellkept.core.recall.safe_blocks",
+    "rules_from_toml": "wellkept.core.consolidation.rules",
 }
 
 
@@ -177,9 +177,9 @@ def open(
         ...     store.remember("Use ruff for linting.").outcome
         'created'
     """
-    from wellkept.engine.context import Context, Uuid7, utc_now
-    from wellkept.engine.inputs import check_namespace, label
-    from wellkept.engine.store import MemoryStore
+    from wellkept.engine.base.context import Context, Uuid7, utc_now
+    from wellkept.engine.base.inputs import check_namespace, label
+    from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.judges.timeboxed import timeboxed
     from wellkept.models.registry import load_embedder, load_judge, load_relation_model
 
@@ -223,7 +223,7 @@ async def open_async(url: str | Path | Storage, **options: Unpack[OpenOptions]) 
     """
     from functools import partial
 
-    from wellkept.engine.aio import opened
+    from wellkept.engine.verbs.asynchronous import opened
 
     return await opened(partial(open, url, **options))
 
@@ -235,7 +235,7 @@ def _given(named: str | _T | None, load: Callable[[str | None], _U]) -> _T | _U:
 
 def _ranking(more: MoreOptions) -> tuple[HybridWeights | None, Reranker | None]:
     """The weights and the reranker a store is opened with; one's own reranker in the usual time box."""
-    from wellkept.engine.question import weights_of
+    from wellkept.engine.recall.question import weights_of
     from wellkept.models.registry import load_reranker
     from wellkept.models.reranking import TimeBoxedReranker
 
@@ -257,13 +257,13 @@ def _held() -> str:
 
 def _scale(embedder: Embedder) -> Scale:
     """The embedder's own table, or for one that nobody has measured the table kept on this machine."""
-    from wellkept.core.calibration import UNCALIBRATED
-    from wellkept.engine.scale import Scale
+    from wellkept.core.judging.calibration import UNCALIBRATED
+    from wellkept.engine.models.scale import Scale
 
     if embedder.calibration is not UNCALIBRATED:
         return Scale(embedder)
     from wellkept.config import auto_calibrate, calibration_folder
-    from wellkept.models.tables import KeptTables, Tables
+    from wellkept.models.similarity.tables import KeptTables, Tables
 
     return Scale(embedder, KeptTables(Tables(calibration_folder())), automatic=auto_calibrate())
 
@@ -274,9 +274,9 @@ def _make_ready(ctx: Context, *, ours: bool) -> None:
     Raises:
         WellkeptError: The store's vectors come from another embedder, or it cannot be written.
     """
-    from wellkept.engine.flushing import recover
-    from wellkept.engine.repeating import made_patient
-    from wellkept.engine.upkeep import require_embedder
+    from wellkept.engine.base.retry import made_patient
+    from wellkept.engine.queue.flushing import recover
+    from wellkept.engine.upkeep.housekeeping import require_embedder
 
     made_patient(ctx.storage)
     try:
@@ -343,7 +343,7 @@ def _ledger(url: str | Storage, storage: Storage) -> Ledger:
     """
     from pathlib import Path
 
-    from wellkept.engine.waiting import FileLedger, ProcessLedger
+    from wellkept.engine.base.queue_ledger import FileLedger, ProcessLedger
     from wellkept.storage.ledger import Deferring
 
     if isinstance(storage, Deferring):

@@ -11,10 +11,10 @@ import pytest
 import wellkept
 from adapters import foreign_stores
 from wellkept.adapters import read
-from wellkept.core.planfile import plan_from, plan_text
-from wellkept.engine.audit import Audit, Example, owned
-from wellkept.engine.inputs import new_memory
-from wellkept.engine.transfer import ImportSpec, Row
+from wellkept.core.consolidation.plan_file import plan_from, plan_text
+from wellkept.engine.base.inputs import new_memory
+from wellkept.engine.transfer.audit import Audit, Example, owned
+from wellkept.engine.transfer.import_export import ImportSpec, Row
 from wellkept.errors import InvalidInput
 from wellkept.policy import Policy
 from wellkept.testing.embedder import FakeEmbedder

@@ -14,7 +14,7 @@ import wellkept
 from adapters import foreign_stores
 from stores import LIGHT, desk
 from wellkept.adapters import read
-from wellkept.engine.audit import owned
+from wellkept.engine.transfer.audit import owned
 from wellkept.types import ALL_STATUSES, Filter
 
 SEGMENT = "0d35637a-9882-45f4-951a-8290d0fb37e5"

@@ -9,7 +9,7 @@ import pytest
 
 from adapters import foreign_stores
 from surfaces.command_line import Cli
-from wellkept.core.planfile import plan_from
+from wellkept.core.consolidation.plan_file import plan_from
 
 
 @pytest.fixture

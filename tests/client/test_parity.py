@@ -17,9 +17,9 @@ from stores import LASTING, LIGHT, Desk, desk
 from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore
 from wellkept.client import AsyncClient, Client
-from wellkept.core.codec import dumps
+from wellkept.core.records.codec import dumps
 from wellkept.errors import WellkeptError
-from wellkept.surfaces.operations import OPERATIONS
+from wellkept.operations.registry import OPERATIONS
 from wellkept.types import ExpandSpec, Filter, HybridWeights, JournalEntry, NewMemory, Scope
 
 DEFAULT = tuple(row.name for row in OPERATIONS if row.toolset == "default" and hasattr(MemoryStore, row.name))
@@ -260,8 +260,8 @@ def test_tasks_share_an_async_client(tmp_path: Path) -> None:
 def test_an_entry_is_read_back_whole() -> None:
     """Effects of all four types, and what a newer server may add, survive the way (ARCHITECTURE, effects are data)."""
     import wellkept
-    from wellkept.client.reading import records
-    from wellkept.core.codec import to_plain
+    from wellkept.client.from_json import records
+    from wellkept.core.records.codec import to_plain
 
     with wellkept.open("memory:", embedder="hashing") as store:
         store.remember("The limit is 0.85.", kind="lesson")

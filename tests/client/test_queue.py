@@ -18,8 +18,8 @@ from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore
 from wellkept.client import AsyncClient, Client
 from wellkept.client.queueing import AsyncClientQueue, ClientQueue
-from wellkept.core.codec import dumps
-from wellkept.engine.deferred import Queue
+from wellkept.core.records.codec import dumps
+from wellkept.engine.queue.deferred import Queue
 from wellkept.errors import NotFound, UnknownKind, WellkeptError
 
 HERE_ONLY = {"put"}

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import wellkept
-from wellkept.core.calibration import IDENTITY, Calibration
-from wellkept.core.text import canonical
+from wellkept.core.judging.calibration import IDENTITY, Calibration
+from wellkept.core.text.forms import canonical
 from wellkept.models.port import Embedded
 from wellkept.testing.relations import FakeRelationModel
 

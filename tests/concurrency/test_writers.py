@@ -17,8 +17,8 @@ import pytest
 import wellkept
 from concurrency.near import NearEmbedder, facts, write_all
 from stores import BACKENDS, place
-from wellkept.core.differences import differences
-from wellkept.core.vectors import cosine
+from wellkept.core.reading.differences import differences
+from wellkept.core.records.vectors import cosine
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ALL_STATUSES, Filter

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellkept.core.vectors import quantise, restore
-from wellkept.storage import sieve
-from wellkept.storage.index import SIEVED_FROM, Block, Row, Space, Stamp
-from wellkept.storage.matrices import VectorIndex
-from wellkept.storage.scan import direction, rows_of
-from wellkept.storage.sharing import Sharing
+from wellkept.core.records.vectors import quantise, restore
+from wellkept.storage.vectors import sieve
+from wellkept.storage.vectors.index import SIEVED_FROM, Block, Row, Space, Stamp
+from wellkept.storage.vectors.matrices import VectorIndex
+from wellkept.storage.vectors.scan import direction, rows_of
+from wellkept.storage.vectors.sharing import Sharing
 from wellkept.types import Status
 
 ROWS, DIM = sieve.MIN_ROWS + 700, 192

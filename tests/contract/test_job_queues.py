@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 import wellkept
-from wellkept.engine.jobs import queue_of
+from wellkept.engine.upkeep.job_queue import queue_of
 from wellkept.errors import InvalidField
 from wellkept.storage.port import JobQueue
 from wellkept.testing.clock import CountingIds, FrozenClock

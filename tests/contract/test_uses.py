@@ -12,7 +12,7 @@ import pytest
 
 import wellkept
 from wellkept.storage.sqlite import SqliteStorage
-from wellkept.storage.sqlite.uses import Uses
+from wellkept.storage.sqlite.use_counts import Uses
 from wellkept.testing.checks.world import NS, T0, World, entry, memory
 from wellkept.types import Filter, MemoryChange
 

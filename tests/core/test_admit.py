@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.admit import allowed, judge, settle
-from wellkept.core.calibration import IDENTITY, Calibration
-from wellkept.core.evidence import Evidence, Judged, Moment, in_scope, says_the_same
-from wellkept.core.merge import aliases
+from wellkept.core.gate.admit import allowed, judge, settle
+from wellkept.core.judging.calibration import IDENTITY, Calibration
+from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, says_the_same
+from wellkept.core.records.merge import aliases
 from wellkept.policy import DEFAULT_KINDS, PRESETS, Band, Policy
 from wellkept.types import (
     AliasChange,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.blocks import HEADING, decision_line, decisions_block, lines_of, one_line
+from wellkept.core.recall.safe_blocks import HEADING, decision_line, decisions_block, lines_of, one_line
 from wellkept.types import Memory
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.bounds import NEVER, Bounds, least_threshold, upper_bound
+from wellkept.core.judging.risk_bounds import NEVER, Bounds, least_threshold, upper_bound
 
 _LOWEST_TRIED = 0.25
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.calibration import (
+from wellkept.core.judging.calibration import (
     HASHING,
     IDENTITY,
     LEAST_PAIRS,

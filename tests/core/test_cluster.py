@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.cluster import complete_linkage
+from wellkept.core.consolidation.clusters import complete_linkage
 
 SIX = "abcdef"
 links = st.dictionaries(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.codec import (
+from wellkept.core.records.codec import (
     USAGE,
     conflict_from,
     digest,

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.compare import compare
-from wellkept.core.merge import evolve
+from wellkept.core.judging.compare import compare
+from wellkept.core.records.merge import evolve
 from wellkept.types import Comparison, Memory, NewMemory, Polarity, Statement, Update
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.compare import NEARLY_THE_SAME_WORDS, OVERRULES_NEGATION, compare, is_vetoed, shared_words
+from wellkept.core.judging.compare import NEARLY_THE_SAME_WORDS, OVERRULES_NEGATION, compare, is_vetoed, shared_words
 from wellkept.types import Comparison, Memory, Opinion, Relation, Statement
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

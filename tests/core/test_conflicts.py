@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.conflicts import between, is_open, key_of, opened, settled
+from wellkept.core.records.conflicts import between, is_open, key_of, opened, settled
 from wellkept.types import Comparison, Difference, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

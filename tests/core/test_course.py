@@ -10,11 +10,11 @@ import pytest
 
 import wellkept
 from golden.course import GROUPS, SORTS, Pair, pairs
-from wellkept.core.compare import is_vetoed
-from wellkept.core.differences import differences
-from wellkept.core.events import MOST_READ, courses
+from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.lexicon import LANGUAGES
 from wellkept.core.lexicon.events import event_words
+from wellkept.core.reading.differences import differences
+from wellkept.core.reading.events import MOST_READ, courses
 from wellkept.types import DifferenceKind
 
 OTHER, SAME = pairs("other"), pairs("same")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from wellkept.core.codec import USAGE
-from wellkept.core.effects import invert, same_record, scrubbed, tombstone, touched
+from wellkept.core.records.codec import USAGE
+from wellkept.core.records.effects import invert, same_record, scrubbed, tombstone, touched
 from wellkept.types import (
     AliasChange,
     Conflict,

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from wellkept.core.expansion import step
+from wellkept.core.recall.expansion import step
 from wellkept.types import ExpandSpec, Link
 
 LINKS = [

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.explain import (
+from wellkept.core.records.explain import (
     check_similar,
     difference_words,
     dropped_line,

@@ -13,10 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.beside import agreed, agreeing, beside
-from wellkept.core.bounds import Bounds
-from wellkept.core.evidence import says_the_same
-from wellkept.core.findings import (
+from wellkept.core.consolidation.findings import (
     MOST_CLOSED,
     MOST_CONFLICTS,
     MOST_IN_SLOT,
@@ -36,6 +33,9 @@ from wellkept.core.findings import (
     of_one_subject,
     says_something,
 )
+from wellkept.core.judging.evidence import says_the_same
+from wellkept.core.judging.other_fields import agreed, agreeing, beside
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import CONFLICT_REPORT_AT, Policy
 from wellkept.types import Memory, Opinion
 

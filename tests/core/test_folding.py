@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.folding import (
+from wellkept.core.consolidation.merged_memory import (
     change_of,
     changed,
     folded,
@@ -21,8 +21,8 @@ from wellkept.core.folding import (
     used_by_all,
     winner,
 )
-from wellkept.core.merge import MAX_PROVENANCE
-from wellkept.core.rules import DEFAULT_RULES, Rule
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Rule
+from wellkept.core.records.merge import MAX_PROVENANCE
 from wellkept.types import Memory
 
 MERGE = DEFAULT_RULES[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core import fusion
+from wellkept.core.recall import scoring
 
 SHARES = st.floats(0, 1)
 KEYS = "abcdefgh"
@@ -25,14 +25,14 @@ KEYS = "abcdefgh"
     ],
 )
 def test_a_word_of_the_query_is_found_in_another_form_in_any_script(asked: str, told: str) -> None:
-    assert set(fusion.query_terms(asked)) & set(fusion.document_terms(told))  # I10
+    assert set(scoring.query_terms(asked)) & set(scoring.document_terms(told))  # I10
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("1.5", "15"), ("C++", "C"), ("v2", "v3"), ("parse_url", "parse"), ("don", "donkeys")]
 )
 def test_stems_do_not_make_different_things_one(one: str, other: str) -> None:
-    assert fusion.document_terms(one)[0] != fusion.document_terms(other)[0]  # I10
+    assert scoring.document_terms(one)[0] != scoring.document_terms(other)[0]  # I10
 
 
 @pytest.mark.parametrize(
@@ -44,58 +44,58 @@ def test_stems_do_not_make_different_things_one(one: str, other: str) -> None:
     ],
 )
 def test_a_query_loses_the_function_words_of_its_own_language(query: str, gone: set[str], kept: set[str]) -> None:
-    terms = set(fusion.query_terms(query))
+    terms = set(scoring.query_terms(query))
     assert not terms & gone
     assert kept <= terms
 
 
 def test_a_query_of_function_words_alone_keeps_them() -> None:
-    assert fusion.query_terms("Who is it?") == ["who", "is", "it"]
-    assert fusion.query_terms("") == []
+    assert scoring.query_terms("Who is it?") == ["who", "is", "it"]
+    assert scoring.query_terms("") == []
 
 
 def test_a_rare_word_weighs_more_by_the_whole_namespace_than_by_the_pool() -> None:
     pool = [["ruff", "lint"], ["lint", "code"]]
     everything = [*pool, *([["code"]] * 20)]
-    by_pool = fusion.lexical_scores(["lint", "code"], pool, fusion.statistics(pool))  # S2-4
-    by_all = fusion.lexical_scores(["lint", "code"], pool, fusion.statistics(everything))
+    by_pool = scoring.lexical_scores(["lint", "code"], pool, scoring.statistics(pool))  # S2-4
+    by_all = scoring.lexical_scores(["lint", "code"], pool, scoring.statistics(everything))
     assert by_all[0] > by_pool[0]
     assert by_pool[1] == by_all[1] == 1.0
 
 
 def test_terms_that_the_statistics_have_never_seen_are_rare_and_nothing_breaks() -> None:
-    old = fusion.statistics([["tea"]])
-    assert fusion.lexical_scores(["ruff"], [["ruff"], ["tea"]], old) == [1.0, 0.0]
-    assert fusion.lexical_scores(["ruff"], [], fusion.statistics([])) == []
-    assert fusion.lexical_scores(["ruff"], [["tea"], []], old) == [0.0, 0.0]
+    old = scoring.statistics([["tea"]])
+    assert scoring.lexical_scores(["ruff"], [["ruff"], ["tea"]], old) == [1.0, 0.0]
+    assert scoring.lexical_scores(["ruff"], [], scoring.statistics([])) == []
+    assert scoring.lexical_scores(["ruff"], [["tea"], []], old) == [0.0, 0.0]
 
 
 def test_the_shorter_of_two_texts_with_the_word_is_first() -> None:
     pool = [["ruff", *"abcdefgh"], ["ruff"]]
-    long, short = fusion.lexical_scores(["ruff"], pool, fusion.statistics(pool))
+    long, short = scoring.lexical_scores(["ruff"], pool, scoring.statistics(pool))
     assert short > long
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), SHARES), max_size=8))
 def test_with_one_weight_the_order_is_that_of_the_one_signal(pairs: list[tuple[float, float]]) -> None:
     cosines, words = [cosine for cosine, _ in pairs], [share for _, share in pairs]
-    assert fusion.fused(cosines, words, meaning=0.0) == words  # S2-16, and the property of issue 5
-    assert fusion.fused(cosines, words, meaning=1.0) == [max(0.0, cosine) for cosine in cosines]
+    assert scoring.fused(cosines, words, meaning=0.0) == words  # S2-16, and the property of issue 5
+    assert scoring.fused(cosines, words, meaning=1.0) == [max(0.0, cosine) for cosine in cosines]
 
 
 def test_without_any_vector_the_words_decide_alone() -> None:
-    assert fusion.fused([None, None], [0.2, 0.9]) == [0.2, 0.9]  # I7
-    assert fusion.fused([None, 0.5], [1.0, 0.0]) == pytest.approx([1 - fusion.MEANING, fusion.MEANING / 2])
+    assert scoring.fused([None, None], [0.2, 0.9]) == [0.2, 0.9]  # I7
+    assert scoring.fused([None, 0.5], [1.0, 0.0]) == pytest.approx([1 - scoring.MEANING, scoring.MEANING / 2])
 
 
 def test_what_was_told_in_another_sitting_is_no_neighbour() -> None:
-    beside = fusion.told_beside([["a", "b"], ["c"]])
+    beside = scoring.told_beside([["a", "b"], ["c"]])
     assert beside == {"a": (("b", 1),), "b": (("a", 1),), "c": ()}
 
 
 def test_a_far_neighbour_counts_less_and_one_out_of_reach_nothing() -> None:
     told = ["hit", "near", "next", "third", "far"]
-    raised = fusion.in_context({"hit": 1.0, **dict.fromkeys(told[1:], 0.0)}, fusion.told_beside([told]))
+    raised = scoring.in_context({"hit": 1.0, **dict.fromkeys(told[1:], 0.0)}, scoring.told_beside([told]))
     assert raised["hit"] == 1.0
     assert raised["near"] > raised["next"] > raised["third"] > 0
     assert raised["far"] == 0.0
@@ -103,15 +103,15 @@ def test_a_far_neighbour_counts_less_and_one_out_of_reach_nothing() -> None:
 
 def test_an_answer_is_lifted_over_a_stranger_by_what_it_was_told_after() -> None:
     scores = {"I have moved.": 0.8, "To Lisbon!": 0.2, "Ana likes moving pictures.": 0.4}
-    beside = fusion.told_beside([["I have moved.", "To Lisbon!"], ["Ana likes moving pictures."]])
-    raised = fusion.in_context(scores, beside)
+    beside = scoring.told_beside([["I have moved.", "To Lisbon!"], ["Ana likes moving pictures."]])
+    raised = scoring.in_context(scores, beside)
     assert sorted(raised, key=lambda key: -raised[key]) == ["I have moved.", "To Lisbon!", "Ana likes moving pictures."]
 
 
 @given(st.lists(SHARES, min_size=1, max_size=8), SHARES)
 def test_context_lowers_no_score_and_moves_no_score_beyond_the_best(scores: list[float], context: float) -> None:
     given_scores = dict(zip(KEYS, scores, strict=False))
-    raised = fusion.in_context(given_scores, fusion.told_beside([tuple(given_scores)]), context=context)
+    raised = scoring.in_context(given_scores, scoring.told_beside([tuple(given_scores)]), context=context)
     assert all(raised[key] >= score for key, score in given_scores.items())
     assert math.isclose(max(raised.values()), max(scores))
     assert list(raised) == list(given_scores)
@@ -120,6 +120,6 @@ def test_context_lowers_no_score_and_moves_no_score_beyond_the_best(scores: list
 @given(st.lists(SHARES, min_size=1, max_size=8))
 def test_without_neighbours_or_without_their_share_nothing_changes(scores: list[float]) -> None:
     given_scores = dict(zip(KEYS, scores, strict=False))
-    assert fusion.in_context(given_scores, {}) == given_scores
-    beside = fusion.told_beside([tuple(given_scores)])
-    assert fusion.in_context(given_scores, beside, context=0.0) == given_scores
+    assert scoring.in_context(given_scores, {}) == given_scores
+    beside = scoring.told_beside([tuple(given_scores)])
+    assert scoring.in_context(given_scores, beside, context=0.0) == given_scores

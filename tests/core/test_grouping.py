@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.compare import compare
-from wellkept.core.grouping import grouped, open_pairs
+from wellkept.core.judging.compare import compare
+from wellkept.core.recall.grouping import grouped, open_pairs
 from wellkept.types import Conflict, Hit, Memory, Opinion
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.lifecycle import (
+from wellkept.core.records.lifecycle import (
     archive,
     born_superseded,
     check_supersession,

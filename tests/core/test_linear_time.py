@@ -17,19 +17,23 @@ from typing import Any
 import pytest
 
 from wellkept.adapters import notes, pickles
-from wellkept.core import blocks, differences, fusion, lexer, pack, particles, redact, stamps, summarise, text, tokens
-from wellkept.core.compare import _sentences, shared_words
-from wellkept.core.lookalikes import one_script
-from wellkept.core.planfile import plan_from
-from wellkept.core.rules import rules_from_toml
-from wellkept.core.wikilinks import names
+from wellkept.cli.terminal import safe
+from wellkept.core.consolidation import extractive_summary
+from wellkept.core.consolidation.plan_file import plan_from
+from wellkept.core.consolidation.rules import rules_from_toml
+from wellkept.core.judging.compare import _sentences, shared_words
+from wellkept.core.reading import differences, lexer, small_words, tokens
+from wellkept.core.recall import pack, safe_blocks, scoring
+from wellkept.core.records.wikilinks import names
+from wellkept.core.text import forms as text
+from wellkept.core.text import redaction, time_stamps
+from wellkept.core.text.lookalikes import one_script
 from wellkept.errors import WellkeptError
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.models.pairs import PairReader
-from wellkept.models.wordpiece import Tokenizer, minilm_pieces
+from wellkept.models.tokenizer.pairs import PairReader
+from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.parsing import parsed_json, parsed_toml
 from wellkept.policy import Policy
-from wellkept.surfaces.cli import safe
 
 RATIO = 2.6
 FLOOR = 0.02
@@ -70,17 +74,17 @@ def _functions(folder: Path) -> dict[str, Read]:
         "differences of a part": lambda t: differences.differences(t, t[: len(t) // 2] + " not " + t[len(t) // 2 :]),
         "shared words": lambda t: shared_words(t, t + " tea"),
         "sentences as tuples": _sentences,
-        "sentences": summarise.sentences,
-        "summary": lambda t: summarise.summarise([t, t[::-1]]),
+        "sentences": extractive_summary.sentences,
+        "summary": lambda t: extractive_summary.summarise([t, t[::-1]]),
         "names": names,
-        "lines": blocks.lines_of,
-        "one line": blocks.one_line,
+        "lines": safe_blocks.lines_of,
+        "one line": safe_blocks.one_line,
         "tokens": pack.estimate_tokens,
-        "asks": particles.asks,
-        "stamp": stamps.without_stamp,
-        "redacted": redact.redacted,
-        "document terms": fusion.document_terms,
-        "query terms": fusion.query_terms,
+        "asks": small_words.asks,
+        "stamp": time_stamps.without_stamp,
+        "redacted": redaction.redacted,
+        "document terms": scoring.document_terms,
+        "query terms": scoring.query_terms,
         "hashing": lambda t: HashingEmbedder().embed([t]),
         "pieces": tokenizer.encode,
         "pairs": PairReader(tokenizer).read,

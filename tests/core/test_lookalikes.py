@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import wellkept
-from wellkept.core.lookalikes import _scripts, one_script
-from wellkept.core.merge import canonical_alias
-from wellkept.core.text import canonical, check_text, search_terms
+from wellkept.core.records.merge import canonical_alias
+from wellkept.core.text.forms import canonical, check_text, search_terms
+from wellkept.core.text.lookalikes import _scripts, one_script
 from wellkept.errors import EmptyContent
 
 FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e007f"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.merge import (
+from wellkept.core.records.merge import (
     REVIEW_MARK,
     absorb,
     absorbed,
@@ -22,7 +22,7 @@ from wellkept.core.merge import (
     short,
     united,
 )
-from wellkept.core.text import canonical_hash, content_hash
+from wellkept.core.text.forms import canonical_hash, content_hash
 from wellkept.types import AliasChange, Memory, MemoryChange, NewMemory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

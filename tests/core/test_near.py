@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellkept.core import near
-from wellkept.core.near import MOST_NEAR, near_pairs
-from wellkept.core.vectors import cosine
+from wellkept.core.consolidation import near_pairs as near
+from wellkept.core.consolidation.near_pairs import MOST_NEAR, near_pairs
+from wellkept.core.records.vectors import cosine
 
 Rows = NDArray[np.float32]
 
@@ -31,7 +31,7 @@ def found(rows: Rows, **limits: float | int) -> dict[tuple[int, int], float]:
 @settings(max_examples=30)
 @given(seed=st.integers(0, 9999), count=st.integers(2, 40))
 def test_every_pair_from_the_bound_on_is_found_with_its_exact_cosine(seed: int, count: int) -> None:
-    """I9: the cosine is that of `core.vectors`, from the stored components."""
+    """I9: the cosine is that of `core.records.vectors`, from the stored components."""
     rows = rows_of(seed, count)
     told = found(rows, floor=0.5, all_from=0.8, nearest=count)
     for a in range(count):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.grouping import grouped
-from wellkept.core.pack import HEADING, PREFACE, estimate_tokens, packed
+from wellkept.core.recall.grouping import grouped
+from wellkept.core.recall.pack import HEADING, PREFACE, estimate_tokens, packed
 from wellkept.errors import InvalidField
 from wellkept.types import Conflict, Hit, Memory
 from wellkept.types.packs import Group, Pack, PackFormat, PackSpec

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.conflicts import key_of
-from wellkept.core.findings import Finding, Near, Verdict, exact_groups, looked_at
-from wellkept.core.flagging import MOST_OF_ONE
-from wellkept.core.plan import Setting, Survey, config_hash, plan_id_of, plan_of
-from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
+from wellkept.core.consolidation.findings import Finding, Near, Verdict, exact_groups, looked_at
+from wellkept.core.consolidation.flagging import MOST_OF_ONE
+from wellkept.core.consolidation.plan import Setting, Survey, config_hash, plan_id_of, plan_of
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
+from wellkept.core.records.conflicts import key_of
 from wellkept.policy import Policy
 from wellkept.types import Action, Conflict, Link, Memory, Opinion, Plan, Scope
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import wellkept
 from stores import desk
-from wellkept.core.plan import plan_id_of
-from wellkept.core.planfile import MAX_CHARS, plan_from, plan_text
-from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
+from wellkept.core.consolidation.plan import plan_id_of
+from wellkept.core.consolidation.plan_file import MAX_CHARS, plan_from, plan_text
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.errors import InvalidPlan
 from wellkept.types import Plan
 
@@ -130,7 +130,7 @@ def test_what_is_no_plan_is_refused(text: str, said: str) -> None:
 
 
 def test_a_file_beyond_the_bound_is_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellkept.core.planfile.MAX_CHARS", 10)
+    monkeypatch.setattr("wellkept.core.consolidation.plan_file.MAX_CHARS", 10)
     with pytest.raises(InvalidPlan, match="11 characters"):
         plan_from(" " * 11)
     assert MAX_CHARS > 10

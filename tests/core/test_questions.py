@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from wellkept.core.calibration import IDENTITY
-from wellkept.core.compare import LONG_TEXT
-from wellkept.core.evidence import Evidence, Moment
-from wellkept.core.questions import ASK_AT, CLOSE_AT, MOST_ASKED, questions
+from wellkept.core.judging.calibration import IDENTITY
+from wellkept.core.judging.compare import LONG_TEXT
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.core.judging.what_to_ask import ASK_AT, CLOSE_AT, MOST_ASKED, questions
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, Memory, NewMemory
 

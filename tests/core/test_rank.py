@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.fusion import lexical_scores, statistics
-from wellkept.core.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, hybrid, recency
+from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, hybrid, recency
+from wellkept.core.recall.scoring import lexical_scores, statistics
 from wellkept.types import HybridWeights, Memory
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

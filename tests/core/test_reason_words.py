@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import wellkept
-from wellkept.core.explain import _REASON_WORDS, reason_words
-from wellkept.core.rules import DEFAULT_RULES
+from wellkept.core.consolidation.rules import DEFAULT_RULES
+from wellkept.core.records.explain import _REASON_WORDS, reason_words
 
 ROOT = Path(wellkept.__file__).parent
 COPIED = {"plain['rule']", "reason.rule"}
@@ -20,8 +20,8 @@ BY_HAND = {
     "_skipped(found) if stage == 'vector' else stage": {
         "similarity_skip", "told_again", "content_hash", "canonical_hash",
     },
-    "core/outcomes.py supersede rule": {"same_subject", "reversion", "conflict_supersede"},
-    "core/outcomes.py warn rule": {"possible_repeat", "possible_conflict", "conflict_warn"},
+    "core/gate/outcomes.py supersede rule": {"same_subject", "reversion", "conflict_supersede"},
+    "core/gate/outcomes.py warn rule": {"possible_repeat", "possible_conflict", "conflict_warn"},
     "'similarity_link' if rel == 'related' else rel": {"similarity_link", "refines"},
     "action.rationale.rule": {rule.id for rule in DEFAULT_RULES},
 }  # fmt: skip

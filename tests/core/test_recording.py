@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.recording import INFORMATIONAL_FRAMES, STATUS_MARKERS, refusal
+from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES, STATUS_MARKERS, refusal
 from wellkept.policy import PRESETS
 from wellkept.types import NewMemory
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.redact import LIMIT, redacted
+from wellkept.core.text.redaction import LIMIT, redacted
 
 
 @pytest.mark.parametrize(

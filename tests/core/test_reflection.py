@@ -8,13 +8,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from wellkept.core import conflicts as flags
-from wellkept.core.calibration import IDENTITY
-from wellkept.core.compare import compare
-from wellkept.core.levels import is_summary, is_summary_of, level_of
-from wellkept.core.plan_limits import refuse_beyond
-from wellkept.core.planfile import plan_from, plan_text
-from wellkept.core.reflection import (
+from wellkept.core.consolidation.plan_file import plan_from, plan_text
+from wellkept.core.consolidation.plan_limits import refuse_beyond
+from wellkept.core.consolidation.reflection import (
     MOST_MEMBERS,
     Material,
     Reflection,
@@ -25,6 +21,10 @@ from wellkept.core.reflection import (
     reflection_plan,
     refused,
 )
+from wellkept.core.judging.calibration import IDENTITY
+from wellkept.core.judging.compare import compare
+from wellkept.core.records import conflicts as flags
+from wellkept.core.records.summary_levels import is_summary, is_summary_of, level_of
 from wellkept.errors import InvalidField
 from wellkept.types import Comparison, Memory, NewMemory, Scope
 

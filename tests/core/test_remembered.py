@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import wellkept
-from wellkept.core.remembered import remembered
-from wellkept.core.text import canonical
+from wellkept.core.text.forms import canonical
+from wellkept.core.text.text_cache import remembered
 
 BOUNDED: dict[str, str] = {
-    "core/fusion.py::term_stem": "a term has at most 64 characters",
-    "core/lexer.py::_stem": "longer words are not kept",
+    "core/recall/scoring.py::term_stem": "a term has at most 64 characters",
+    "core/reading/lexer.py::_stem": "longer words are not kept",
     "core/lexicon/english.py::_classes": "longer words are not kept",
     "core/lexicon/english.py::_near": "longer words are not kept",
-    "core/text.py::_is_punctuation": "one character",
-    "core/text.py::_known_terms": "longer words are not kept",
+    "core/text/forms.py::_is_punctuation": "one character",
+    "core/text/forms.py::_known_terms": "longer words are not kept",
     "models/hashing.py::_cached": "longer words are not kept",
-    "models/wordpiece.py::self._remembered": "longer words are not kept",
+    "models/tokenizer/wordpiece.py::self._remembered": "longer words are not kept",
 }
 """Caches by count whose keys are short texts, and why they are short."""
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.admit import judge
-from wellkept.core.bounds import Bounds
-from wellkept.core.calibration import IDENTITY
-from wellkept.core.evidence import Evidence, Moment
-from wellkept.core.review import FLAG_AT, MOST_JUDGED, left_open, reviewed, unreviewed
+from wellkept.core.gate.admit import judge
+from wellkept.core.gate.judge_review import FLAG_AT, MOST_JUDGED, left_open, reviewed, unreviewed
+from wellkept.core.judging.calibration import IDENTITY
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.rules import (
+from wellkept.core.consolidation.rules import (
     DEFAULT_RULES,
     Consolidation,
     Figures,

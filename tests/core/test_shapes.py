@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wellkept.core.shapes import misfit
+from wellkept.core.records.field_types import misfit
 from wellkept.types import Conflict, JournalEntry, Link, Memory, Update
 from wellkept.types.jobs import QueuedJob
 

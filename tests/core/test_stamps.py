@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.stamps import without_stamp
+from wellkept.core.text.time_stamps import without_stamp
 
 SAID = "Ana: I moved to Oslo."
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.summarise import LIMIT, sentences, summarise
+from wellkept.core.consolidation.extractive_summary import LIMIT, sentences, summarise
 
 DEPLOYS = (
     "The nightly deploy failed because the disk was full. Ana was away.",

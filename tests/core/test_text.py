@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.text import (
+from wellkept.core.text.forms import (
     EMBED_LIMIT,
     MAX_TERMS,
     canonical,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from wellkept.core.folding import folded
-from wellkept.core.merge import absorb, confirm, gathered
-from wellkept.core.rules import DEFAULT_RULES
-from wellkept.core.titles import FURTHER_TITLES, MAX_FURTHER_TITLES, headed_text, titles, with_titles
+from wellkept.core.consolidation.merged_memory import folded
+from wellkept.core.consolidation.rules import DEFAULT_RULES
+from wellkept.core.records.merge import absorb, confirm, gathered
+from wellkept.core.text.titles import FURTHER_TITLES, MAX_FURTHER_TITLES, headed_text, titles, with_titles
 from wellkept.types import Memory, MemoryChange, NewMemory
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

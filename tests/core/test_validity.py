@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.validity import held_at
+from wellkept.core.records.validity import held_at
 from wellkept.types import Memory
 
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.effects import touched
-from wellkept.core.wikilinks import MAX_NAME, MAX_NAMES, is_waiting, keys, names, waiting, will_link
+from wellkept.core.records.effects import touched
+from wellkept.core.records.wikilinks import MAX_NAME, MAX_NAMES, is_waiting, keys, names, waiting, will_link
 from wellkept.types import Link, LinkChange, Memory
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)

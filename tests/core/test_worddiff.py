@@ -2,7 +2,7 @@
 
 import pytest
 
-from wellkept.core.worddiff import shared, word_diff
+from wellkept.core.text.word_diff import shared, word_diff
 
 CASES = {
     "one word replaced": ("The port is 5432.", "The port is 5433.", "The port is |-5432.|+5433."),

@@ -91,7 +91,7 @@ def test_the_metadata_say_who_made_it_for_whom_and_what_it_needs(wheel: Path) ->
 def test_the_wheel_installs_the_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as file:
         (entry_points,) = [name for name in file.namelist() if name.endswith(".dist-info/entry_points.txt")]
-        assert "wellkept = wellkept.surfaces.cli:main" in file.read(entry_points).decode("utf-8")
+        assert "wellkept = wellkept.cli:main" in file.read(entry_points).decode("utf-8")
 
 
 def test_plain_use_brings_no_client_of_a_model_hub_and_no_web_server(wheel: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surfaces.command_line import Cli
-from wellkept.surfaces.operations import OPERATIONS
+from wellkept.operations.registry import OPERATIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recording.md").read_text("utf-8")
 ROWS = [

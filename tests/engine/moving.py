@@ -7,7 +7,7 @@ from pathlib import Path
 
 import wellkept
 from stores import Desk, desk
-from wellkept.engine.migrating import migrate
+from wellkept.engine.transfer.migrate import migrate
 from wellkept.storage.port import Storage
 from wellkept.types import NewMemory
 

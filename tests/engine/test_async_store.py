@@ -10,9 +10,9 @@ import pytest
 
 import wellkept
 from stores import desk, snapshot
-from wellkept.engine.aio import AsyncMemoryStore, AsyncQueue
-from wellkept.engine.context import MoreOptions, OpenOptions
-from wellkept.engine.deferred import Queue
+from wellkept.engine.base.context import MoreOptions, OpenOptions
+from wellkept.engine.queue.deferred import Queue
+from wellkept.engine.verbs.asynchronous import AsyncMemoryStore, AsyncQueue
 from wellkept.errors import NotFound, StorageError
 from wellkept.types import ALL_STATUSES, Filter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import wellkept
-from wellkept.core.talk import is_turn, questions, speaker
+from wellkept.core.reading.chat_turns import is_turn, questions, speaker
 
 TURNS = [
     "Caroline: I joined a support group yesterday and it was powerful.",

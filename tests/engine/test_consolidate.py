@@ -15,10 +15,10 @@ import wellkept
 from scenarios.tidy import ALL_NEAR, BUS, NO_TEA, TEA, all_the_same, fill, model, of_type, states
 from scenarios.world import BACKENDS, World, make, snapshot
 from stores import EVERYTHING
-from wellkept.core.merge import aliases
-from wellkept.core.rules import Consolidation, Rule, When
-from wellkept.engine import consolidate, runs
-from wellkept.engine.embedding import text_of, vector_key
+from wellkept.core.consolidation.rules import Consolidation, Rule, When
+from wellkept.core.records.merge import aliases
+from wellkept.engine.consolidation import execution, planning
+from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import Full, InvalidPlan, ModelUnavailable
 from wellkept.models.port import Embedded
 from wellkept.policy import Policy
@@ -112,7 +112,7 @@ def test_memories_of_a_kind_that_the_policy_no_longer_knows_are_left_alone_and_t
     fill(here, ["Use SQLite.", "use sqlite!"])
     assert here.store.plan().planned["merge"] == 2
     ctx = replace(here.store._ctx, policy=Policy())
-    plan = consolidate.plan(ctx)
+    plan = planning.plan(ctx)
     assert (plan.planned["merge"], plan.detected.memories, plan.degraded) == (1, 2, ("unknown_kind",))
     here.store.close()
 
@@ -152,7 +152,7 @@ def test_a_dry_report_has_a_run_of_its_own_and_wrote_nothing(here: World) -> Non
     fill(here, BUS)
     all_the_same(here, BUS)
     plan, before = here.store.plan(), snapshot(here.store)
-    reports = [runs.dry(here.store._ctx, plan, forced="kill switch") for _ in range(2)]
+    reports = [execution.dry(here.store._ctx, plan, forced="kill switch") for _ in range(2)]
     assert {report.mode for report in reports} == {"dry_run"} and reports[0].run_id != reports[1].run_id
     assert reports[0].forced == "kill switch" and reports[0].executed == reports[0].skipped == 0
     assert snapshot(here.store) == before
@@ -166,7 +166,7 @@ def test_an_action_that_fails_is_told_in_the_log(here: World, caplog: pytest.Log
     ctx = here.store._ctx
     broken = replace(ctx, storage=FaultyStorage(ctx.storage, at=1, error=Full("no space is left"), only=("apply",)))
     with caplog.at_level(logging.ERROR, "wellkept.consolidate"):
-        report = runs.execute(broken, plan)
+        report = execution.execute(broken, plan)
     assert states(report) == [("merge", "failed")]
     assert any("CONSOLIDATE/ERROR" in record.getMessage() for record in caplog.records)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.text import text_overlap
+from wellkept.core.text.forms import text_overlap
 from wellkept.types import ALL_STATUSES, Filter
 
 STATUS = "Show me your current status"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stores import Desk, desk
-from wellkept.core.rules import Consolidation
-from wellkept.core.upkeep_rules import FADED, LIFECYCLE_RULES, TTL_DAYS, Aging, KindFading
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.consolidation.upkeep_rules import FADED, LIFECYCLE_RULES, TTL_DAYS, Aging, KindFading
 from wellkept.errors import InvalidField, UnknownKind
 from wellkept.types import Scope
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.codec import dumps, memory_from, to_plain
-from wellkept.engine.verifying import verify
+from wellkept.core.records.codec import dumps, memory_from, to_plain
+from wellkept.engine.upkeep.verifying import verify
 from wellkept.errors import ModelUnavailable, UnknownKind
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Memory

@@ -11,7 +11,7 @@ from contextvars import copy_context
 import pytest
 
 from stores import desk
-from wellkept.engine.deferred import MAX_ATTEMPTS
+from wellkept.engine.queue.deferred import MAX_ATTEMPTS
 from wellkept.errors import Busy, ModelUnavailable, NotFound, UnknownKind
 from wellkept.policy import DEFAULT_KINDS, Policy
 

@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 import wellkept
+from wellkept.cli.app import app
 from wellkept.errors import EmbedderMismatch
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedded
-from wellkept.surfaces.cli.app import app
 
 EARLIER = "minilm-l6-v2-int8@8199be6f/mean/256"
 TEXTS = ("Backups run every night.", "The office is in Berlin.")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from wellkept.core.codec import dumps, to_plain
+from wellkept.core.records.codec import dumps, to_plain
 from wellkept.errors import IllegalTransition, NotFound
 from wellkept.types import ALL_STATUSES, Filter, NewMemory
 

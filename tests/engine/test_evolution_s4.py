@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.merge import evolution
-from wellkept.core.vectors import cosine
+from wellkept.core.records.merge import evolution
+from wellkept.core.records.vectors import cosine
 from wellkept.errors import ModelUnavailable
 from wellkept.types import NewMemory
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.engine.handed import Handed
+from wellkept.engine.base.handed_out import Handed
 from wellkept.types import Memory
 
 TEXT = "Ship the export behind a flag."

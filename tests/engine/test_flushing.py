@@ -18,14 +18,14 @@ import psycopg
 import pytest
 
 import wellkept
-import wellkept.engine.waiting as lines_of_file
+import wellkept.engine.base.queue_ledger as lines_of_file
 from postgres.server import server
 from stores import Desk, desk
-from wellkept.engine.flushing import IDLE, MAX_ATTEMPTS, flush_left, left, recover
-from wellkept.engine.unloaded import Unloaded
-from wellkept.engine.waiting import FileLedger
+from wellkept.engine.base.queue_ledger import FileLedger
+from wellkept.engine.models.no_embedder import Unloaded
+from wellkept.engine.queue.flushing import IDLE, MAX_ATTEMPTS, flush_left, left, recover
 from wellkept.errors import Busy
-from wellkept.storage.postgres.waiting import PostgresLedger
+from wellkept.storage.postgres.shared.queue_ledger import PostgresLedger
 from wellkept.types.queue import QueuedWrite
 
 SAID = datetime(2026, 3, 1, tzinfo=UTC)
@@ -137,7 +137,7 @@ def test_whoever_comes_while_another_one_writes_leaves_it_to_him(make: Callable[
 
 def test_very_much_that_was_left_is_written_in_parts_and_all_of_it(make: Callable[..., Desk], monkeypatch) -> None:  # type: ignore[no-untyped-def]
     """Whoever wants his own queue flushed has his turn in between."""
-    monkeypatch.setattr("wellkept.engine.flushing._MOST_AT_ONCE", 7)
+    monkeypatch.setattr("wellkept.engine.queue.flushing._MOST_AT_ONCE", 7)
     table = make()
     for number in range(20):
         table.store.queue.remember(f"thesis {number:02}", kind="thesis")
@@ -150,7 +150,7 @@ def test_between_two_parts_anybody_may_flush_or_drop_and_nothing_of_it_is_writte
     make: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S0-45, I5: what was read at the beginning is no longer all that is to be written."""
-    monkeypatch.setattr("wellkept.engine.flushing._MOST_AT_ONCE", 2)
+    monkeypatch.setattr("wellkept.engine.queue.flushing._MOST_AT_ONCE", 2)
     table = make()
     for number in range(8):
         table.store.in_session(f"chat {number}").queue.remember(f"thesis {number}", kind="thesis")
@@ -170,7 +170,7 @@ def test_much_that_was_left_is_read_as_often_as_little(
     make: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Its time grows with what waits, not with the square of it."""
-    monkeypatch.setattr("wellkept.engine.flushing._MOST_AT_ONCE", 2)
+    monkeypatch.setattr("wellkept.engine.queue.flushing._MOST_AT_ONCE", 2)
     read: list[object] = []
     whole, rows = lines_of_file._whole, PostgresLedger.waiting
     monkeypatch.setattr(lines_of_file, "_whole", lambda handle: read.append(handle) or whole(handle))

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from wellkept.core.explain import check_similar
+from wellkept.core.records.explain import check_similar
 from wellkept.errors import ModelUnavailable, NotFound, UnknownKind
 from wellkept.policy import DEFAULT_KINDS, Band, Policy
 from wellkept.types import NewMemory

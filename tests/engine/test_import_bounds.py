@@ -11,8 +11,8 @@ import tracemalloc
 
 import pytest
 
-from wellkept.engine import files, numbered
-from wellkept.engine.numbered import LONGEST
+from wellkept.engine.base import files, numbered_lines
+from wellkept.engine.base.numbered_lines import LONGEST
 from wellkept.errors import NotFound, StorePathError
 
 MIB = 1 << 20
@@ -37,12 +37,12 @@ def kept_in(path):
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 64])
 def test_lines_and_their_numbers_are_those_of_python_whatever_the_blocks_are(block, monkeypatch):
-    monkeypatch.setattr(numbered, "_BLOCK", block)
+    monkeypatch.setattr(numbered_lines, "_BLOCK", block)
     chance = random.Random(block)
     for _ in range(300):
         data = bytes(chance.choice(b"a b\n\n\r\x00") for _ in range(chance.randrange(40)))
         expected = [(number, line) for number, line in enumerate(io.BytesIO(data), start=1) if line.strip()]
-        assert list(numbered.numbered(io.BytesIO(data), "data")) == expected, data
+        assert list(numbered_lines.numbered(io.BytesIO(data), "data")) == expected, data
 
 
 @pytest.mark.parametrize(("byte", "count"), [(b"\0", 1), (b"x", 1), (b"\n", 0), (b"\r", 1), (b" ", 1)])
@@ -50,7 +50,7 @@ def test_a_hundred_megabytes_of_one_byte_take_a_bounded_time_and_memory(byte, co
     tracemalloc.start()
     try:
         began = time.process_time()
-        lines = list(numbered.numbered(Endless(byte, 100 * MIB), "data"))
+        lines = list(numbered_lines.numbered(Endless(byte, 100 * MIB), "data"))
         took = time.process_time() - began
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -121,7 +121,7 @@ def test_what_was_told_is_written_and_the_same_import_goes_on_from_there(table, 
 
 
 def test_a_slow_batch_makes_the_next_one_smaller_and_a_quick_one_larger(table, tmp_path, monkeypatch):
-    from wellkept.engine import importer
+    from wellkept.engine.transfer import importer
 
     clock = iter(float(10 * number) for number in range(10_000))
     monkeypatch.setattr(importer.time, "monotonic", lambda: next(clock))

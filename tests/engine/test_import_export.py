@@ -10,7 +10,7 @@ import pytest
 
 import wellkept
 from wellkept import ImportSpec
-from wellkept.engine import exported as exporting
+from wellkept.engine.transfer import exports as exporting
 from wellkept.errors import Corrupt, IdempotencyMismatch, InvalidField, InvalidInput, StorePathError
 from wellkept.types import ALL_STATUSES, Filter
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from stores import Desk
-from wellkept.engine.context import Clock, Uuid7, utc_now
-from wellkept.engine.jobs import KeptJobs, Page
-from wellkept.engine.lease import FileLease, Lease
-from wellkept.engine.maintain import Job, JobResult, Round, duration, maintain, standard_jobs
-from wellkept.engine.queuelease import QueueLease
-from wellkept.engine.upkeep import expire_conflicts
+from wellkept.engine.base.context import Clock, Uuid7, utc_now
+from wellkept.engine.upkeep.housekeeping import expire_conflicts
+from wellkept.engine.upkeep.job_queue import KeptJobs, Page
+from wellkept.engine.upkeep.lease import FileLease, Lease
+from wellkept.engine.upkeep.queue_lease import QueueLease
+from wellkept.engine.upkeep.rounds import Job, JobResult, Round, duration, maintain, standard_jobs
 from wellkept.errors import Busy, InvalidField, ModelUnavailable, StorageError
 from wellkept.testing.clock import CountingIds, FrozenClock
 

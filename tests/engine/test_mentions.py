@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.wikilinks import is_waiting
-from wellkept.engine.mentions import NAMED, UNKNOWN
+from wellkept.core.records.wikilinks import is_waiting
+from wellkept.engine.gate.mentions import NAMED, UNKNOWN
 from wellkept.errors import UndoBlocked
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import NewMemory

@@ -17,8 +17,8 @@ import pytest
 import wellkept
 from engine.moving import filled, history
 from stores import Desk, desk, snapshot
-from wellkept.engine.fingerprints import fingerprint, movable
-from wellkept.engine.migrating import MoveReport, migrate
+from wellkept.engine.transfer.fingerprints import fingerprint, movable
+from wellkept.engine.transfer.migrate import MoveReport, migrate
 from wellkept.errors import Busy, Corrupt, EmbedderMismatch, NotFound, StorageError
 from wellkept.storage.memory import DictStorage
 from wellkept.storage.port import Stale, Storage

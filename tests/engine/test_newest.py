@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from stores import BACKENDS, Desk, desk
-from wellkept.core import rank
+from wellkept.core.recall import rank
 from wellkept.errors import ModelUnavailable
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import Hit

@@ -11,7 +11,7 @@ import pytest
 
 import wellkept
 from stores import BACKENDS, EVERY_BACKEND, Desk, desk
-from wellkept.core.bounds import Bounds
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelError, ModelUnavailable
 from wellkept.policy import Risk
 from wellkept.storage.memory import DictStorage

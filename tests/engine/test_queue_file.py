@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stores import desk
-from wellkept.engine import waiting
-from wellkept.engine.waiting import FileLedger
+from wellkept.engine.base import queue_ledger
+from wellkept.engine.base.queue_ledger import FileLedger
 from wellkept.errors import ReadOnly
 from wellkept.policy import Policy
 from wellkept.types import NewMemory
@@ -54,14 +54,14 @@ def test_a_put_that_is_refused_keeps_none_of_its_writes(tmp_path, monkeypatch):
     """Who is told that the disk is full writes again; the first half must not be there then (I5)."""
     table = desk("sqlite", tmp_path)
     table.store.queue.remember("before", kind="thesis")
-    whole = waiting._write
+    whole = queue_ledger._write
 
     def half(handle, text):
         whole(handle, text[: len(text) * 2 // 3])
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as full:
-        full.setattr(waiting, "_write", half)
+        full.setattr(queue_ledger, "_write", half)
         with pytest.raises(ReadOnly, match="No space left"):
             table.store.queue.put([NewMemory(content=f"thesis {number}", kind="thesis") for number in range(3)])
     assert [one.statement["content"] for one in table.store.queue.pending()] == ["before"]
@@ -179,8 +179,8 @@ def test_what_a_crash_left_between_mark_and_end_of_a_flush_leaves_the_file_at_th
 def test_a_flush_reads_the_file_as_often_for_many_conversations_as_for_one(tmp_path, monkeypatch):
     """Its time grows with what waits, not with the square of it."""
     table = desk("sqlite", tmp_path)
-    read, whole = [], waiting._whole
-    monkeypatch.setattr(waiting, "_whole", lambda handle: read.append(handle) or whole(handle))
+    read, whole = [], queue_ledger._whole
+    monkeypatch.setattr(queue_ledger, "_whole", lambda handle: read.append(handle) or whole(handle))
     counts = []
     for conversations in (1, 20):
         read.clear()

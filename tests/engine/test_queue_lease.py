@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from wellkept.engine.context import Uuid7
-from wellkept.engine.jobs import KeptJobs, Page
-from wellkept.engine.queuelease import QueueLease
+from wellkept.engine.base.context import Uuid7
+from wellkept.engine.upkeep.job_queue import KeptJobs, Page
+from wellkept.engine.upkeep.queue_lease import QueueLease
 from wellkept.errors import StorageError
 from wellkept.testing.clock import FrozenClock
 from wellkept.types.jobs import Cadence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import wellkept
-from wellkept.engine import recent
-from wellkept.engine.recent import RecentOpinions
+from wellkept.engine.models import recent_opinions
+from wellkept.engine.models.recent_opinions import RecentOpinions
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.policy import Risk
 from wellkept.types import Opinion
@@ -58,7 +58,7 @@ def test_a_check_spares_the_write_after_it_the_reading() -> None:
 
 
 def test_only_the_newest_opinions_are_kept(monkeypatch) -> None:
-    monkeypatch.setattr(recent, "MOST", 2)
+    monkeypatch.setattr(recent_opinions, "MOST", 2)
     kept = RecentOpinions()
     for number in range(3):
         kept.note("n", ("old", str(number)), None)

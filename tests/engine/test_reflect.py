@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from stores import Desk, desk
-from wellkept.core.compare import compare
-from wellkept.core.reflection import Reflection
-from wellkept.core.rules import Consolidation
+from wellkept.core.consolidation.reflection import Reflection
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.judging.compare import compare
 from wellkept.errors import InvalidField, ModelUnavailable, UndoBlocked, UnknownKind
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Filter, NewMemory, Scope

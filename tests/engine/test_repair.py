@@ -12,8 +12,8 @@ import pytest
 
 import wellkept
 from stores import Desk, desk
-from wellkept.engine.acts import apply
-from wellkept.engine.repairing import RepairReport, repair
+from wellkept.engine.gate.acts import apply
+from wellkept.engine.upkeep.repairing import RepairReport, repair
 from wellkept.errors import ModelUnavailable, StorageError, WellkeptError
 from wellkept.testing.clock import CountingIds
 from wellkept.testing.relations import FakeRelationModel
@@ -333,7 +333,7 @@ def test_an_active_row_that_names_its_successor_is_brought_in_line_with_its_link
 
 @pytest.mark.parametrize("end", ["nobody", "erased"])
 def test_a_conflict_about_a_memory_that_is_gone_is_dismissed(table: Desk, end: str) -> None:
-    from wellkept.core.conflicts import key_of
+    from wellkept.core.records.conflicts import key_of
 
     row = table.store.remember(TEXTS[0]).memory
     other = "nobody"

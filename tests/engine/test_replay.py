@@ -15,7 +15,7 @@ from stateful import acts
 from stateful.acts import Act
 from stateful.test_properties import fresh, run
 from stores import Desk
-from wellkept.engine.replay import replay
+from wellkept.engine.replay.replay import replay
 from wellkept.errors import InvalidField, ModelUnavailable
 from wellkept.policy import Policy
 from wellkept.types.replay import ReplayReport

@@ -17,8 +17,8 @@ import pytest
 
 import wellkept
 from stores import BACKENDS, Desk, desk
-from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
-from wellkept.engine.reports import left_out, read_plan, report_of, write_plan, write_report
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
+from wellkept.engine.consolidation.reports import left_out, read_plan, report_of, write_plan, write_report
 from wellkept.errors import InvalidPlan, NotFound, StorePathError, UndoBlocked
 from wellkept.types import Plan
 

@@ -116,7 +116,7 @@ def test_the_hash_of_a_vector_is_made_here_whatever_the_file_says(table, bring):
 
 
 def test_a_conflict_and_a_link_of_restored_rows_come_back(table, bring):
-    from wellkept.core.conflicts import key_of
+    from wellkept.core.records.conflicts import key_of
 
     conflict = {**CONFLICT, "key": key_of("m1", "m2", "contradiction")}
     lines = ({"memory": MEMORY}, {"memory": OTHER}, {"conflict": conflict}, {"link": {"src": "m1", "dst": "[[tea]]"}})

@@ -9,13 +9,13 @@ import pytest
 
 import wellkept
 from wellkept.config import calibration_folder
-from wellkept.core.calibration import IDENTITY, UNCALIBRATED, Calibration
-from wellkept.engine import scale as scale_module
+from wellkept.core.judging.calibration import IDENTITY, UNCALIBRATED, Calibration
+from wellkept.engine.models import scale as scale_module
 from wellkept.errors import ConfigError, ModelUnavailable
-from wellkept.models.graded import shipped
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.port import Embedded
-from wellkept.models.tables import Stored, Tables
+from wellkept.models.similarity.graded import shipped
+from wellkept.models.similarity.tables import Stored, Tables
 from wellkept.testing.embedder import FakeEmbedder
 
 PAIRS = len(shipped().texts)

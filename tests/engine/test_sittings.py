@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from stores import EVERY_BACKEND, Desk, desk
-from wellkept.core.fusion import CONTEXT, FADING, REACH
+from wellkept.core.recall.scoring import CONTEXT, FADING, REACH
 from wellkept.errors import ModelUnavailable
 from wellkept.types import Filter, Hit
 

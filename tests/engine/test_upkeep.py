@@ -14,8 +14,8 @@ import pytest
 
 import wellkept
 from stores import desk
-from wellkept.engine.acts import apply
-from wellkept.engine.reembed import reembed, sweep
+from wellkept.engine.gate.acts import apply
+from wellkept.engine.upkeep.reembed import reembed, sweep
 from wellkept.errors import EmbedderMismatch, ModelUnavailable
 from wellkept.policy import Policy
 from wellkept.testing.embedder import FakeEmbedder
@@ -250,7 +250,7 @@ KILLED = """
 import sys
 sys.path[:0] = [sys.argv[2], sys.argv[3]]
 from engine.test_upkeep import Dying, MANY, moving, opened
-from wellkept.engine.reembed import reembed
+from wellkept.engine.upkeep.reembed import reembed
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
 store = opened(sys.argv[1], FakeEmbedder(dim=64))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from stores import Desk
-from wellkept.engine.context import Context
-from wellkept.engine.errands import Errand, Outcome, Settings, Step, chosen, errands
-from wellkept.engine.jobs import LONGEST_LEASE, KeptJobs, Page, queue_of
-from wellkept.engine.work import MOST_ATTEMPTS, Pace, WorkReport, work
+from wellkept.engine.base.context import Context
+from wellkept.engine.upkeep.job_queue import LONGEST_LEASE, KeptJobs, Page, queue_of
+from wellkept.engine.upkeep.jobs import Errand, Outcome, Settings, Step, chosen, errands
+from wellkept.engine.upkeep.worker import MOST_ATTEMPTS, Pace, WorkReport, work
 from wellkept.errors import InvalidField, ModelUnavailable, StorageError
 from wellkept.storage.port import JobQueue, Queueing
 from wellkept.types.jobs import Cadence

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from stores import desk
-from wellkept.engine.errands import errands
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.paging import pages
-from wellkept.engine.work import work
+from wellkept.engine.base.paging import pages
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.jobs import errands
+from wellkept.engine.upkeep.worker import work
 from wellkept.errors import Corrupt, WellkeptError
 from wellkept.types import ALL_STATUSES, Filter
 

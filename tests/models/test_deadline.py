@@ -14,8 +14,8 @@ import pytest
 from trickling import BODY, ENDLESS, HEADERS, trickling
 from wellkept.client import AsyncClient, Client
 from wellkept.errors import ModelUnavailable, StorageError
-from wellkept.models.deadline import Lines
-from wellkept.models.http import HttpEmbedder
+from wellkept.models.endpoints.deadline import Lines
+from wellkept.models.endpoints.http import HttpEmbedder
 from wellkept.models.judges.chat import ChatJudge
 from wellkept.models.summarise.endpoint import ChatSummariser
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from wellkept.core.calibration import HASHING, MINILM, THRESHOLDS, UNCALIBRATED
-from wellkept.core.text import canonical, embed_text
-from wellkept.core.vectors import cosine
+from wellkept.core.judging.calibration import HASHING, MINILM, THRESHOLDS, UNCALIBRATED
+from wellkept.core.records.vectors import cosine
+from wellkept.core.text.forms import canonical, embed_text
 from wellkept.errors import InvalidField, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.graded import GradedSet, measure, read, shipped
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedded, Embedder
+from wellkept.models.similarity.graded import GradedSet, measure, read, shipped
 
 WEEKENDS = "Never trade during low-volume weekends"
 AVOID = "Avoid trading on weekends when volume is low"

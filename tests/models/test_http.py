@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models import http as http_module
-from wellkept.models.http import WINDOW_CHARACTERS, HttpEmbedder
+from wellkept.models.endpoints import http as http_module
+from wellkept.models.endpoints.http import WINDOW_CHARACTERS, HttpEmbedder
 
 Reply = tuple[int, bytes, dict[str, str]]
 

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from wellkept.core.vectors import cosine
+from wellkept.core.records.vectors import cosine
 from wellkept.errors import ModelUnavailable
 from wellkept.models import minilm
 from wellkept.models.minilm import MAX_WINDOWS, WEIGHTS_SHA256, MiniLmEmbedder

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from wellkept.core.calibration import Calibration
-from wellkept.models.graded import shipped
+from wellkept.core.judging.calibration import Calibration
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.models.tables import KeptTables, Stored, Tables
+from wellkept.models.similarity.graded import shipped
+from wellkept.models.similarity.tables import KeptTables, Stored, Tables
 
 TABLE = Calibration("mine", ((-1.0, -1.0), (0.7, 0.0), (0.9, 0.9), (1.0, 1.0)))
 ID = "http/host/model: large"

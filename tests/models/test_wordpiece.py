@@ -24,9 +24,9 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from wellkept.errors import ModelUnavailable
 from wellkept.models import relation
-from wellkept.models.folding import TABLE_SHA256, folding
-from wellkept.models.packaged import DATA, unpacked
-from wellkept.models.wordpiece import LONGEST_WORD, VOCABULARY_SHA256, Encoding, Tokenizer, minilm_pieces
+from wellkept.models.tokenizer.bert_folding import TABLE_SHA256, folding
+from wellkept.models.tokenizer.data_files import DATA, unpacked
+from wellkept.models.tokenizer.wordpiece import LONGEST_WORD, VOCABULARY_SHA256, Encoding, Tokenizer, minilm_pieces
 
 ROOT = Path(__file__).parents[2]
 

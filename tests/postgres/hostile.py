@@ -19,9 +19,9 @@ import psycopg
 
 import wellkept
 from postgres.server import EMPTY, Server
-from wellkept.engine.store import MemoryStore
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.storage.postgres.tokens import TokenRow, key_of
+from wellkept.storage.postgres.shared.tokens import TokenRow, key_of
 from wellkept.testing.embedder import FakeEmbedder
 
 ALICE, BOB = "alice/a", "bob"

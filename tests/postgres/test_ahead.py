@@ -12,9 +12,9 @@ import pytest
 
 import wellkept
 from surfaces.command_line import Cli
-from wellkept.engine.ahead import making_ahead
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.work import WorkReport, work
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.prepare_embedder import making_ahead
+from wellkept.engine.upkeep.worker import WorkReport, work
 from wellkept.errors import EmbedderMismatch, ModelUnavailable, StorageError
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.testing.embedder import FakeEmbedder
@@ -108,7 +108,7 @@ def test_a_text_that_is_cut_into_other_parts_is_left_to_the_move(url: str) -> No
     with opened(url, former) as store:
         fill(store)
         [row, *_] = store.list()
-        coming.chunks = {wellkept.engine.embedding.text_of(row): 3}  # type: ignore[attr-defined]
+        coming.chunks = {wellkept.engine.models.embedding.text_of(row): 3}  # type: ignore[attr-defined]
         told = {one.namespace: one.report for one in made(store, coming)}
         assert told[SPACES[0]] == {"embedded": len(TEXTS) - 1, "left": 1}
     storage = PostgresStorage(url)

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from postgres.server import server
-from wellkept.core.vectors import quantise, restore
+from wellkept.cli.app import app
+from wellkept.core.records.vectors import quantise, restore
 from wellkept.errors import StorageError
 from wellkept.storage.port import Approximating
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
-from wellkept.surfaces.cli.app import app
 from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, changed, entry, memory
 from wellkept.types import MemoryChange
 

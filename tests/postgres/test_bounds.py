@@ -12,11 +12,11 @@ import pytest
 
 import wellkept
 from postgres.sent import listening
-from wellkept.engine.store import MemoryStore
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import Busy
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.storage.postgres.looking import Look
-from wellkept.storage.postgres.waiting import TURN_LOCK
+from wellkept.storage.postgres.server.inspection import Look
+from wellkept.storage.postgres.shared.queue_ledger import TURN_LOCK
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types.jobs import Cadence

@@ -10,8 +10,8 @@ import pytest
 from postgres.proxy import Proxy
 from postgres.server import server
 from wellkept.errors import StorageError
-from wellkept.storage.postgres import connections
-from wellkept.storage.postgres.connections import Connections
+from wellkept.storage.postgres.server import connections
+from wellkept.storage.postgres.server.connections import Connections
 
 MOST = 3
 

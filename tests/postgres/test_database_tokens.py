@@ -24,21 +24,22 @@ import wellkept
 from postgres.hostile import ALICE, BOB, SECRETS, Ground, close, empty, ground
 from postgres.server import server
 from surfaces.command_line import Cli
-from wellkept.engine.repeating import Patience
+from wellkept.engine.base.retry import Patience
 from wellkept.errors import AmbiguousId, ConfigError, InvalidField, NotFound, NotPermitted, ReadOnly
+from wellkept.server.access import Grant
+from wellkept.server.access.grants import covers
+from wellkept.server.access.one_namespace import bound
+from wellkept.server.access.token_database import DatabaseTokens
+from wellkept.server.serving.assembly import assembled
 from wellkept.storage.port import Storage
-from wellkept.storage.postgres import PostgresStorage, opening
-from wellkept.storage.postgres.connections import Connections
-from wellkept.storage.postgres.isolation import secure_again
+from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.server import opening
+from wellkept.storage.postgres.server.connections import Connections
+from wellkept.storage.postgres.server.isolation import secure_again
 from wellkept.storage.postgres.session import Connection
+from wellkept.storage.postgres.shared.tokens import key_of
 from wellkept.storage.postgres.sql import migrations
-from wellkept.storage.postgres.tokens import key_of
-from wellkept.surfaces.access import Grant
-from wellkept.surfaces.access.database import DatabaseTokens
-from wellkept.surfaces.access.grants import covers
-from wellkept.surfaces.access.walled import bound
-from wellkept.surfaces.serving.assembly import assembled
 from wellkept.testing.conformance import CHECKS, Check, run_one
 from wellkept.testing.embedder import FakeEmbedder
 
@@ -534,7 +535,7 @@ def test_nothing_is_left_in_a_session_from_one_transaction_to_the_next(
         self._idle.sort(key=lambda one: hash((one.info.backend_pid, threading.get_ident(), self._uses)))
 
     monkeypatch.setattr(Connections, "give", swapped)
-    monkeypatch.setattr("wellkept.storage.postgres.pooling._leads_to_pooler", lambda connection: True)
+    monkeypatch.setattr("wellkept.storage.postgres.server.pooling._leads_to_pooler", lambda connection: True)
     use(two.tenant, two.tenant)
 
 

@@ -16,13 +16,14 @@ import wellkept
 from postgres.hostile import ALICE, BOB, SECRETS, Ground, close, ground
 from postgres.server import Server, server
 from surfaces.command_line import Cli
-from wellkept.storage.postgres import PostgresStorage, looking
-from wellkept.storage.postgres.looking import Look, ServerFacts, StoreFacts
+from wellkept.cli.operating.store_findings import _placed, _server
+from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.server import inspection
+from wellkept.storage.postgres.server.distribution import distribute
+from wellkept.storage.postgres.server.inspection import Look, ServerFacts, StoreFacts
 from wellkept.storage.postgres.session import Bounds
-from wellkept.storage.postgres.spreading import distribute
 from wellkept.storage.postgres.sql import schema_version
-from wellkept.surfaces.cli.store_findings import _placed, _server
 from wellkept.testing.embedder import FakeEmbedder
 
 NO_STORE = {"store", "postgresql", "psycopg", "python", "model"}
@@ -176,7 +177,7 @@ def test_what_is_broken_inside_is_a_failure_and_what_comes_after_is_told_too(her
 
 
 def test_a_store_that_another_one_holds_is_told_soon(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "_BOUNDS", Bounds(lock=100, statement=100))
+    monkeypatch.setattr(inspection, "_BOUNDS", Bounds(lock=100, statement=100))
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE wellkept.migration")
         found = look(here, url, code=3)
@@ -262,7 +263,7 @@ def test_a_server_that_takes_the_call_and_says_nothing_is_given_up_soon(here: Pa
         begun = time.monotonic()
         found = look(here, f"postgresql://ana@127.0.0.1:{silent.getsockname()[1]}/memory", code=3)
     assert found["store"]["health"] == "fail" and found["store"]["todo"]
-    assert time.monotonic() - begun < 3 * looking.CONNECT_SECONDS
+    assert time.monotonic() - begun < 3 * inspection.CONNECT_SECONDS
 
 
 @pytest.mark.parametrize(

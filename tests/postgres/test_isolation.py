@@ -11,12 +11,12 @@ import pytest
 
 from postgres.hostile import ALICE, BOB, SAID, SECRETS, Client, Ground, close, ground
 from postgres.server import server
-from wellkept.engine.flushing import flush_left
+from wellkept.engine.queue.flushing import flush_left
 from wellkept.storage.ledger import plain_of
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.storage.postgres.isolation import COMMON, OWNED
 from wellkept.storage.postgres.rows import number_of
-from wellkept.storage.postgres.tokens import key_of
+from wellkept.storage.postgres.server.isolation import COMMON, OWNED
+from wellkept.storage.postgres.shared.tokens import key_of
 from wellkept.types.queue import QueuedWrite
 
 HIS, MINE = number_of(BOB), number_of(ALICE)

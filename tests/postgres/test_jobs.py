@@ -19,9 +19,9 @@ from typing import Any
 import psycopg
 
 import wellkept
-from wellkept.engine.errands import Errand, Outcome, chosen, errands
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.work import Pace, WorkReport, work
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.jobs import Errand, Outcome, chosen, errands
+from wellkept.engine.upkeep.worker import Pace, WorkReport, work
 from wellkept.storage.port import JobQueue
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.testing.relations import FakeRelationModel
@@ -175,7 +175,7 @@ def _word(number: int) -> str:
 
 def worker(url: str, *options: str) -> subprocess.Popen[str]:
     """`wellkept work` in a process of its own."""
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", url, "--embedder", "hashing", "work", "--json"]
+    command = [sys.executable, "-m", "wellkept.cli", "--db", url, "--embedder", "hashing", "work", "--json"]
     paths = str(ROOT / "src")
     return subprocess.Popen(
         [*command, "--execute", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -22,12 +22,12 @@ from postgres.hostile import ALICE, SECRETS, Client, close, ground
 from postgres.sent import listening
 from postgres.server import server
 from surfaces.command_line import Cli
-from wellkept.engine.context import Uuid7, utc_now
-from wellkept.engine.errands import chosen, errands
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.maintain import Job, JobResult, Round, maintain
-from wellkept.engine.queuelease import KIND, QueueLease, lease_of
-from wellkept.engine.work import work
+from wellkept.engine.base.context import Uuid7, utc_now
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.jobs import chosen, errands
+from wellkept.engine.upkeep.queue_lease import KIND, QueueLease, lease_of
+from wellkept.engine.upkeep.rounds import Job, JobResult, Round, maintain
+from wellkept.engine.upkeep.worker import work
 from wellkept.errors import Busy, NotPermitted
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
@@ -41,8 +41,8 @@ MANY = 10_000
 HOSTILE = ["x'; DROP TABLE wellkept.job; --", "%s %(name)s", "名前/å", "a b", "*", "\\x1b[31m", "z" * 200]
 HOLDING = """
 import sys
-from wellkept.engine.context import Uuid7, utc_now
-from wellkept.engine.queuelease import QueueLease
+from wellkept.engine.base.context import Uuid7, utc_now
+from wellkept.engine.upkeep.queue_lease import QueueLease
 from wellkept.storage.postgres import PostgresStorage
 
 storage = PostgresStorage(sys.argv[1])

@@ -18,11 +18,12 @@ from typer.testing import CliRunner
 
 import wellkept
 from postgres.server import Server, server
+from wellkept.cli.app import app
 from wellkept.errors import Busy, InvalidText, NotAStore, SchemaTooNew, StorageError, StorePathError, UnknownBackend
-from wellkept.storage.postgres import PostgresStorage, opening
+from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.failures import Lost
+from wellkept.storage.postgres.server import opening
 from wellkept.storage.postgres.sql import migrations, queries
-from wellkept.surfaces.cli.app import app
 from wellkept.testing.checks.world import NS, World, at, changed, entry, memory, vector
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Filter, Link, LinkChange, MemoryChange

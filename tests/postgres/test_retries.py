@@ -14,13 +14,13 @@ import pytest
 import wellkept
 from postgres.proxy import At, Proxy
 from postgres.server import server
-from wellkept.engine.reembed import sweep
-from wellkept.engine.repeating import Patience
-from wellkept.engine.store import MemoryStore
+from wellkept.engine.base.retry import Patience
+from wellkept.engine.upkeep.reembed import sweep
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import Busy, ModelUnavailable, ReadOnly, StorageError, StorePathError
+from wellkept.server.access.one_namespace import Walled
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.failures import Lost
-from wellkept.surfaces.access.walled import Walled
 from wellkept.testing.checks.world import NS, entry, memory
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter, MemoryChange
@@ -305,7 +305,7 @@ def test_a_connection_cut_within_a_transaction_makes_the_decision_anew(
     """Not half of one: while the writer was away somebody else stored the same text, so it is a duplicate now."""
     storage = store._ctx.storage
     assert isinstance(storage, PostgresStorage)
-    from wellkept.storage.postgres.writing import WriteTx
+    from wellkept.storage.postgres.write_transaction import WriteTx
 
     apply, rest = WriteTx.apply, iter([True])
 

@@ -41,7 +41,7 @@ def url() -> Iterator[str]:
 @contextlib.contextmanager
 def serving(url: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server of a store in a process of its own, and its address."""
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", url, "--embedder", "hashing", "serve"]
+    command = [sys.executable, "-m", "wellkept.cli", "--db", url, "--embedder", "hashing", "serve"]
     paths = str(ROOT / "src")
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
     with (folder / f"{os.urandom(4).hex()}.log").open("w+") as said:

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 
 import wellkept
 from postgres.server import Server, server
+from wellkept.cli.app import app
 from wellkept.errors import ConfigError, StorageError, StorePathError
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.storage.postgres.spreading import BY_NAMESPACE, EVERYWHERE, HERE, CannotSpread, distribute
-from wellkept.surfaces.cli.app import app
+from wellkept.storage.postgres.server.distribution import BY_NAMESPACE, EVERYWHERE, HERE, CannotSpread, distribute
 from wellkept.testing.checks.world import World, memory
 from wellkept.testing.conformance import CHECKS, run_one
 from wellkept.testing.embedder import FakeEmbedder

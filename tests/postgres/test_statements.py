@@ -29,10 +29,10 @@ from stateful.rolling import done, rolled
 from surfaces.command_line import Cli
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
-from wellkept.storage.postgres.spreading import BY_NAMESPACE, HERE, distribute
+from wellkept.storage.postgres.server.distribution import BY_NAMESPACE, HERE, distribute
+from wellkept.storage.postgres.shared.tokens import TokenRow
 from wellkept.storage.postgres.sql import migrations, queries
-from wellkept.storage.postgres.tokens import TokenRow
-from wellkept.storage.postgres.writing import WriteTx
+from wellkept.storage.postgres.write_transaction import WriteTx
 from wellkept.testing.checks.world import entry, memory
 from wellkept.testing.conformance import CHECKS, run_one
 from wellkept.testing.embedder import FakeEmbedder
@@ -193,7 +193,7 @@ def run(cli: Cli, words: list[str]) -> None:
     """A command, however it ends: what it sends is all that is asked."""
     from typer.testing import CliRunner
 
-    from wellkept.surfaces.cli.app import app
+    from wellkept.cli.app import app
 
     result = CliRunner().invoke(app, ["--db", str(cli.db), "--embedder", "hashing", *words])
     assert result.exception is None or isinstance(result.exception, SystemExit), (words, result.exception)

@@ -15,14 +15,15 @@ from psycopg.types.json import Jsonb
 import wellkept
 from postgres.hostile import close, ground
 from postgres.server import Server
-from wellkept.engine import write
-from wellkept.engine.errands import errands
-from wellkept.engine.flushing import flush_left
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.store import MemoryStore
-from wellkept.engine.work import WorkReport, work
-from wellkept.storage.postgres import PostgresStorage, isolation
+from wellkept.engine.gate import write
+from wellkept.engine.queue.flushing import flush_left
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.jobs import errands
+from wellkept.engine.upkeep.worker import WorkReport, work
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.server import isolation
 from wellkept.storage.postgres.sql import migrations, queries
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import wellkept
-from wellkept.engine.store import MemoryStore
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import StorageError
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter

@@ -10,10 +10,10 @@ import pytest
 
 from scenarios.cases import FLAKE8, K1, K2, L1, L1_AGAIN, NEVER, RUFF, USE, says
 from scenarios.world import World, found_anywhere, snapshot
-from wellkept.core.lifecycle import lifecycle
-from wellkept.core.merge import evolution
-from wellkept.core.vectors import cosine, rounded
-from wellkept.engine.embedding import text_of, vector_key
+from wellkept.core.records.lifecycle import lifecycle
+from wellkept.core.records.merge import evolution
+from wellkept.core.records.vectors import cosine, rounded
+from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import ConflictError, ModelUnavailable
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Filter, Memory

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import wellkept
 from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore, Policy, WriteResult
-from wellkept.engine.similar import check_similar
+from wellkept.engine.gate.check_similar import check_similar
 from wellkept.errors import ConflictError
 from wellkept.policy import DEFAULT_KINDS
 from wellkept.types import Match, OnConflict

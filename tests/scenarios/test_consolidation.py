@@ -28,9 +28,9 @@ from scenarios.tidy import (
     texts,
 )
 from scenarios.world import BACKENDS, make, snapshot
-from wellkept.core.compare import compare
-from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
-from wellkept.core.text import canonical
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
+from wellkept.core.judging.compare import compare
+from wellkept.core.text.forms import canonical
 from wellkept.errors import Full, InvalidField, InvalidPlan, InvalidText, ModelUnavailable, NotFound, UndoBlocked
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.clock import CountingIds, FrozenClock

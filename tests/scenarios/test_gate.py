@@ -14,7 +14,7 @@ import pytest
 
 from scenarios.cases import CASES, VERBATIM_BLOCKS, Case
 from scenarios.world import Snapshot, World, snapshot
-from wellkept.core.merge import segments
+from wellkept.core.records.merge import segments
 from wellkept.errors import ConflictError
 from wellkept.types import WriteResult
 

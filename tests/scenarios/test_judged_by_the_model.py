@@ -12,8 +12,8 @@ import pytest
 
 from scenarios.world import Snapshot, snapshot
 from stores import Desk, desk
-from wellkept.core.bounds import Bounds
-from wellkept.core.merge import segments
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.records.merge import segments
 from wellkept.errors import ConflictError
 from wellkept.policy import DEFAULT_KINDS, Policy, Risk
 from wellkept.testing.embedder import FakeEmbedder

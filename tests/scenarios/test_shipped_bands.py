@@ -15,10 +15,10 @@ import pytest
 import wellkept
 from scenarios.test_titles import INSIGHTS
 from wellkept import Filter, MemoryStore, NewMemory, WriteResult
-from wellkept.core.bounds import Bounds
-from wellkept.core.evidence import rests_on_words
-from wellkept.core.merge import evolution
-from wellkept.engine.similar import check_similar
+from wellkept.core.judging.evidence import rests_on_words
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.records.merge import evolution
+from wellkept.engine.gate.check_similar import check_similar
 from wellkept.policy import EVOLUTION_THRESHOLDS, SIMILARITY_EDGE_THRESHOLD, TOLD_AGAIN_AT
 from wellkept.testing.clock import FrozenClock
 

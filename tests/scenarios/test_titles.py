@@ -13,7 +13,7 @@ import wellkept
 from stores import embedded
 from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore, NewMemory
-from wellkept.core.titles import FURTHER_TITLES, titles
+from wellkept.core.text.titles import FURTHER_TITLES, titles
 from wellkept.errors import ModelUnavailable
 from wellkept.models.port import Embedded
 from wellkept.testing.embedder import FakeEmbedder

@@ -8,7 +8,7 @@ from typing import Any
 
 from scenarios.world import World
 from wellkept import Plan, RunReport
-from wellkept.core import conflicts as flags
+from wellkept.core.records import conflicts as flags
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import Action, Comparison, JournalEntry, Memory
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import wellkept
-from wellkept.core.codec import USAGE
-from wellkept.core.merge import aliases, segments
+from wellkept.core.records.codec import USAGE
+from wellkept.core.records.merge import aliases, segments
 from wellkept.policy import Policy
 from wellkept.storage.memory import DictStorage
 from wellkept.storage.port import Storage

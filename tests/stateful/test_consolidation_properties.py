@@ -20,9 +20,9 @@ from stateful import acts
 from stateful.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, perform
 from stateful.test_properties import SHELF, run
 from stores import BACKENDS
-from wellkept.core.rules import DEFAULT_RULES, Consolidation, Rule, When
-from wellkept.core.text import canonical
-from wellkept.engine.journal import refuse_if_blocked
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
+from wellkept.core.text.forms import canonical
+from wellkept.engine.history.journal import refuse_if_blocked
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import AliasChange, ConflictChange, JournalEntry, Link, LinkChange, MemoryChange, Plan

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from scenarios.world import Snapshot, found_anywhere, snapshot
 from stateful import acts
 from stateful.acts import COSINES, Act, perform, stored, world
-from wellkept.core.merge import segments
+from wellkept.core.records.merge import segments
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import MemoryChange, WriteResult
 

@@ -18,9 +18,9 @@ from scenarios.world import World, found_anywhere, snapshot
 from stateful import acts
 from stateful.acts import TEXTS, Act, Raised, perform, stored, world
 from stores import BACKENDS
-from wellkept.core.admit import allowed
-from wellkept.core.evidence import Evidence, Judged, in_scope
-from wellkept.core.vectors import cosine
+from wellkept.core.gate.admit import allowed
+from wellkept.core.judging.evidence import Evidence, Judged, in_scope
+from wellkept.core.records.vectors import cosine
 from wellkept.errors import UndoBlocked
 from wellkept.policy import Policy
 from wellkept.types import Candidate, Memory, NewMemory, Statement
@@ -261,7 +261,7 @@ def test_every_pair_of_active_rows_has_been_judged(backend: str, items: list[dic
 
 
 def _judged(here: World, newer: Memory, older: Memory, policy: Policy) -> Judged | None:
-    from wellkept.core.compare import compare
+    from wellkept.core.judging.compare import compare
 
     rules = policy.for_kind(newer.kind)
     statement = NewMemory(**{name: getattr(newer, name) for name in Statement.__dataclass_fields__})

@@ -10,7 +10,7 @@ from typing import Any
 from typer.testing import CliRunner, Result
 
 from stores import Place, place
-from wellkept.surfaces.cli.app import app
+from wellkept.cli.app import app
 
 
 @dataclass(frozen=True)

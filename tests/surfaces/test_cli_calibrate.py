@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from surfaces.command_line import Cli
-from wellkept.core.calibration import HASHING
-from wellkept.models.graded import shipped
+from wellkept.core.judging.calibration import HASHING
 from wellkept.models.hashing import HashingEmbedder
+from wellkept.models.similarity.graded import shipped
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ def test_rules_of_a_file_are_followed_and_those_of_a_schedule_only_on_it(dirty: 
 
 def test_the_threshold_is_that_of_near_repeats_and_no_rule_merges_below_it() -> None:
     # S1-22, S1-54.
-    from wellkept.surfaces.cli.consolidate_commands import RuleOptions
+    from wellkept.cli.cleaning.consolidate_commands import RuleOptions
 
     def least(threshold: float | None) -> list[float | None]:
         rules = RuleOptions(threshold=threshold).config().merging

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from surfaces.command_line import Cli
 from wellkept import errors
-from wellkept.surfaces.cli import exits
-from wellkept.surfaces.cli.app import app
+from wellkept.cli.app import app
+from wellkept.cli.terminal import exits
 
 # arguments, standard input, exit code, words of the message
 WRONG: list[tuple[list[str], bytes | None, int, str]] = [

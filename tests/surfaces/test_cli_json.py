@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from surfaces.command_line import Cli
-from wellkept.surfaces.cli.app import app
+from wellkept.cli.app import app
 from wellkept.types import (
     BatchResult,
     Conflict,

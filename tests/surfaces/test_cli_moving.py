@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from surfaces.command_line import Cli
-from wellkept.surfaces.cli.app import app
-from wellkept.surfaces.cli.moving_commands import shown
+from wellkept.cli.app import app
+from wellkept.cli.operating.moving_commands import shown
 
 pytestmark = pytest.mark.file  # and of the way from it to a server
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[2] / "src"
-COMMAND = [sys.executable, "-m", "wellkept.surfaces.cli"]
+COMMAND = [sys.executable, "-m", "wellkept.cli"]
 STORE = ["--db", "test.db", "--embedder", "hashing"]
 
 
@@ -104,13 +104,13 @@ class Slow:
             print("now", flush=True)
             time.sleep(60)
 sys.meta_path.insert(0, Slow())
-from wellkept.surfaces.cli import main
+from wellkept.cli import main
 sys.exit(main(["list"]))
 """
 IN_A_BACKUP = """
 import sys, time
 from wellkept.storage.sqlite import copying
-from wellkept.surfaces.cli import main
+from wellkept.cli import main
 copy = copying.copy_pages
 def slowly(*arguments, **options):
     copy(*arguments, **options)
@@ -166,7 +166,7 @@ def _wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:
 def test_help_and_version_load_no_engine() -> None:
     for option in ("--help", "--version"):
         script = (
-            "import sys\nfrom wellkept.surfaces.cli import main\n"
+            "import sys\nfrom wellkept.cli import main\n"
             f"main(['{option}'])\nprint(sorted(set(sys.modules) & {{'numpy', 'sqlite3', 'onnxruntime', 'rapidfuzz'}}))"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)

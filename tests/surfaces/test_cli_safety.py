@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surfaces.command_line import Cli
-from wellkept.surfaces.cli.render import ShortIds
-from wellkept.surfaces.cli.safe import one_line, safe, safe_json
+from wellkept.cli.terminal.render import ShortIds
+from wellkept.cli.terminal.safe import one_line, safe, safe_json
 
 HOSTILE = [
     ("[bold red]markup[/] [link=http://x]y[/link]", "[bold red]markup[/] [link=http://x]y[/link]"),

@@ -24,7 +24,7 @@ SOURCES = Path(__file__).parents[2] / "src"
 
 def loop(cli: Cli, *arguments: str) -> subprocess.Popen[str]:
     """`wellkept maintain` in a process of its own."""
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(cli.db), "--embedder", "hashing", "maintain"]
+    command = [sys.executable, "-m", "wellkept.cli", "--db", str(cli.db), "--embedder", "hashing", "maintain"]
     return subprocess.Popen(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cli.folder,
         env={**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS": "1"},

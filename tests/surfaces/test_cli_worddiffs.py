@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from wellkept.surfaces.cli.worddiffs import word_diff_of
+from wellkept.cli.terminal.word_diffs import word_diff_of
 
 
 def printed(old: str, new: str, *, colour: bool = False) -> str:

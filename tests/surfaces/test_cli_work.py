@@ -13,8 +13,8 @@ import pytest
 
 import wellkept
 from surfaces.command_line import Cli
-from wellkept.engine.jobs import queue_of
-from wellkept.engine.work import WorkReport
+from wellkept.engine.upkeep.job_queue import queue_of
+from wellkept.engine.upkeep.worker import WorkReport
 from wellkept.types.jobs import QueuedJob
 
 OLD = "Deploys happen on Monday."
@@ -23,7 +23,7 @@ SOURCES = Path(__file__).parents[2] / "src"
 
 def worker(cli: Cli, *arguments: str) -> subprocess.Popen[str]:
     """`wellkept work` in a process of its own."""
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(cli.db), "--embedder", "hashing", "work"]
+    command = [sys.executable, "-m", "wellkept.cli", "--db", str(cli.db), "--embedder", "hashing", "work"]
     return subprocess.Popen(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cli.folder,
         env={**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS": "1"},

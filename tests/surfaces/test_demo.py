@@ -20,9 +20,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import wellkept
+from wellkept.cli.demo import run
+from wellkept.cli.demo.story import QUESTION, Line, sample
 from wellkept.errors import StorePathError
-from wellkept.surfaces.demo import run
-from wellkept.surfaces.demo.story import QUESTION, Line, sample
 from wellkept.types import Filter
 
 ID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -256,7 +256,7 @@ def test_what_the_demo_says_to_try_next_works(tmp_path: Path) -> None:
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "160"}  # nothing is wrapped
     answers = {}
     for words in tries:
-        command = [sys.executable, "-m", "wellkept.surfaces.cli", *words]
+        command = [sys.executable, "-m", "wellkept.cli", *words]
         done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", env=here)
         answers[words[0]] = done.stdout
     assert "Checkout belongs to Jonas" in answers["recall"].splitlines()[2]

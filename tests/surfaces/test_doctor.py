@@ -10,8 +10,8 @@ import pytest
 
 import wellkept
 from surfaces.command_line import Cli
+from wellkept.cli.operating.store_findings import Untouched
 from wellkept.errors import ReadOnly
-from wellkept.surfaces.cli.store_findings import Untouched
 from wellkept.types import Header
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from wellkept.engine.files import opened
-from wellkept.engine.numbered import numbered
-from wellkept.engine.transfer import ImportSpec, Row, rows
+from wellkept.engine.base.files import opened
+from wellkept.engine.base.numbered_lines import numbered
+from wellkept.engine.transfer.import_export import ImportSpec, Row, rows
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
 from wellkept.policy import Policy

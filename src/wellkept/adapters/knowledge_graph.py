@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from wellkept.adapters.rows import Foreign, Found, Unread
-from wellkept.core.text import content_hash, decode
-from wellkept.engine.files import opened
-from wellkept.engine.numbered import numbered
-from wellkept.engine.transfer import too_long
+from wellkept.core.text.forms import content_hash, decode
+from wellkept.engine.base.files import opened
+from wellkept.engine.base.numbered_lines import numbered
+from wellkept.engine.transfer.import_export import too_long
 from wellkept.errors import InvalidInput, InvalidText
 from wellkept.parsing import parsed_json
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wellkept.adapters.rows import Foreign, Found, Unread, time_of
-from wellkept.core.text import decode
+from wellkept.core.text.forms import decode
 from wellkept.errors import InvalidInput, InvalidText, NotAStore, StorePathError
 
 ENDINGS = (".md", ".markdown")

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeAlias
 
-from wellkept.core.text import excerpt
-from wellkept.engine.numbered import Line
-from wellkept.engine.transfer import ImportSpec, Relations, Row, rows
+from wellkept.core.text.forms import excerpt
+from wellkept.engine.base.numbered_lines import Line
+from wellkept.engine.transfer.import_export import ImportSpec, Relations, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.parsing import parsed_json
 from wellkept.policy import Policy

@@ -18,8 +18,8 @@ from wellkept.client import calls
 from wellkept.client.exchange import NAMESPACE, SESSION, Call, Setting, Tries, header, outcome, request, setting
 from wellkept.client.failures import unreachable
 from wellkept.client.queueing import AsyncClientQueue, Block, collecting, waiting
-from wellkept.core.rules import Consolidation
-from wellkept.engine.run_list import RunLine
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.engine.consolidation.run_list import RunLine
 from wellkept.types import (
     BatchResult,
     Conflict,

@@ -12,12 +12,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from wellkept.client import reading
+from wellkept.client import from_json
 from wellkept.client.exchange import Call, part
-from wellkept.core.codec import to_plain
-from wellkept.core.planfile import plan_from, plan_text
-from wellkept.core.rules import Consolidation
-from wellkept.engine.run_list import RunLine
+from wellkept.core.consolidation.plan_file import plan_from, plan_text
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.records.codec import to_plain
+from wellkept.engine.consolidation.run_list import RunLine
 from wellkept.errors import InvalidField
 from wellkept.types import (
     BatchResult,
@@ -50,26 +50,26 @@ def remember(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteR
     """`remember`."""
     body = statement(content, fields)
     return Call(
-        method="POST", path="/v1/memories", body=body, read=reading.record(WriteResult), keyed=True, may_wait=True
+        method="POST", path="/v1/memories", body=body, read=from_json.record(WriteResult), keyed=True, may_wait=True
     )
 
 
 def check(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteResult]:
     """`check`."""
     body = statement(content, fields)
-    return Call(method="POST", path="/v1/check", body=body, read=reading.record(WriteResult), repeatable=True)
+    return Call(method="POST", path="/v1/check", body=body, read=from_json.record(WriteResult), repeatable=True)
 
 
 def remember_many(items: Iterable[str | NewMemory | Mapping[str, Any]], on_conflict: str | None) -> Call[BatchResult]:
     """`remember_many`; the same batch again changes nothing, so it may be sent again."""
     body = {"items": [_item(item) for item in items], **said({"on_conflict": on_conflict})}
-    read = reading.record(BatchResult)
+    read = from_json.record(BatchResult)
     return Call(method="POST", path="/v1/memories/batch", body=body, read=read, repeatable=True, may_wait=True)
 
 
 def revise(memory_id: str, changes: Mapping[str, Any]) -> Call[Memory]:
     """`revise`; not sent again, since a second change of the same fields is a second version."""
-    return Call(method="PATCH", path=_memory(memory_id), body=plain(changes), read=reading.record(Memory))
+    return Call(method="PATCH", path=_memory(memory_id), body=plain(changes), read=from_json.record(Memory))
 
 
 # --------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def start_episode(content: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
 def end_episode(episode_id: str, fields: Mapping[str, Any]) -> Call[Memory]:
     """`end_episode`; ending it again changes nothing."""
     path = f"/v1/episodes/{part(episode_id)}/end"
-    return replace(_act(path, reading.record(Memory), said(fields)), repeatable=True)
+    return replace(_act(path, from_json.record(Memory), said(fields)), repeatable=True)
 
 
 # --------------------------------------------------------------------------------------------
@@ -103,62 +103,62 @@ def end_episode(episode_id: str, fields: Mapping[str, Any]) -> Call[Memory]:
 
 def recall(query: str, fields: Mapping[str, Any]) -> Call[Hits]:
     """`recall`."""
-    return _asked("/v1/recall", reading.hits, {"query": query, **fields})
+    return _asked("/v1/recall", from_json.hits, {"query": query, **fields})
 
 
 def pack(query: str, fields: Mapping[str, Any]) -> Call[Pack]:
     """`pack`."""
-    return _asked("/v1/pack", reading.record(Pack), {"query": query, **fields})
+    return _asked("/v1/pack", from_json.record(Pack), {"query": query, **fields})
 
 
 def subgraph(ids: Sequence[str], depth: int) -> Call[Graph]:
     """`subgraph`."""
-    return _asked("/v1/links/subgraph", reading.record(Graph), {"ids": list(ids), "depth": depth})
+    return _asked("/v1/links/subgraph", from_json.record(Graph), {"ids": list(ids), "depth": depth})
 
 
 def get(memory_id: str, query: Mapping[str, Any]) -> Call[Memory]:
     """`get`."""
-    return _read(_memory(memory_id), reading.record(Memory), query)
+    return _read(_memory(memory_id), from_json.record(Memory), query)
 
 
 def listing(query: Mapping[str, Any]) -> Call[tuple[Memory, ...]]:
     """`list`."""
-    return _read("/v1/memories", reading.records(Memory), query)
+    return _read("/v1/memories", from_json.records(Memory), query)
 
 
 def history(memory_id: str) -> Call[tuple[Version, ...]]:
     """`history`."""
-    return _read(f"/v1/history/{part(memory_id)}", reading.records(Version))
+    return _read(f"/v1/history/{part(memory_id)}", from_json.records(Version))
 
 
 def journal(query: Mapping[str, Any]) -> Call[tuple[JournalEntry, ...]]:
     """`journal`."""
-    return _read("/v1/journal", reading.records(JournalEntry), query)
+    return _read("/v1/journal", from_json.records(JournalEntry), query)
 
 
 def conflicts(query: Mapping[str, Any]) -> Call[tuple[Conflict, ...]]:
     """`conflicts`."""
-    return _read("/v1/conflicts", reading.records(Conflict), query)
+    return _read("/v1/conflicts", from_json.records(Conflict), query)
 
 
 def neighbors(memory_id: str, query: Mapping[str, Any]) -> Call[Reached]:
     """`neighbors`."""
-    return _read(f"/v1/links/{part(memory_id)}", reading.reached, query)
+    return _read(f"/v1/links/{part(memory_id)}", from_json.reached, query)
 
 
 def stats() -> Call[Stats]:
     """`stats`."""
-    return _read("/v1/stats", reading.record(Stats))
+    return _read("/v1/stats", from_json.record(Stats))
 
 
 def verify() -> Call[tuple[Problem, ...]]:
     """`verify`."""
-    return _read("/v1/verify", reading.records(Problem))
+    return _read("/v1/verify", from_json.records(Problem))
 
 
 def runs() -> Call[tuple[RunLine, ...]]:
     """`runs`."""
-    return _read("/v1/runs", reading.records(RunLine))
+    return _read("/v1/runs", from_json.records(RunLine))
 
 
 # --------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def undo(entry: int) -> Call[int]:
 
 def link(fields: Mapping[str, Any]) -> Call[Link]:
     """`link`; the same link twice is one."""
-    return replace(_act("/v1/links", reading.record(Link), plain(fields)), repeatable=True)
+    return replace(_act("/v1/links", from_json.record(Link), plain(fields)), repeatable=True)
 
 
 def unlink(query: Mapping[str, Any]) -> Call[int]:
@@ -202,7 +202,7 @@ def unlink(query: Mapping[str, Any]) -> Call[int]:
 
 def resolve(key: str, resolution: str) -> Call[Conflict]:
     """`resolve`."""
-    return _act(f"/v1/conflicts/{part(key)}/resolve", reading.record(Conflict), {"resolution": resolution})
+    return _act(f"/v1/conflicts/{part(key)}/resolve", from_json.record(Conflict), {"resolution": resolution})
 
 
 # --------------------------------------------------------------------------------------------
@@ -212,23 +212,23 @@ def resolve(key: str, resolution: str) -> Call[Conflict]:
 def queue_remember(content: str | NewMemory, fields: Mapping[str, Any]) -> Call[WriteResult]:
     """`queue.remember`; it may wait twice, and its key makes it written once."""
     return Call(
-        method="POST", path="/v1/queue", body=statement(content, fields), read=reading.record(WriteResult), keyed=True
+        method="POST", path="/v1/queue", body=statement(content, fields), read=from_json.record(WriteResult), keyed=True
     )
 
 
 def queue_pending() -> Call[tuple[QueuedWrite, ...]]:
     """`queue.pending`."""
-    return _read("/v1/queue", reading.records(QueuedWrite))
+    return _read("/v1/queue", from_json.records(QueuedWrite))
 
 
 def queue_flush(*, again: bool) -> Call[Flushed]:
     """`queue.flush`; whichever of two arrived, nothing waits afterwards and nothing is written twice."""
-    return _asked("/v1/queue/flush", reading.record(Flushed), {"again": again})
+    return _asked("/v1/queue/flush", from_json.record(Flushed), {"again": again})
 
 
 def queue_drop(queued_id: str) -> Call[QueuedWrite]:
     """`queue.drop`."""
-    return Call(method="DELETE", path=f"/v1/queue/{part(queued_id)}", read=reading.record(QueuedWrite))
+    return Call(method="DELETE", path=f"/v1/queue/{part(queued_id)}", read=from_json.record(QueuedWrite))
 
 
 # --------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def execute(planned: Plan, fields: Mapping[str, Any]) -> Call[dict[str, Any]]:
 
 def undo_run(run_id: str, fields: Mapping[str, Any]) -> Call[UndoReport]:
     """`undo_run`."""
-    return _act(f"/v1/runs/{part(run_id)}/undo", reading.record(UndoReport), plain(fields))
+    return _act(f"/v1/runs/{part(run_id)}/undo", from_json.record(UndoReport), plain(fields))
 
 
 def similar(body: Mapping[str, Any]) -> Call[dict[str, Any]]:
@@ -312,7 +312,7 @@ def _item(item: str | NewMemory | Mapping[str, Any]) -> Json:
 
 
 def _recorded(path: str, fields: Mapping[str, Any]) -> Call[WriteResult]:
-    return Call(method="POST", path=path, body=plain(fields), read=reading.record(WriteResult), keyed=True)
+    return Call(method="POST", path=path, body=plain(fields), read=from_json.record(WriteResult), keyed=True)
 
 
 def _memory(memory_id: str) -> str:
@@ -358,8 +358,8 @@ def _entry(answer: Json) -> int:
 
 
 def _number(answer: Json) -> int:
-    return int(reading.only(answer))
+    return int(from_json.only(answer))
 
 
 def _truth(answer: Json) -> bool:
-    return bool(reading.only(answer))
+    return bool(from_json.only(answer))

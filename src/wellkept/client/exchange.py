@@ -205,7 +205,7 @@ def _json(body: Json) -> bytes:
 
 @cache
 def _ids() -> Callable[[], str]:
-    from wellkept.engine.context import Uuid7  # chance is made in the engine
+    from wellkept.engine.base.context import Uuid7  # chance is made in the engine
 
     return Uuid7()
 

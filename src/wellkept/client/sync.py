@@ -15,9 +15,9 @@ from wellkept.client import calls
 from wellkept.client.exchange import NAMESPACE, SESSION, Call, Setting, Tries, header, outcome, request, setting
 from wellkept.client.failures import unreachable
 from wellkept.client.queueing import Block, ClientQueue, collecting, waiting
-from wellkept.core.rules import Consolidation
-from wellkept.engine.run_list import RunLine
-from wellkept.models.deadline import Lines
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.engine.consolidation.run_list import RunLine
+from wellkept.models.endpoints.deadline import Lines
 from wellkept.types import (
     BatchResult,
     Conflict,

@@ -4,7 +4,7 @@ Words and pieces of words are hashed into signed buckets (feature hashing). It w
 script and tells related texts from unrelated ones fairly well, but it cannot tell a paraphrase
 from a contradiction; it says so (`lexical`), and nothing is skipped, evolved or merged on it.
 
-Splitting and folding live here and not in `core.text` on purpose: the embedder's id promises that
+Splitting and folding live here and not in `core.text.forms` on purpose: the embedder's id promises that
 the same text always gives the same vector, whatever else changes. Bump the version in the id with
 any change of the arithmetic.
 """
@@ -21,8 +21,8 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.calibration import HASHING, Calibration
-from wellkept.core.vectors import unit
+from wellkept.core.judging.calibration import HASHING, Calibration
+from wellkept.core.records.vectors import unit
 from wellkept.models.port import Embedded
 
 _DIM = 384

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.calibration import MINILM, Calibration
-from wellkept.core.vectors import unit
+from wellkept.core.judging.calibration import MINILM, Calibration
+from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import session, verified_bytes
 from wellkept.models.port import Embedded
-from wellkept.models.wordpiece import Encoding, Tokenizer, minilm_pieces
+from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 WINDOW = 256

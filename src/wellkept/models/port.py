@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from wellkept.core.bounds import Bounds
-    from wellkept.core.calibration import Calibration
+    from wellkept.core.judging.calibration import Calibration
+    from wellkept.core.judging.risk_bounds import Bounds
     from wellkept.policy import Risk
     from wellkept.types import Opinion, Vector
 

@@ -190,7 +190,7 @@ def _minilm_or_fallback() -> Embedder:
 
 
 def _http(spec: str, api_key: str | None) -> Embedder:
-    from wellkept.models.http import HttpEmbedder
+    from wellkept.models.endpoints.http import HttpEmbedder
 
     try:
         parts = urlsplit(spec)

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.bounds import Bounds
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, session, verified_bytes
-from wellkept.models.pairs import FRAME_PIECES, LABELS, LONGEST, PairReader, Row, logits_of, shares
-from wellkept.models.wordpiece import Tokenizer, minilm_pieces
+from wellkept.models.tokenizer.pairs import FRAME_PIECES, LABELS, LONGEST, PairReader, Row, logits_of, shares
+from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 

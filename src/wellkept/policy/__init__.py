@@ -6,10 +6,10 @@ default, and `policies` what all of them are together: `Policy`, which may be wr
 
 from __future__ import annotations
 
+from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, POLICY_KEYS
 from wellkept.policy.packs import DEFAULT_KINDS, PACKS, TOLD_AGAIN_AT, PolicyPack, kinds_of, pack_of
 from wellkept.policy.policies import Policy
 from wellkept.policy.presets import PRESETS
-from wellkept.policy.reading import CONFLICT_DAYS, MAX_CONTENT_CHARS, POLICY_KEYS
 from wellkept.policy.record import (
     AUTO_LINK_AT,
     CONFLICT_REPORT_AT,

@@ -11,8 +11,8 @@ from typing import Any
 
 from wellkept.errors import InvalidPolicy, UnknownKind, use_one_of
 from wellkept.parsing import parsed_toml
+from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, PolicyReader
 from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
-from wellkept.policy.reading import CONFLICT_DAYS, MAX_CONTENT_CHARS, PolicyReader
 from wellkept.policy.record import AUTO_LINK_AT, KindPolicy
 from wellkept.types import OnConflict
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
-from wellkept.core.codec import iso, time_from
+from wellkept.core.records.codec import iso, time_from
 from wellkept.types.queue import QueuedWrite
 
 _FIELDS = tuple(QueuedWrite.__dataclass_fields__)

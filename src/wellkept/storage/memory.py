@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellkept.core.codec import USAGE
-from wellkept.core.effects import scrubbed, tombstone, touched
-from wellkept.core.text import slot_key
-from wellkept.core.vectors import COMPARISON_DIMS, cosines, quantise, restore, unit
+from wellkept.core.records.codec import USAGE
+from wellkept.core.records.effects import scrubbed, tombstone, touched
+from wellkept.core.records.vectors import COMPARISON_DIMS, cosines, quantise, restore, unit
+from wellkept.core.text.forms import slot_key
 from wellkept.errors import Busy, EmbedderMismatch, InvalidField, ReadOnly, StorageError
-from wellkept.storage.journal import concerned_ids, is_common, is_done, same_link, usage_of
+from wellkept.storage.journal_codec import concerned_ids, is_common, is_done, same_link, usage_of
+from wellkept.storage.memory_rows import searched
 from wellkept.storage.port import Stale
-from wellkept.storage.rows import searched
 from wellkept.types import (
     AliasChange,
     Census,

@@ -57,7 +57,7 @@ class Tx(Protocol):
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
         """Ids of active memories that hold any of the terms, best first by the backend's own measure.
 
-        Terms come from `core.text.search_terms`; they are text, never an expression.
+        Terms come from `core.text.forms.search_terms`; they are text, never an expression.
         """
         ...
 

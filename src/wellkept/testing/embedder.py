@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.calibration import IDENTITY, Calibration
+from wellkept.core.judging.calibration import IDENTITY, Calibration
 from wellkept.errors import ModelError
 from wellkept.models.port import Embedded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.bounds import Bounds
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 

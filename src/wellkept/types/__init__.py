@@ -6,6 +6,25 @@ or does I/O; nothing here imports numpy at run time, so that `import wellkept` s
 
 from __future__ import annotations
 
+from wellkept.types.answers import (
+    ExpandSpec,
+    Filter,
+    Hit,
+    Hits,
+    LeftOut,
+    Neighbours,
+    RecallMode,
+    RecallOptions,
+)
+from wellkept.types.comparisons import (
+    Candidate,
+    Comparison,
+    Conflict,
+    Difference,
+    Match,
+    Opinion,
+    Reason,
+)
 from wellkept.types.effects import (
     AliasChange,
     ConflictChange,
@@ -17,15 +36,6 @@ from wellkept.types.effects import (
 from wellkept.types.journal import (
     JournalEntry,
     Version,
-)
-from wellkept.types.judging import (
-    Candidate,
-    Comparison,
-    Conflict,
-    Difference,
-    Match,
-    Opinion,
-    Reason,
 )
 from wellkept.types.links import (
     Graph,
@@ -65,16 +75,6 @@ from wellkept.types.plans import (
     Scope,
     Trigger,
     UndoReport,
-)
-from wellkept.types.reading import (
-    ExpandSpec,
-    Filter,
-    Hit,
-    Hits,
-    LeftOut,
-    Neighbours,
-    RecallMode,
-    RecallOptions,
 )
 from wellkept.types.results import (
     BatchResult,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wellkept.types.judging import Conflict, Match, Reason
+from wellkept.types.comparisons import Conflict, Match, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
 from wellkept.types.words import Degradation, Outcome

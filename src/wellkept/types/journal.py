@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from wellkept.types.comparisons import Match, Reason
 from wellkept.types.effects import Effect
-from wellkept.types.judging import Match, Reason
 from wellkept.types.memories import Memory
 from wellkept.types.words import Degradation
 

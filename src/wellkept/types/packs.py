@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidField
-from wellkept.types.judging import Conflict
-from wellkept.types.reading import Hit
+from wellkept.types.answers import Hit
+from wellkept.types.comparisons import Conflict
 from wellkept.types.showing import escaped, shown
 from wellkept.types.words import Degradation
 

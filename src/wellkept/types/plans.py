@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from wellkept.types.judging import Difference
+from wellkept.types.comparisons import Difference
 from wellkept.types.words import ConflictKind, Json, Kind
 
 ActionType: TypeAlias = Literal["merge", "summarize", "promote", "archive", "flag_contradiction", "noop"]

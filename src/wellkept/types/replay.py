@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from wellkept.types.judging import Reason
+from wellkept.types.comparisons import Reason
 
 ReplayMode: TypeAlias = Literal["independent", "forward"]
 Differing: TypeAlias = Literal["outcome", "memory", "replaced", "links", "conflicts"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from wellkept.types.judging import Conflict, Match, Reason
+from wellkept.types.comparisons import Conflict, Match, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
 from wellkept.types.showing import html_table, line, shown

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.engine.inputs import check_namespace
+from wellkept.engine.base.inputs import check_namespace
 from wellkept.errors import InvalidField
-from wellkept.surfaces.access import EVERYTHING, SCOPES, Grant, allowed, check_pattern, check_scopes, home
-from wellkept.surfaces.access.grants import covers
+from wellkept.server.access import EVERYTHING, SCOPES, Grant, allowed, check_pattern, check_scopes, home
+from wellkept.server.access.grants import covers
 
 
 @pytest.mark.parametrize(

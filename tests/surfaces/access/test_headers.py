@@ -7,10 +7,10 @@ from starlette.datastructures import Headers
 
 import wellkept
 from wellkept.errors import InvalidField, WellkeptError
-from wellkept.surfaces.access import EVERYTHING
-from wellkept.surfaces.access.headers import NAMESPACE, SESSION, read_header, session_of
-from wellkept.surfaces.mcp.reach import Reach
-from wellkept.surfaces.rest.surroundings import Door
+from wellkept.server.access import EVERYTHING
+from wellkept.server.access.headers import NAMESPACE, SESSION, read_header, session_of
+from wellkept.server.mcp.authorised_store import Reach
+from wellkept.server.rest.store_of_request import Door
 
 
 def sent(*pairs: tuple[str, str]) -> Headers:

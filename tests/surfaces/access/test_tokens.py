@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from wellkept.errors import AmbiguousId, ConfigError, InvalidField, NotFound, StorePathError
-from wellkept.surfaces.access import Grant, Tokens, tokens_file
+from wellkept.server.access import Grant, Tokens, tokens_file
 from wellkept.testing.clock import FrozenClock
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -210,7 +210,7 @@ def test_what_a_killed_writer_left_is_in_nobodys_way(path: Path) -> None:
 
 def test_tokens_that_have_ended_make_room_and_others_never_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that makes a short token for each of its jobs goes on without anybody editing the file."""
-    monkeypatch.setattr("wellkept.surfaces.access.tokens.MAX_TOKENS", 3)
+    monkeypatch.setattr("wellkept.server.access.token_file.MAX_TOKENS", 3)
     clock = FrozenClock(DAY)
     tokens = Tokens(path, clock=clock)
     _, lasting = make(tokens)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wellkept.surfaces.evaluation import pair_metrics, public_metrics
-from wellkept.surfaces.evaluation.pair_metrics import Case, harms, measure
-from wellkept.surfaces.evaluation.ratios import Ratio, column, interval, recall_at, weights
-from wellkept.surfaces.evaluation.reading import Gold, Pair
-from wellkept.surfaces.evaluation.seen import Seen
+from wellkept.evaluation import pair_metrics, public_metrics
+from wellkept.evaluation.labelled_files import Gold, Pair
+from wellkept.evaluation.outcome import Seen
+from wellkept.evaluation.pair_metrics import Case, harms, measure
+from wellkept.evaluation.ratios import Ratio, column, interval, recall_at, weights
 
 STORED = Seen(relation="none", outcome="created", kept="stored", active=2, holds_new=True)
 DROPPED = Seen(relation="same", outcome="duplicate", kept="lost", active=1, holds_new=False)

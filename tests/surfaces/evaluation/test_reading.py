@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from wellkept.errors import InvalidInput
-from wellkept.surfaces.evaluation.reading import read_pairs, read_stories, spread
+from wellkept.evaluation.labelled_files import read_pairs, read_stories, spread
 
 PAIR = {"id": "1", "old": "Tea at four.", "new": "Tea at five.", "relation": "conflict", "lang": "en"}
 PUBLIC = {"id": "1", "a": "Tea at four.", "b": "Tea at five.", "label": "contradiction"}

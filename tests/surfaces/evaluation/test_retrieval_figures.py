@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wellkept.surfaces.evaluation.retrieval_baseline import PLAYED, Lucene, Pool, played
-from wellkept.surfaces.evaluation.retrieval_metrics import Answer, ceiling, compare, measure
-from wellkept.surfaces.evaluation.retrieval_reading import Question
+from wellkept.evaluation.retrieval_baseline import PLAYED, Lucene, Pool, played
+from wellkept.evaluation.retrieval_metrics import Answer, ceiling, compare, measure
+from wellkept.evaluation.retrieval_reading import Question
 
 TEXTS = ["Ana: I have moved.", "Ben: Where to?", "Ana: To Lisbon!", "Kim: The move of the rook was brilliant."]
 POOL = Pool(TEXTS, [[0, 1, 2], [3]], np.eye(4, dtype=np.float32))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wellkept.errors import InvalidInput
-from wellkept.surfaces.evaluation.retrieval_reading import Collection, Unit, read_collection, repaired_ids
+from wellkept.evaluation.retrieval_reading import Collection, Unit, read_collection, repaired_ids
 
 DATE = "9:05 am on 3 March, 2024"
 TURNS: list[dict[str, Any]] = [

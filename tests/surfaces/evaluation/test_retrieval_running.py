@@ -10,10 +10,10 @@ import pytest
 
 from surfaces.command_line import Cli
 from wellkept.errors import InvalidInput
+from wellkept.evaluation.retrieval_reading import Collection, Document, Question
+from wellkept.evaluation.retrieval_running import DEFAULT, RECALLED, Stored, run_played, run_stored
+from wellkept.evaluation.run import Setup, Warm
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.surfaces.evaluation.retrieval_reading import Collection, Document, Question
-from wellkept.surfaces.evaluation.retrieval_running import DEFAULT, RECALLED, Stored, run_played, run_stored
-from wellkept.surfaces.evaluation.running import Setup, Warm
 
 TOLD = {
     "c1": ["Ana: I have moved to Lisbon.", "Ben: Great!", "Ana: The flat has a balcony.", "Ben: Great!"],

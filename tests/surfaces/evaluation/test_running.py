@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from wellkept.core.bounds import NEVER, Bounds
+from wellkept.core.judging.risk_bounds import NEVER, Bounds
 from wellkept.errors import InvalidText, UnknownKind
+from wellkept.evaluation.labelled_files import Gold, Pair, Story, read_stories
+from wellkept.evaluation.ledger import WriteSeen
+from wellkept.evaluation.outcome import Change, Seen, seen
+from wellkept.evaluation.run import Judging, Setup, Warm, embedded_text, run_pairs, run_stories
+from wellkept.evaluation.story_metrics import StorySeen, measure
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.policy import Policy, Risk
-from wellkept.surfaces.evaluation.ledger import WriteSeen
-from wellkept.surfaces.evaluation.reading import Gold, Pair, Story, read_stories
-from wellkept.surfaces.evaluation.running import Judging, Setup, Warm, embedded_text, run_pairs, run_stories
-from wellkept.surfaces.evaluation.seen import Change, Seen, seen
-from wellkept.surfaces.evaluation.story_metrics import StorySeen, measure
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Match, Memory, Opinion, Reason, Relation, WriteResult
 

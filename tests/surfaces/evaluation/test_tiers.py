@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.surfaces.evaluation.tiers import Alike, Tier, conflicts, consolidation, evolution, facts, insight
+from wellkept.evaluation.tiers import Alike, Tier, conflicts, consolidation, evolution, facts, insight
 
 USE, NEVER = "Use tabs in Makefiles.", "Never use tabs in Makefiles."
 LIMIT_A, LIMIT_B = "The limit is 0.85.", "The limit is 0.95."

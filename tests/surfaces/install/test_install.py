@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from surfaces.command_line import Cli
+from wellkept.cli.install import CLIENTS, entry, launcher, merge
 from wellkept.errors import StorePathError
-from wellkept.surfaces.install import CLIENTS, entry, launcher, merge
 
 KEYS = {"claude-code": "mcpServers", "claude-desktop": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}
 
@@ -196,7 +196,7 @@ def test_a_relative_store_from_the_environment_is_written_whole(
 ) -> None:
     from typer.testing import CliRunner
 
-    from wellkept.surfaces.cli.app import app
+    from wellkept.cli.app import app
 
     monkeypatch.setenv("WELLKEPT_DB", "mine.db")
     done = CliRunner().invoke(app, ["install", "--client", "cursor", "--print", "--quiet"])
@@ -210,7 +210,7 @@ def test_what_the_folder_and_the_environment_say_goes_with_the_entry(
     """A client starts the server elsewhere: without its namespace the agent would write into another one."""
     from typer.testing import CliRunner
 
-    from wellkept.surfaces.cli.app import app
+    from wellkept.cli.app import app
 
     monkeypatch.chdir(tmp_path)
     text = 'db = "agent.db"\nnamespace = "team/x"\nembedder = "hashing"\n'
@@ -230,7 +230,7 @@ def test_an_endpoint_of_a_folder_and_a_policy_inside_of_settings_are_not_written
     """As an option an endpoint that somebody else's file names would be sent the key of the environment."""
     from typer.testing import CliRunner
 
-    from wellkept.surfaces.cli.app import app
+    from wellkept.cli.app import app
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wellkept.toml").write_text(setting, encoding="utf-8")

@@ -42,7 +42,7 @@ def talk(target: Any, mode: Mode, talking: Callable[[Client], Any]) -> Any:
 
 def command(folder: Path, *options: str) -> StdioServerParameters:
     """How a client starts `wellkept mcp` on a store in a folder."""
-    arguments = ["-m", "wellkept.surfaces.cli", "--embedder", "hashing", "--db", str(place(folder / "agent.db")), "mcp"]
+    arguments = ["-m", "wellkept.cli", "--embedder", "hashing", "--db", str(place(folder / "agent.db")), "mcp"]
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(folder)}
     return StdioServerParameters(command=sys.executable, args=[*arguments, *options], env=environment, cwd=str(folder))
 

@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from surfaces.mcp.servers import talk
-from wellkept.surfaces.mcp.answers import MAX_BYTES, SHORTENED, bare, size, sized
+from wellkept.server.mcp.answers import MAX_BYTES, SHORTENED, bare, size, sized
 
 
 def hit(number: int, text: str) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def test_a_cut_answer_still_has_the_shape_the_tool_promises() -> None:
     import jsonschema
 
     import wellkept
-    from wellkept.surfaces.mcp.server import create_server
+    from wellkept.server.mcp.server import create_server
 
     with wellkept.open("memory:", embedder="hashing") as store:
         store.remember_many(

@@ -15,10 +15,10 @@ from mcp import Client
 import wellkept
 from stores import scratch
 from surfaces.mcp.servers import talk
-from wellkept.engine.store import MemoryStore
-from wellkept.surfaces.mcp.answers import INSIDE, slim
-from wellkept.surfaces.mcp.lines import line, told
-from wellkept.surfaces.mcp.server import create_server
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.mcp.answers import INSIDE, slim
+from wellkept.server.mcp.lines import line, told
+from wellkept.server.mcp.server import create_server
 
 THREE = ("The staging database runs on port 5433.", "Deploys happen on Tuesdays.", "Ana prefers short commit messages.")
 MEMORY = {"id": "m1", "created_at": "2026-03-01T09:00:00Z", "kind": "fact", "content": "Tea is upstairs."}

@@ -20,7 +20,7 @@ import pytest
 import wellkept
 from stores import place
 from surfaces.mcp.servers import command, listening
-from wellkept.surfaces.mcp.server import http_app
+from wellkept.server.mcp.server import http_app
 
 INSPECTOR, CONFORMANCE = shutil.which("mcp-inspector"), shutil.which("conformance")
 OLDEST_NODE = (22, 19)

@@ -21,10 +21,10 @@ import wellkept
 from stores import place
 from surfaces.command_line import Cli
 from surfaces.mcp.servers import MODES, Mode, command, listening, talk
-from wellkept.engine.store import MemoryStore
-from wellkept.surfaces.access import Grant
-from wellkept.surfaces.cli import mcp_command
-from wellkept.surfaces.mcp.server import http_app
+from wellkept.cli.serving import mcp_command
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.access import Grant
+from wellkept.server.mcp.server import http_app
 
 
 async def everything(client: Client) -> dict[str, Any]:
@@ -283,11 +283,11 @@ def test_a_conversation_is_known_by_its_header_or_by_the_session_of_the_older_pr
     [
         "import wellkept",
         "import wellkept; wellkept.open('memory:', embedder='hashing').remember('Tea.')",
-        "from wellkept.surfaces.cli import main; main(['--help'])",
-        "from wellkept.surfaces.cli import main; main(['--db', 'a.db', '--embedder', 'hashing', 'remember', 'Tea.'])",
-        "from wellkept.surfaces.cli import main; main(['--db', 'a.db', '--embedder', 'hashing', 'list'])",
-        "from wellkept.surfaces.cli import main; main(['install', '--client', 'cursor', '--print'])",
-        "import wellkept.surfaces.mcp, wellkept.surfaces.install",
+        "from wellkept.cli import main; main(['--help'])",
+        "from wellkept.cli import main; main(['--db', 'a.db', '--embedder', 'hashing', 'remember', 'Tea.'])",
+        "from wellkept.cli import main; main(['--db', 'a.db', '--embedder', 'hashing', 'list'])",
+        "from wellkept.cli import main; main(['install', '--client', 'cursor', '--print'])",
+        "import wellkept.server.mcp, wellkept.cli.install",
     ],
 )
 def test_what_needs_no_server_loads_none(tmp_path: Path, what: str) -> None:

@@ -15,8 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 import wellkept
 from stores import place, scratch
 from surfaces.mcp.servers import MODES, Mode, command, listening, talk
-from wellkept.engine.store import MemoryStore
-from wellkept.surfaces.mcp.server import create_server, http_app
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.mcp.server import create_server, http_app
 
 THESIS = {"content": "Funding flips first, see [[Weekends]].", "kind": "thesis", "title": "Funding"}
 

@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 import wellkept
 from stores import scratch
 from surfaces.mcp.servers import MODES, Mode, talk
-from wellkept.engine.store import MemoryStore
-from wellkept.surfaces.mcp.server import create_server
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.mcp.server import create_server
 
 
 @pytest.fixture

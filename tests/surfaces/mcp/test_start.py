@@ -8,13 +8,13 @@ import sys
 
 LISTS = """
 import asyncio, sys
-import wellkept.surfaces.cli.app
-from wellkept.surfaces.mcp.server import server_of
+import wellkept.cli.app
+from wellkept.server.mcp.server import server_of
 def nobody():
     raise AssertionError("the store was opened")
 tools = asyncio.run(server_of(nobody, toolset="full").list_tools())
-heavy = ("numpy", "onnxruntime", "tokenizers", "sqlite3", "psycopg", "fastapi", "wellkept.core.compare")
-heavy += ("wellkept.engine.store",)
+heavy = ("numpy", "onnxruntime", "tokenizers", "sqlite3", "psycopg", "fastapi", "wellkept.core.judging.compare")
+heavy += ("wellkept.engine.verbs.store",)
 print(len(tools) > 20, [name for name in heavy if name in sys.modules])
 """
 

@@ -16,11 +16,11 @@ from mcp import Client
 import wellkept
 from stores import scratch
 from surfaces.mcp.servers import MODES, Mode, talk
-from wellkept.engine.store import MemoryStore
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import InvalidPlan
-from wellkept.surfaces.mcp.answers import size
-from wellkept.surfaces.mcp.server import create_server
-from wellkept.surfaces.operations import OPERATIONS
+from wellkept.operations.registry import OPERATIONS
+from wellkept.server.mcp.answers import size
+from wellkept.server.mcp.server import create_server
 
 SEED_TEXT = (
     "DEDUPLICATION: Lessons and curiosity items are checked for duplicates before storing. If a very similar memory "
@@ -205,7 +205,7 @@ def test_a_plan_is_applied_by_its_id_and_reports_progress(store: MemoryStore) ->
 
 def test_a_plan_of_another_namespace_is_not_found() -> None:
     # I8
-    from wellkept.surfaces.mcp.plans import Plans
+    from wellkept.server.mcp.plans import Plans
 
     plans = Plans(most=2)
     plans.keep("a", {"plan_id": "1"})
@@ -282,7 +282,7 @@ def test_what_the_session_prompt_handed_out_is_no_news_when_it_comes_back(store:
 
 def test_plans_of_one_namespace_do_not_displace_those_of_another() -> None:
     """I8: how much is planned elsewhere is not felt; and what is kept in all is bounded."""
-    from wellkept.surfaces.mcp.plans import Plans
+    from wellkept.server.mcp.plans import Plans
 
     plans = Plans(most=2, most_of_all=4)
     plans.keep("quiet", {"plan_id": "q"})

@@ -12,8 +12,8 @@ from mcp import Client
 import wellkept
 from stores import scratch
 from surfaces.mcp.servers import MODES, Mode, talk
-from wellkept.engine.store import MemoryStore
-from wellkept.surfaces.mcp.server import create_server
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.mcp.server import create_server
 
 OLD, NEW = "The limit is 0.85.", "The limit is 0.95."
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import wellkept
 from stores import Place
-from wellkept.engine.deferred import MAX_ATTEMPTS
-from wellkept.surfaces.operations import call
+from wellkept.engine.queue.deferred import MAX_ATTEMPTS
+from wellkept.operations.registry import call
 
 OLD, NEW, NOTE = "The limit is 0.85.", "The limit is 0.95.", "Tea is upstairs, cups are downstairs."
 UNDER_WAY = "Moving the billing export to the new format"

@@ -16,11 +16,11 @@ from surfaces.command_line import Cli
 from surfaces.operations.cases import LISTED, SAME, Known, Said
 from surfaces.operations.likeness import likeness
 from surfaces.operations.test_parity import SHARED, asked
-from wellkept.surfaces import operations
-from wellkept.surfaces.cli.call_commands import FROM, YES, command_of
-from wellkept.surfaces.operations import OPERATIONS, Operation
-from wellkept.surfaces.operations.parts import Given
-from wellkept.surfaces.operations.shapes import answer
+from wellkept.cli.memory.call_commands import FROM, YES, command_of
+from wellkept.operations import registry
+from wellkept.operations.parts import Given
+from wellkept.operations.registry import OPERATIONS, Operation
+from wellkept.operations.shapes import answer
 
 NAMES = [row.name for row in OPERATIONS]
 CASES: list[tuple[str, Said]] = [(name, said) for name, said, _ in SAME] + [(name, said) for name, _, said, _ in LISTED]
@@ -111,7 +111,7 @@ def test_a_row_that_is_added_is_a_command_at_once(cli: Cli, monkeypatch: pytest.
         idempotent=False, scope="write", toolset="none", route=None,
         handler=lambda store, given: Heard(heard=f"{given.who} {given.how}" + " knock" * given.times),
     )  # fmt: skip
-    monkeypatch.setattr(operations, "OPERATIONS", (*OPERATIONS, row))
+    monkeypatch.setattr(registry, "OPERATIONS", (*OPERATIONS, row))
     assert cli.json("call", "knock", "--who", "Ana", "--times", "2") == {"heard": "Ana softly knock knock"}
     help_text = cli("call", "knock", "--help").stdout
     for word in ("Knock on the door.", "Who knocks.", "Required.", "softly", "loudly"):
@@ -153,9 +153,9 @@ def test_what_cannot_be_taken_back_wants_yes(cli: Cli) -> None:
 
 def test_the_table_is_loaded_when_an_operation_is_called_and_not_before() -> None:
     script = (
-        "import sys\nfrom wellkept.surfaces.cli import main\nmain(['--help'])\n"
-        "print('wellkept.surfaces.operations' in sys.modules)\nmain(['call', '--help'])\n"
-        "print('wellkept.surfaces.operations' in sys.modules)"
+        "import sys\nfrom wellkept.cli import main\nmain(['--help'])\n"
+        "print('wellkept.operations.registry' in sys.modules)\nmain(['call', '--help'])\n"
+        "print('wellkept.operations.registry' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert [line for line in done.stdout.splitlines() if line in ("True", "False")] == ["False", "True"]

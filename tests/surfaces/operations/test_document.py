@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wellkept.surfaces.operations import OPERATIONS, Operation
+from wellkept.operations.registry import OPERATIONS, Operation
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 BARS = 7

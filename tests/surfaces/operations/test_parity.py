@@ -33,19 +33,19 @@ from surfaces.operations.differences import (
 )
 from surfaces.operations.likeness import likeness
 from wellkept import MemoryStore
-from wellkept.core.rules import Consolidation
-from wellkept.engine.deferred import Queue
-from wellkept.surfaces.cli.app import app
-from wellkept.surfaces.cli.call_commands import alternatives
-from wellkept.surfaces.operations import OPERATIONS, Operation, call, operation
-from wellkept.surfaces.operations.parts import (
+from wellkept.cli.app import app
+from wellkept.cli.memory.call_commands import alternatives
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.engine.queue.deferred import Queue
+from wellkept.operations.loop import SET_BY_THE_VERB
+from wellkept.operations.parts import (
     ConfigFields,
     ExpandFields,
     FilterFields,
     ScopeFields,
     WeightFields,
 )
-from wellkept.surfaces.operations.recording import SET_BY_THE_VERB
+from wellkept.operations.registry import OPERATIONS, Operation, call, operation
 from wellkept.types import WEIGHT_PRESETS, ExpandSpec, Filter, HybridWeights, NewMemory, RecallOptions, Scope, Statement
 
 NAMES = [row.name for row in OPERATIONS]

@@ -16,8 +16,8 @@ from stores import Place, place
 from surfaces.operations.cases import LISTED, SAME, Known, Said, copied
 from surfaces.operations.likeness import likeness
 from wellkept import MemoryStore
-from wellkept.surfaces.operations import OPERATIONS, Operation, call, operation
-from wellkept.surfaces.rest import create_app
+from wellkept.operations.registry import OPERATIONS, Operation, call, operation
+from wellkept.server.rest import create_app
 
 NAMES = [row.name for row in OPERATIONS]
 ROUTED = [row for row in OPERATIONS if row.route is not None]
@@ -135,7 +135,7 @@ def test_rest_answers_what_the_table_does(
 @pytest.fixture(scope="module")
 def tools() -> dict[str, Any]:
     """The tools by name."""
-    from wellkept.surfaces.mcp.server import create_server
+    from wellkept.server.mcp.server import create_server
 
     with wellkept.open("memory:", embedder="hashing") as store:
         listed = anyio.run(create_server(store, toolset="full").list_tools)
@@ -143,7 +143,7 @@ def tools() -> dict[str, Any]:
 
 
 def test_the_full_set_of_tools_is_the_table_and_the_default_set_a_part_of_it(tools: dict[str, Any]) -> None:
-    from wellkept.surfaces.mcp.server import create_server
+    from wellkept.server.mcp.server import create_server
 
     with wellkept.open("memory:", embedder="hashing") as store:
         usual = anyio.run(create_server(store).list_tools)
@@ -171,7 +171,7 @@ def test_a_tool_answers_what_the_table_does(
 ) -> None:
     from mcp.client import Client
 
-    from wellkept.surfaces.mcp.server import create_server
+    from wellkept.server.mcp.server import create_server
 
     here, there = stores
     given = said(template[1])

@@ -10,9 +10,9 @@ import pytest
 
 import wellkept
 from wellkept import MemoryStore
-from wellkept.core.codec import to_plain
+from wellkept.core.records.codec import to_plain
 from wellkept.errors import InvalidField, InvalidInput, InvalidPlan, InvalidRules, NotFound, WellkeptError
-from wellkept.surfaces.operations import OPERATIONS, Operation, call, operation, parsed
+from wellkept.operations.registry import OPERATIONS, Operation, call, operation, parsed
 
 NAMES = [row.name for row in OPERATIONS]
 DEFAULT_TOOLS = {

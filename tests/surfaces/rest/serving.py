@@ -45,6 +45,6 @@ def served(app: Any) -> Iterator[str]:
 
 def rest_app(store: wellkept.MemoryStore, **options: Any) -> Any:
     """The whole REST surface over a store."""
-    from wellkept.surfaces.rest import create_app
+    from wellkept.server.rest import create_app
 
     return create_app(store, **options)

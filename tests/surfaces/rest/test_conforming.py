@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.text import check_text, is_line
-from wellkept.engine.inputs import label, moment
+from wellkept.core.text.forms import check_text, is_line
+from wellkept.engine.base.inputs import label, moment
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidField, InvalidInput, InvalidText, WellkeptError
-from wellkept.surfaces.rest.conforming import hold, hold_text
-from wellkept.surfaces.rest.narrowing import LINE, MOMENT, TEXT, VISIBLE
+from wellkept.server.rest.conforming import hold, hold_text
+from wellkept.server.rest.narrowing import LINE, MOMENT, TEXT, VISIBLE
 
 STRANGE = "\x00\t\n\x1f \x7f\x85\xa0\xad\u061c\u1680\u200b\u200d\u2028\u202e\u2066\u3000\ufe0f\ufeff\ufffe\U0001ffff"
 texts = st.text(st.sampled_from(STRANGE + "aé张ش\u0300") | st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from stores import LASTING, Desk, desk
 from wellkept.errors import ModelUnavailable
-from wellkept.surfaces.rest import create_app
+from wellkept.server.rest import create_app
 
 Act = Callable[["Scene"], Any]
 LIMIT, OTHER_LIMIT = "The limit is 0.85.", "The limit is 0.95."

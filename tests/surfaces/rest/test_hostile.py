@@ -19,9 +19,9 @@ from fastapi.testclient import TestClient
 
 import wellkept
 from surfaces.serving.asking import Known, asked, learn, send
-from wellkept.surfaces.operations import OPERATIONS, Operation
-from wellkept.surfaces.rest import create_app
-from wellkept.surfaces.rest.problems import MEDIA_TYPE
+from wellkept.operations.registry import OPERATIONS, Operation
+from wellkept.server.rest import create_app
+from wellkept.server.rest.problems import MEDIA_TYPE
 from wellkept.types import ALL_STATUSES, Filter
 
 ROUTED = [row for row in OPERATIONS if row.route is not None]

@@ -18,9 +18,9 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
 import wellkept
-from wellkept.surfaces.operations import OPERATIONS
-from wellkept.surfaces.rest import Limits, create_app
-from wellkept.surfaces.rest.narrowing import RULES_FORMAT
+from wellkept.operations.registry import OPERATIONS
+from wellkept.server.rest import Limits, create_app
+from wellkept.server.rest.narrowing import RULES_FORMAT
 
 FEW, MANY = 4, 100
 """Examples of each operation and mode: of every run, and of `make soak`."""

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 import wellkept
 from stores import place
-from wellkept.surfaces.rest import create_app
+from wellkept.server.rest import create_app
 
 THINKING = {"Wellkept-Queue": "on", "Wellkept-Session": "chat 7"}
 CHAT, OTHER = {"Wellkept-Session": "chat 7"}, {"Wellkept-Session": "chat 8"}

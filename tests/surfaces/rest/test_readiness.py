@@ -11,7 +11,7 @@ import pytest
 import wellkept
 from stores import scratch
 from wellkept.errors import StorageError
-from wellkept.surfaces.rest import health
+from wellkept.server.rest import health
 
 MANY = 50
 

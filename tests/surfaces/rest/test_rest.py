@@ -19,9 +19,9 @@ from starlette.types import Message
 import wellkept
 from stores import place
 from wellkept import errors
-from wellkept.surfaces.access import Tokens
-from wellkept.surfaces.rest import Limits, create_app
-from wellkept.surfaces.rest.problems import MEDIA_TYPE, STATUSES, of_error, status_of
+from wellkept.server.access import Tokens
+from wellkept.server.rest import Limits, create_app
+from wellkept.server.rest.problems import MEDIA_TYPE, STATUSES, of_error, status_of
 
 JSON = {"content-type": "application/json"}
 LINES = {"content-type": "application/x-ndjson"}

@@ -17,9 +17,9 @@ from fastapi.testclient import TestClient
 
 from stores import LIGHT, desk
 from surfaces.serving.asking import Known, asked, learn, send
-from wellkept.surfaces.access import Tokens
-from wellkept.surfaces.operations import OPERATIONS, Operation
-from wellkept.surfaces.rest import create_app
+from wellkept.operations.registry import OPERATIONS, Operation
+from wellkept.server.access import Tokens
+from wellkept.server.rest import create_app
 
 ROUTED = [row for row in OPERATIONS if row.route is not None]
 OURS, THEIRS = "acme/a", "birch/b"

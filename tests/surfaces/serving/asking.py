@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from wellkept.surfaces.operations import Operation
+from wellkept.operations.registry import Operation
 
 ABSENT = "019b796d-0000-7000-8000-00000000abcd"
 """An id as ours look, of nothing."""

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import httpx2
 
+from wellkept.server.access import Tokens, tokens_file
+from wellkept.server.access.token import TokenKeeper
+from wellkept.server.access.token_database import DatabaseTokens
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.surfaces.access import Tokens, tokens_file
-from wellkept.surfaces.access.database import DatabaseTokens
-from wellkept.surfaces.access.token import TokenKeeper
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 60
@@ -83,7 +83,7 @@ def serving(db: Path | str, *options: str, port: int = 0) -> Iterator[Server]:
 
 def launched(db: Path | str, *options: str) -> subprocess.Popen[str]:
     """`wellkept serve` as a process; of a file in its folder, or of a database."""
-    command = [sys.executable, "-m", "wellkept.surfaces.cli", "--db", str(db), "--embedder", "hashing"]
+    command = [sys.executable, "-m", "wellkept.cli", "--db", str(db), "--embedder", "hashing"]
     paths = str(ROOT / "src")
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import wellkept
-from wellkept.surfaces.access import Tokens
-from wellkept.surfaces.rest import Limits, create_app
-from wellkept.surfaces.serving.connections import Patience
-from wellkept.surfaces.serving.process import Ending, Process
+from wellkept.server.access import Tokens
+from wellkept.server.rest import Limits, create_app
+from wellkept.server.serving.connections import Patience
+from wellkept.server.serving.process import Ending, Process
 
 SECONDS = 30
 """A test gives up after this; nothing waits so long when all is well."""
@@ -174,7 +174,7 @@ def test_one_request_too_many_is_told_to_come_again() -> None:
         id, dim, lexical = "slow", 4, False
 
         def __init__(self) -> None:
-            from wellkept.core.calibration import UNCALIBRATED
+            from wellkept.core.judging.calibration import UNCALIBRATED
             from wellkept.models.port import Embedded
 
             self.calibration, self._made = UNCALIBRATED, Embedded

@@ -18,10 +18,10 @@ import wellkept
 from stores import place
 from surfaces.serving.asking import ABSENT, Known, asked, learn, send
 from surfaces.serving.running import serving, token, tokens_of
-from wellkept.surfaces.access.headers import NAMESPACE
-from wellkept.surfaces.mcp.reach import Reach
-from wellkept.surfaces.operations import OPERATIONS, Operation
-from wellkept.surfaces.serving.assembly import assembled
+from wellkept.operations.registry import OPERATIONS, Operation
+from wellkept.server.access.headers import NAMESPACE
+from wellkept.server.mcp.authorised_store import Reach
+from wellkept.server.serving.assembly import assembled
 from wellkept.types import ALL_STATUSES, Filter
 
 ROUTED = [row for row in OPERATIONS if row.route is not None]

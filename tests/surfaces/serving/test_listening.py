@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from wellkept.errors import ConfigError, WellkeptError
-from wellkept.surfaces.serving import address_of, host_names, is_loopback, listen, refuse_to_be_open
+from wellkept.server.serving import address_of, host_names, is_loopback, listen, refuse_to_be_open
 
 
 @pytest.mark.parametrize(

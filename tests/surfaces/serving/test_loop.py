@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import wellkept
-from wellkept.core.calibration import UNCALIBRATED
-from wellkept.engine.store import MemoryStore
+from wellkept.core.judging.calibration import UNCALIBRATED
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.port import Embedded
-from wellkept.surfaces.serving.assembly import assembled
-from wellkept.surfaces.working import LARGE_AT_ONCE
+from wellkept.server.large_requests import LARGE_AT_ONCE
+from wellkept.server.serving.assembly import assembled
 
 MOST = 0.050
 TRIES = 4

@@ -15,7 +15,7 @@ import pytest
 import wellkept
 from stores import place
 from surfaces.serving.running import SECONDS, Server, launched, revoke, serving, token
-from wellkept.surfaces.access import tokens_file
+from wellkept.server.access import tokens_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
@@ -241,7 +241,7 @@ def test_the_parser_of_requests_is_the_one_whose_headers_are_bounded(open_server
     """SECURITY.md: headers are bounded, also where a faster parser without a bound happens to be installed."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    from wellkept.surfaces.serving.process import Ending, Process
+    from wellkept.server.serving.process import Ending, Process
 
     config = Process(None, ending=Ending(), drain=lambda: None, listening=lambda: None).config
     assert issubclass(config.http.func, H11Protocol)
@@ -259,8 +259,8 @@ def test_the_parser_of_requests_is_the_one_whose_headers_are_bounded(open_server
 def test_help_and_token_commands_load_no_server(tmp_path: Path) -> None:
     """What needs no server does not wait for its packages."""
     code = (
-        "import sys; from wellkept.surfaces.cli.app import app; import wellkept.surfaces.cli.token_commands; "
-        "import wellkept.surfaces.access; "
+        "import sys; from wellkept.cli.app import app; import wellkept.cli.serving.token_commands; "
+        "import wellkept.server.access; "
         "print([n for n in ('fastapi', 'uvicorn', 'mcp', 'pydantic', 'starlette', 'onnxruntime') if n in sys.modules])"
     )
     import sys

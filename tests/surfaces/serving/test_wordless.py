@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from wellkept.surfaces.serving.wordless import Wordless, wordless
+from wellkept.server.serving.private_logging import Wordless, wordless
 
 SECRET = "Alice lives in Nairobi"
 

@@ -17,8 +17,8 @@ from importlib import resources
 from typing import Any
 
 from wellkept.errors import ConfigError
-from wellkept.models.completion import content_of, sendable
-from wellkept.models.endpoint import Endpoint
+from wellkept.models.endpoints.completion import content_of, sendable
+from wellkept.models.endpoints.endpoint import Endpoint
 from wellkept.models.judges.timeboxed import SECONDS
 
 log = logging.getLogger("wellkept")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.review import FLAG_AT
+from wellkept.core.gate.judge_review import FLAG_AT
 from wellkept.errors import ConfigError, InvalidInput, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
 from wellkept.models.judges.ending import WORK
@@ -29,7 +29,7 @@ from wellkept.types import Memory, Statement
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from wellkept.core.evidence import ContradictionFn
+    from wellkept.core.judging.evidence import ContradictionFn
 
 LONGEST = 256
 """Tokens of a pair; longer ones are not judged. Most such models take 512, at four times the cost."""

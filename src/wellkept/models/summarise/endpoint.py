@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError
-from wellkept.models.completion import content_of, sendable
-from wellkept.models.endpoint import Endpoint
+from wellkept.models.endpoints.completion import content_of, sendable
+from wellkept.models.endpoints.endpoint import Endpoint
 from wellkept.models.judges.spec import number
 from wellkept.models.port import Summariser
 

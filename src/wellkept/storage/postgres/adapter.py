@@ -13,28 +13,28 @@ from typing import TypeVar
 
 import psycopg
 
-from wellkept.core.codec import time_from
+from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, ConfigError, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
-from wellkept.storage.matrices import VectorIndex
+from wellkept.storage.memory_rows import words_version
 from wellkept.storage.port import Insist, Sampled
 from wellkept.storage.postgres import approximate
-from wellkept.storage.postgres.ahead import PostgresAhead
-from wellkept.storage.postgres.connections import Connections, reads_only
 from wellkept.storage.postgres.failures import Lost, passing, translated, undone
-from wellkept.storage.postgres.isolation import READ, WRITE, secure
-from wellkept.storage.postgres.jobs import PostgresJobs
-from wellkept.storage.postgres.mending import mend, remake_words
-from wellkept.storage.postgres.opening import STORE_LOCK, checked_url, connected, prepare
-from wellkept.storage.postgres.reading import ReadTx
-from wellkept.storage.postgres.restoring import RestoringTx
+from wellkept.storage.postgres.read_transaction import ReadTx
+from wellkept.storage.postgres.repair import mend, remake_words
 from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.server.connections import Connections, reads_only
+from wellkept.storage.postgres.server.isolation import READ, WRITE, secure
+from wellkept.storage.postgres.server.opening import STORE_LOCK, checked_url, connected, prepare
 from wellkept.storage.postgres.session import MOMENT, Bounds, Session, know_vectors
+from wellkept.storage.postgres.shared.job_queue import PostgresJobs
+from wellkept.storage.postgres.shared.prepared_vectors import PostgresAhead
+from wellkept.storage.postgres.shared.queue_ledger import PostgresLedger
+from wellkept.storage.postgres.shared.tokens import TokenTable, key_of
 from wellkept.storage.postgres.sql import schema_version
-from wellkept.storage.postgres.tokens import TokenTable, key_of
-from wellkept.storage.postgres.uses import Usage, Uses
-from wellkept.storage.postgres.verifying import against_rows, problems
-from wellkept.storage.postgres.waiting import PostgresLedger
-from wellkept.storage.rows import words_version
+from wellkept.storage.postgres.take_over import RestoringTx
+from wellkept.storage.postgres.use_counts import Usage, Uses
+from wellkept.storage.postgres.verify import against_rows, problems
+from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
 
 log = logging.getLogger("wellkept")

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellkept.core.vectors import COMPARISON_DIMS, quantise
+from wellkept.core.records.vectors import COMPARISON_DIMS, quantise
 from wellkept.errors import StorageError
-from wellkept.storage.index import Block, Space, Stamp
 from wellkept.storage.port import Sampled
 from wellkept.storage.postgres.session import Half, Session, half_of, halves_of
 from wellkept.storage.postgres.sql import queries
+from wellkept.storage.vectors.index import Block, Space, Stamp
 from wellkept.types import ALL_STATUSES, Neighbours, Status
 
 if TYPE_CHECKING:

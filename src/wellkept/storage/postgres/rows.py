@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from wellkept.storage import rows as common
+from wellkept.storage import memory_rows as common
 from wellkept.types import Memory
 
 _HIGHEST = 2**63 - 1

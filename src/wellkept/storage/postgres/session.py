@@ -60,7 +60,7 @@ _BEFORE = 4
 
 
 class Half(bytes):
-    """A stored vector: little-endian float16, as `core.vectors.quantise` makes it."""
+    """A stored vector: little-endian float16, as `core.records.vectors.quantise` makes it."""
 
 
 class _HalfDumper(Dumper):

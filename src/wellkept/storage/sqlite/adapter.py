@@ -10,21 +10,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from wellkept.core.codec import time_from
+from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, EmbedderMismatch, StorageError
-from wellkept.storage.matrices import VectorIndex
-from wellkept.storage.rows import words_version
+from wellkept.storage.memory_rows import words_version
 from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
-from wellkept.storage.sqlite.length import KnownLength
-from wellkept.storage.sqlite.mending import mend, remake_words
+from wellkept.storage.sqlite.file_length import KnownLength
 from wellkept.storage.sqlite.opening import Place, checked_path, place_of, prepare
-from wellkept.storage.sqlite.reading import ReadTx
-from wellkept.storage.sqlite.restoring import RestoringTx
+from wellkept.storage.sqlite.read_transaction import ReadTx
+from wellkept.storage.sqlite.repair import mend, remake_words
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
-from wellkept.storage.sqlite.uses import Usage, Uses
-from wellkept.storage.sqlite.verifying import against_rows, problems
+from wellkept.storage.sqlite.take_over import RestoringTx
+from wellkept.storage.sqlite.use_counts import Usage, Uses
+from wellkept.storage.sqlite.verify import against_rows, problems
+from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
 
 log = logging.getLogger("wellkept")

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, StorageError, StorePathError
 from wellkept.storage.sqlite.failures import translated
-from wellkept.storage.sqlite.objects import strangers
 from wellkept.storage.sqlite.opening import checked_path
+from wellkept.storage.sqlite.schema_objects import strangers
 from wellkept.storage.sqlite.session import Session
-from wellkept.storage.sqlite.verifying import problems
+from wellkept.storage.sqlite.verify import problems
 
 _BESIDE = ("-wal", "-shm", "-journal")
 _PAUSE = 0.02

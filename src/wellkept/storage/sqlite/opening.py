@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, SchemaTooNew, StorePathError
-from wellkept.storage.rows import words_version
-from wellkept.storage.sqlite.length import said_size
-from wellkept.storage.sqlite.objects import acting
+from wellkept.storage.memory_rows import words_version
+from wellkept.storage.sqlite.file_length import said_size
+from wellkept.storage.sqlite.schema_objects import acting
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, migrations, schema, statements
 

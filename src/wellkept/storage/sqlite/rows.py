@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wellkept.storage.rows import searched
+from wellkept.storage.memory_rows import searched
 from wellkept.types import Memory
 
 

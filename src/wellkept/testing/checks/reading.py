@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wellkept.core.text import search_terms
-from wellkept.core.vectors import cosines
+from wellkept.core.records.vectors import cosines
+from wellkept.core.text.forms import search_terms
 from wellkept.testing.checks.world import (
     DIM,
     NS,

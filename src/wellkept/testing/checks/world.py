@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellkept.core.effects import touched
+from wellkept.core.records.effects import touched
 from wellkept.storage.port import Storage, Tx
 from wellkept.types import (
     AliasChange,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wellkept.core.effects import invert
+from wellkept.core.records.effects import invert
 from wellkept.errors import EmbedderMismatch, InvalidField, ReadOnly
 from wellkept.storage.port import Stale
 from wellkept.testing.checks.world import (

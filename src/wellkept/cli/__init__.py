@@ -1,0 +1,52 @@
+"""The command line: `wellkept …`; see `app` for the commands and `exits` for the exit codes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        arguments: What follows the command's name; those of the process by default.
+    """
+    with _cleaning_up():
+        try:
+            from wellkept.cli.app import app
+            from wellkept.cli.terminal.session import quiet_end
+        except KeyboardInterrupt:  # while modules are loaded; later the application ends it
+            sys.stderr.write("Interrupted\n")
+            return _INTERRUPTED
+        try:
+            app(args=None if arguments is None else list(arguments), prog_name="wellkept")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        if code == _INTERRUPTED:
+            sys.stderr.write("Interrupted\n")
+        return quiet_end(code)
+
+
+@contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """SIGTERM ends a command like an error: files that are half written are removed, and nothing is half stored."""
+    usual = signal.getsignal(signal.SIGTERM)
+    if current_thread() is not main_thread() or usual is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

@@ -1,0 +1,1 @@
+"""Commands that clean a store: consolidate, reflect, decay, replay, audit."""

@@ -1,0 +1,321 @@
+"""Commands that clean a store: consolidate, apply, runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wellkept.cli.cleaning import plan_tables
+from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.fields import kinds
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import is_server
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
+from wellkept.errors import InvalidRules, StorePathError
+from wellkept.types import Plan, RunReport, Scope
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+
+_PANEL = "Operate"
+_SCOPE, _HOW, _FILES = "Filter", "Action", "Files"
+_NEAR_REPEATS = "R2-near-duplicate-merge"
+_MOST_RULES = 1_000_000
+_TIME = "ISO 8601; UTC without a zone."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeOptions:
+    """Which memories are looked at."""
+
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind", "--kinds", "-k", metavar="KIND", help="Of this kind; repeatable.",
+            autocompletion=kinds, rich_help_panel=_SCOPE,
+        ),
+    ] = None  # fmt: skip
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.", rich_help_panel=_SCOPE),
+    ] = None
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help=f"Stored at or after. {_TIME}", rich_help_panel=_SCOPE)
+    ] = None
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stored before this time.", rich_help_panel=_SCOPE)
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help="At most this many, the newest first.", rich_help_panel=_SCOPE),
+    ] = None
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", help="All namespaces, one after the other.",
+                           rich_help_panel=_SCOPE)
+    ] = False  # fmt: skip
+
+    def scope(self) -> Scope:
+        """The scope of the library."""
+        from wellkept.engine.base.inputs import moment
+
+        since, until = moment("--since", self.since), moment("--until", self.until)
+        if since is not None and until is not None and until <= since:
+            raise typer.BadParameter("is before --since", param_hint="--until")
+        return Scope(
+            kinds=tuple(self.kind or ()),
+            tags=tuple(self.tag or ()),
+            created_from=since,
+            created_to=until,
+            limit=self.limit,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleOptions:
+    """By what rules."""
+
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="Similarity from which near duplicates are merged if the relation model agrees.",
+            show_default="0.95", rich_help_panel=_HOW,
+        ),
+    ] = None  # fmt: skip
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules", metavar="FILE", help="Rules in TOML; they override the defaults.", rich_help_panel=_HOW
+        ),
+    ] = None
+    trigger: Annotated[
+        Literal["daily", "weekly"] | None,
+        typer.Option("--trigger", help="Include the rules of this schedule.", rich_help_panel=_HOW),
+    ] = None
+
+    def config(self) -> Consolidation:
+        """The configuration of the library.
+
+        Raises:
+            InvalidRules, StorePathError: The file of rules cannot be used.
+        """
+        rules = DEFAULT_RULES if self.rules is None else _rules(self.rules)
+        if self.threshold is not None:
+            rules = tuple(_from_similarity(rule, self.threshold) for rule in rules)
+        return Consolidation(rules=rules, trigger=self.trigger)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceOptions:
+    """Which actions."""
+
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID|TYPE", help="Only this action, or actions of this type; repeatable.", rich_help_panel=_HOW
+        ),
+    ] = None
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID|TYPE", help="Skip this action or type; repeatable.", rich_help_panel=_HOW),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="PATH", help="File for the report (must not exist), or a folder for it.",
+            show_default="reports/consolidation next to the store's file, or here", rich_help_panel=_FILES,
+        ),
+    ] = None  # fmt: skip
+    show: Annotated[int, typer.Option("--show", min=0, help="Actions of each type to print.", rich_help_panel=_HOW)] = (
+        plan_tables.SHOWN
+    )
+
+
+def consolidate(
+    run: Session,
+    *,
+    scope: ScopeOptions,
+    rules: RuleOptions,
+    choice: ChoiceOptions,
+    execute: Annotated[
+        bool,
+        typer.Option("--execute/--dry-run", help="Apply the plan, or only write it to a file.", rich_help_panel=_HOW),
+    ] = False,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan", metavar="PATH", help="File for the plan.",
+            show_default="plan-ID.json next to the report", rich_help_panel=_FILES,
+        ),
+    ] = None,
+) -> int:  # fmt: skip
+    """Find duplicates, contradictions and outdated memories; write a plan and a report, apply with --execute."""
+    config, where = rules.config(), scope.scope()
+    store = run.store(writes=False)
+    names = (scope.all_namespaces and store.namespaces()) or (store.namespace,)
+    if len(names) > 1:
+        for option, path in (("--plan", plan), ("--report", choice.report)):
+            if path is not None and not path.is_dir():
+                raise typer.BadParameter("must be a folder if there are several namespaces", param_hint=option)
+    code = exits.OK
+    for name in names:
+        bound = store.in_namespace(name) if scope.all_namespaces else store
+        with run.progress(f"Looking at {one_line(name, limit=40)}", None) as done:
+            made = bound.plan(config, where, progress=lambda _, part, whole, done=done: done(part, whole))  # type: ignore[misc]
+        file = _plan_file(run, made, plan)
+        code = max(code, _pass(run, bound, made, choice, execute=execute, plan_file=file, fresh=True))
+    return code
+
+
+def apply(
+    run: Session,
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file that `wellkept consolidate` wrote.")],
+    *,
+    choice: ChoiceOptions,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.", rich_help_panel=_HOW)] = False,
+) -> int:
+    """Apply a plan made earlier; memories changed since then are skipped and reported."""
+    from wellkept.engine.consolidation.reports import read_plan
+
+    made = read_plan(plan)
+    store = run.store(writes=False, model=any(action.type == "summarize" for action in made.actions))
+    return _pass(run, store, made, choice, execute=not dry_run, plan_file=str(plan), fresh=False)
+
+
+def runs(run: Session) -> None:
+    """Imports and consolidations that changed the store, and whether they were undone."""
+    found = run.store(writes=False, model=False).runs()
+    run.show_each(found, lambda: plan_tables.run_lines(found))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "consolidate", panel=_PANEL)(consolidate)
+    command(app, "apply", panel=_PANEL)(apply)
+    command(app, "runs", panel=_PANEL)(runs)
+
+
+# --------------------------------------------------------------------------------------------
+
+
+def _pass(
+    run: Session, store: MemoryStore, plan: Plan, choice: ChoiceOptions, *, execute: bool, plan_file: str, fresh: bool
+) -> int:
+    from wellkept.engine.consolidation.reports import left_out
+
+    only, skip = choice.only or (), choice.skip or ()
+    out = left_out(plan, only, skip)
+    words = "Applying" if execute else "Reporting"
+    with run.progress(words, len(plan.actions)) as done:
+        report = store.execute(
+            plan, only=only, skip=skip, dry_run=not execute, report=_report_target(run, choice), progress=done
+        )
+    run.show(
+        _plain(report, plan_file),
+        lambda: plan_tables.consolidated(
+            replace(report, path=_near(report.path)), plan_file=_near(plan_file), out=out, show=choice.show, fresh=fresh
+        ),
+    )
+    stale = any(result.state == "stale" for result in report.results)
+    return exits.FINDINGS if report.errors or stale or report.forced else exits.OK
+
+
+def _near(path: str) -> str:
+    """A path as people type it: from the working folder, if it lies below."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if path and Path(path).is_relative_to(here) else path
+
+
+def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
+    """What scripts read: ids, counters, where the files are, and what did not go through."""
+    from wellkept.engine.consolidation.reports import counts_of, scope_of
+
+    plan = report.plan
+    return {
+        "plan_id": plan.plan_id,
+        "run_id": report.run_id,
+        "mode": report.mode,
+        "forced": report.forced,
+        "namespace": plan.namespace,
+        "config_hash": plan.config_hash,
+        "scope": scope_of(plan.scope),
+        "detected": plan.detected,
+        "degraded": plan.degraded,
+        "planned": plan.planned,
+        "executed": report.executed,
+        "skipped": report.skipped,
+        "errors": report.errors,
+        "counts": counts_of(report),
+        "not_applied": [result for result in report.results if result.state in ("stale", "failed")],
+        "seconds": report.seconds,
+        "plan": plan_file,
+        "report": report.path,
+    }
+
+
+def _folder(run: Session) -> Path | None:
+    """The folder of plans and reports: beside the file, or where one works on a database.
+
+    There is none for a store that ends with the process, or for a file that is not there.
+    """
+    from wellkept.engine.consolidation.reports import FOLDER
+
+    file = run.settings.file
+    if not (is_server(run.settings.db) if file is None else file.is_file()):
+        return None
+    folder = (Path.cwd() if file is None else file.parent) / FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorePathError(
+            f"the folder of reports cannot be made: {error.strerror}", where=str(folder),
+            todo="Name other places with --report and --plan",
+        ) from error  # fmt: skip
+    return folder
+
+
+def _report_target(run: Session, choice: ChoiceOptions) -> Path | None:
+    if choice.report is None:
+        return _folder(run)
+    _refuse_own_store(choice.report, run)
+    return choice.report
+
+
+def _plan_file(run: Session, plan: Plan, target: Path | None) -> str:
+    """Write the plan; one without actions only where somebody asked for it."""
+    from wellkept.engine.consolidation.reports import write_plan
+
+    if target is None:
+        folder = _folder(run) if plan.actions else None
+        return "" if folder is None else str(write_plan(plan, folder))
+    _refuse_own_store(target, run)
+    return str(write_plan(plan, target))
+
+
+def _refuse_own_store(target: Path, run: Session) -> None:
+    from wellkept.engine.base.files import refuse_store
+
+    refuse_store(target, run.settings.file)
+
+
+def _rules(file: Path) -> tuple[Rule, ...]:
+    try:
+        if file.stat().st_size > _MOST_RULES:
+            raise InvalidRules(f"is larger than {_MOST_RULES} bytes", where=str(file), todo="Name a file of rules")
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise StorePathError(f"cannot be read: {error.strerror}", where=str(file), todo="Check the path") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRules("is not UTF-8", where=str(file), todo="Save it as UTF-8") from error
+    return rules_from_toml(text, origin=str(file))
+
+
+def _from_similarity(rule: Rule, threshold: float) -> Rule:
+    """`--similarity`: it is the threshold of near duplicates, and no other rule merges below it."""
+    if rule.action != "merge":
+        return rule
+    least = threshold if rule.id == _NEAR_REPEATS else max(threshold, rule.when.min_similarity or 0.0)
+    return replace(rule, when=replace(rule.when, min_similarity=least))

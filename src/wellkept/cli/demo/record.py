@@ -1,0 +1,78 @@
+"""The demo for programs: everything that happened as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from wellkept.cli.demo.story import Step, Story
+from wellkept.cli.demo.view import reason
+from wellkept.core.records.codec import iso, to_plain
+from wellkept.types import WriteResult
+
+
+def as_json(told: Story, db: str | None) -> str:
+    """One JSON object: the figures and every decision. ASCII, so that no text acts on a terminal."""
+    numbers = told.numbers
+    figures = told.figures
+    back = told.taken_back
+    whole: dict[str, Any] = {
+        "store": db,
+        "embedder": told.embedder,
+        "figures": {
+            "writes": figures.writes,
+            "memories": figures.memories,
+            "history": figures.history,
+            "duplicates_stopped": figures.duplicates,
+            "updates_applied": figures.updates,
+            "conflicts_to_look_at": figures.conflicts,
+            "conflicts_expired": figures.expired,
+            "outcomes": figures.outcomes,
+            "errors": figures.errors,
+            "degraded": figures.degraded,
+        },
+        "decisions": [_decision(done, numbers) for done in told.steps],
+        "conflicts": to_plain(told.conflicts, full=True),
+        "question": {
+            "query": told.answer.query,
+            "hits": [
+                {"content": hit.memory.content, "id": hit.memory.id, "score": hit.score} for hit in told.answer.hits
+            ],
+            "timeline": to_plain(told.answer.timeline, full=True),
+        },
+        "undo": None
+        if back is None
+        else {
+            "number": back.step.line.number,
+            "before": back.before,
+            "after_undo": back.after_undo,
+            "after_redo": back.after_redo,
+            "restored": back.restored,
+        },
+    }
+    return json.dumps(whole, indent=2)
+
+
+def _decision(done: Step, numbers: Mapping[str, int]) -> dict[str, Any]:
+    shared = {
+        "number": done.line.number,
+        "at": iso(done.line.at),
+        "kind": done.line.kind,
+        "content": done.line.content,
+        "outcome": done.outcome,
+        "why": reason(done, numbers),
+    }
+    match done.became:
+        case WriteResult() as result:
+            return {
+                **shared,
+                "memory_id": result.memory.id if result.memory is not None else None,
+                "reasons": to_plain(result.reasons),
+                "matches": to_plain([match for match in result.matches if match.action != "none"], full=True),
+                "conflicts": [conflict.key for conflict in result.conflicts],
+                "degraded": list(result.degraded),
+                "entry": result.entry,
+            }
+        case error:
+            return {**shared, "error": type(error).__name__}

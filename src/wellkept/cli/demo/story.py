@@ -1,0 +1,230 @@
+"""What happens in the demo, without a word on how it looks: write, ask, take back, count.
+
+Nothing here knows an outcome in advance. The sample says what an agent wrote; everything else is
+read from the store afterwards, so that what is shown is what happened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.resources import files
+from typing import Any
+
+from wellkept.core.records.lifecycle import effective_time
+from wellkept.engine.base.inputs import moment
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.errors import WellkeptError
+from wellkept.types import Conflict, Filter, Hit, Memory, WriteResult
+
+QUESTION = "Which Node version do we build with?"
+_SAMPLE = "month.jsonl"
+_MAX_DEPTH = 20
+
+
+class SampleClock:
+    """The time of the sample: it stands where the line being written stands."""
+
+    def __init__(self, start: datetime) -> None:
+        self.now = start
+
+    def __call__(self) -> datetime:
+        """The time now."""
+        return self.now
+
+    def later(self, minutes: int) -> None:
+        """Let some time pass after the last line."""
+        self.now += timedelta(minutes=minutes)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the sample: when the agent wrote what, and how."""
+
+    number: int
+    at: datetime
+    content: str
+    fields: Mapping[str, Any]
+    on_conflict: Any = None
+
+    @property
+    def kind(self) -> str:
+        """The kind as the line names it."""
+        return str(self.fields.get("kind", "semantic"))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line and what became of it: a result, or the error that refused it."""
+
+    line: Line
+    became: WriteResult | WellkeptError
+
+    @property
+    def result(self) -> WriteResult | None:
+        """The result, if it was not refused."""
+        return self.became if isinstance(self.became, WriteResult) else None
+
+    @property
+    def outcome(self) -> str:
+        """The word of the outcome vocabulary; `refused` for an error."""
+        return self.became.outcome if isinstance(self.became, WriteResult) else "refused"
+
+    @property
+    def made(self) -> Memory | None:
+        """The memory this line brought into the store; None when it brought none."""
+        return self.result.memory if self.result and self.result.outcome in ("created", "superseded") else None
+
+    @property
+    def is_history(self) -> bool:
+        """True for a late statement of something older: stored behind what replaced it."""
+        return self.made is not None and self.made.status == "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The month in numbers.
+
+    Attributes:
+        memories: Current ones; `history` counts those behind them.
+        conflicts: Open ones; `expired` counts those nobody looked at in time, so that both texts stay.
+        outcomes: By word; together with `errors` they add up to `writes`.
+        degraded: How many writes lacked what.
+    """
+
+    writes: int
+    memories: int
+    history: int
+    duplicates: int
+    updates: int
+    conflicts: int
+    outcomes: Mapping[str, int]
+    errors: int
+    expired: int
+    degraded: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question: the hits, and everything that was ever true in place of the first one, oldest first."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    timeline: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """One supersession undone and done again, with the texts that were current at each moment.
+
+    Attributes:
+        restored: True when the redo left both memories as they were before the undo, in every field.
+    """
+
+    step: Step
+    undo: int
+    redo: int
+    before: tuple[str, ...]
+    after_undo: tuple[str, ...]
+    after_redo: tuple[str, ...]
+    restored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything that happened, for the view and for `--json`."""
+
+    steps: tuple[Step, ...]
+    figures: Figures
+    conflicts: tuple[Conflict, ...]
+    answer: Answer
+    taken_back: TakenBack | None
+    embedder: str
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Which line made which memory."""
+        return numbers(self.steps)
+
+
+def sample() -> tuple[Line, ...]:
+    """The month, in the order in which it was written."""
+    text = files(__package__).joinpath(_SAMPLE).read_text(encoding="utf-8")
+    return tuple(_line(number, json.loads(raw)) for number, raw in enumerate(text.splitlines(), start=1))
+
+
+def _line(number: int, raw: dict[str, Any]) -> Line:
+    at = moment("t", raw.pop("t"))
+    if at is None:
+        raise ValueError(f"line {number} of {_SAMPLE} has no time")
+    return Line(number, at, raw.pop("content"), on_conflict=raw.pop("on_conflict", None), fields=raw)
+
+
+def write(store: MemoryStore, line: Line) -> Step:
+    """Put one line through the gate; a refusal is part of the story, not its end."""
+    try:
+        return Step(line, store.remember(line.content, on_conflict=line.on_conflict, **line.fields))
+    except WellkeptError as error:
+        return Step(line, error)
+
+
+def numbers(steps: Sequence[Step]) -> dict[str, int]:
+    """Memory id to the number of the line that made it: shorter to read than ids."""
+    return {step.made.id: step.line.number for step in steps if step.made is not None}
+
+
+def figures(store: MemoryStore, steps: Sequence[Step]) -> Figures:
+    """Count what the lines became, and what the store holds."""
+    outcomes = Counter(step.result.outcome for step in steps if step.result is not None)
+    degraded = Counter(word for step in steps if step.result is not None for word in step.result.degraded)
+    rows = store.stats().memories
+    unsettled = [conflict for conflict in store.conflicts(settled=True) if conflict.resolution is None]
+    still_open = len(store.conflicts())
+    return Figures(
+        writes=len(steps),
+        memories=rows.get("active", 0),
+        history=rows.get("superseded", 0),
+        duplicates=outcomes["duplicate"] + outcomes["reused"],
+        updates=outcomes["superseded"] + outcomes["evolved"] + sum(step.is_history for step in steps),
+        conflicts=still_open,
+        expired=len(unsettled) - still_open,
+        outcomes=dict(sorted(outcomes.items())),
+        errors=sum(step.result is None for step in steps),
+        degraded=dict(sorted(degraded.items())),
+    )
+
+
+def ask(store: MemoryStore, query: str) -> Answer:
+    """Recall, then follow the `supersedes` links behind the first hit."""
+    hits = store.recall(query, limit=3)
+    if not hits:
+        return Answer(query, (), ())
+    head = hits[0].memory
+    behind = store.neighbors(head.id, rel="supersedes", direction="out", depth=_MAX_DEPTH)
+    chain = [head, *(neighbour.memory for neighbour in behind)]
+    chain.sort(key=lambda memory: (effective_time(memory, memory.created_at), memory.id))
+    return Answer(query, hits, tuple(chain))
+
+
+def take_back(store: MemoryStore, steps: Sequence[Step], clock: SampleClock) -> TakenBack | None:
+    """Undo the newest supersession and do it again; None when there was none."""
+    step = next((step for step in reversed(steps) if step.outcome == "superseded"), None)
+    if step is None or step.result is None or step.made is None:
+        return None
+    ids = (step.made.id, *(link.dst for link in step.result.links if link.rel == "supersedes"))
+    wanted = Filter(ids=ids, statuses=("active", "superseded"))
+    before = store.list(wanted)
+    clock.later(1)
+    undo = store.undo(step.result.entry)
+    undone = store.list(wanted)
+    clock.later(1)
+    redo = store.undo(undo)
+    redone = store.list(wanted)
+    return TakenBack(step, undo, redo, _current(before), _current(undone), _current(redone), redone == before)
+
+
+def _current(memories: Sequence[Memory]) -> tuple[str, ...]:
+    return tuple(memory.content for memory in memories if memory.status == "active")

@@ -1,0 +1,294 @@
+"""How the demo looks: lines of plain words with some colour, readable in 80 columns and in a pipe.
+
+Everything from the sample or the store is untrusted text. It is only ever shown through `plain`
+and put into `Text` values, so that neither control characters nor rich's own markup take effect.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from wellkept.cli.demo.story import Answer, Figures, Line, Step, Story, TakenBack
+from wellkept.core.records.explain import difference_words, why
+from wellkept.core.records.lifecycle import effective_time
+from wellkept.types import Conflict, Memory, WriteResult
+
+_STYLES: Mapping[str, str] = {
+    "created": "green",
+    "duplicate": "yellow",
+    "reused": "yellow",
+    "evolved": "cyan",
+    "superseded": "bold cyan",
+    "rejected": "magenta",
+    "refused": "bold red",
+}
+_LACKS: Mapping[str, str] = {
+    "embedding": "stored unchecked, the embedder could not be reached",
+    "language": "no negation rules for their language",
+    "lexical": "compared by spelling only, the embedder does not know their words",
+    "relation": "judged by rules alone, the relation model could not be loaded",
+    "unreadable": "no vector, the embedder cannot read them; only exact duplicates are found",
+}
+_INDENT = 21
+_MIN_WIDTH = 48
+_LABEL = 22
+_JOINERS = frozenset("\u200c\u200d")
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
+
+
+def plain(text: str, console: Console) -> str:
+    """The text on one line, as it may be put before a person: nothing invisible, nothing that acts.
+
+    Control characters, direction overrides and the like are shown as escapes (`\\x1b`, `\\u202e`), and so
+    is whatever the console's encoding does not have.
+    """
+    shown = "".join(_escaped(char) for char in " ".join(text.split()))
+    return shown.encode(console.encoding, "backslashreplace").decode(console.encoding)
+
+
+def _escaped(char: str) -> str:
+    if char in _JOINERS or unicodedata.category(char) not in _UNSEEN:
+        return char
+    return char.encode("unicode_escape").decode("ascii")
+
+
+# --------------------------------------------------------------------------------------------
+# While it runs
+
+
+def opening(console: Console, lines: Sequence[Line]) -> None:
+    """What is about to be seen."""
+    first, last = lines[0].at, lines[-1].at
+    _print(console, Text("Wellkept: a month of a coding agent's notes", "bold"))
+    _paragraph(
+        console,
+        f"{len(lines)} writes from {_day(first)} to {_day(last)} {last.year} pass the gate one by one. Everything runs "
+        "in this process with one file: no key, no server, no network.",
+    )
+
+
+def step(console: Console, done: Step, numbers: Mapping[str, int]) -> None:
+    """One write: number, date, outcome, kind and text; below it the reason."""
+    head = Text(f"{done.line.number:>2} {_day(done.line.at)} ")
+    head.append(f"{done.outcome:<10}  ", _STYLES.get(done.outcome, ""))
+    head.append(f"{done.line.kind}: ", "dim")
+    head.append(plain(done.line.content, console))
+    head.truncate(_width(console), overflow="ellipsis" if console.encoding.startswith("utf") else "crop")
+    _print(console, head)
+    _indented(console, Text(plain(reason(done, numbers), console), "dim"), _INDENT)
+
+
+def reason(done: Step, numbers: Mapping[str, int]) -> str:
+    """Why, in words, with the lines it has to do with."""
+    match done.became:
+        case WriteResult() as result:
+            about, told = _about(result, numbers), why(result)
+            return f"{about}: {told}" if about else told
+        case error:
+            told = f"{type(error).__name__}: {error}"
+            for memory_id, number in numbers.items():
+                told = told.replace(memory_id, f"write {number}")
+            return told
+
+
+def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
+    memory = result.memory
+    match result.outcome:
+        case "duplicate" if memory is not None:
+            return f"same as {_number(memory.id, numbers)}"
+        case "reused" if memory is not None:
+            return f"continues {_number(memory.id, numbers)}"
+        case "evolved" if memory is not None:
+            return f"added to {_number(memory.id, numbers)}"
+        case "created" if memory is not None and memory.status == "superseded":
+            return f"kept as history of {_number(memory.superseded_by, numbers)}"
+        case _:
+            replaced = [link.dst for link in result.links if link.rel == "supersedes"]
+            open_ones = [conflict.a for conflict in result.conflicts if conflict.resolution is None]
+            linked = [link.dst for link in result.links if link.rel == "related" and link.dst not in open_ones]
+            parts = (("replaces", replaced), ("compare with", open_ones), ("linked to", linked))
+            return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in parts if ids)
+
+
+# --------------------------------------------------------------------------------------------
+# At the end
+
+
+def ending(console: Console, told: Story, *, db: str | None, program: str, verbose: bool) -> None:
+    """Summary, one write of each outcome, conflicts, a question, an undo, and what to try next with `program`."""
+    _summary(console, told.figures, told.conflicts)
+    if not verbose:
+        _examples(console, told, program)
+    _conflicts(console, told.conflicts, told.numbers)
+    _answer(console, told.answer, told.numbers)
+    if told.taken_back is not None:
+        _taken_back(console, told.taken_back)
+    _farewell(console, db, program)
+
+
+def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) -> None:
+    repeats = sum(conflict.kind == "duplicate" for conflict in conflicts)
+    outcomes = figures.outcomes
+    evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
+    late = figures.updates - evolved - superseded
+    again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
+    flagged = f"{figures.conflicts - repeats} contradictions, {repeats} possible duplicates"
+    if figures.expired:
+        flagged += f"; {figures.expired} expired, both texts stay"
+    _heading(console, "Summary")
+    rows = (
+        ("writes", figures.writes, _counted([(word, number) for word, number in outcomes.items()])),
+        ("memories", figures.memories, f"current; {figures.history} older versions kept as history"),
+        ("duplicates stopped", figures.duplicates, f"{again} already stored; continued episodes: {reused}"),
+        ("updates applied", figures.updates, f"{superseded} replaced, {evolved} added to, {late} filed as older"),
+        ("conflicts to review", figures.conflicts, flagged),
+        ("refused", figures.errors, "with a typed error; nothing was written"),
+    )
+    for name, number, note in rows:
+        row = Text(f"  {name:<{_LABEL}}")
+        row.append(f"{number:>3}", "bold")
+        row.append(f"   {note}", "dim")
+        _indented(console, row, 0, hang=_LABEL + 8)
+    for word, number in figures.degraded.items():
+        writes = "1 write" if number == 1 else f"{number} writes"
+        _paragraph(console, f"  {writes}: {_LACKS.get(word, word)}.")
+
+
+def _examples(console: Console, told: Story, program: str) -> None:
+    """The first write of each outcome, with its reason."""
+    _heading(console, "One write of each outcome, with its reason")
+    firsts = {done.outcome: done for done in reversed(told.steps)}
+    for done in sorted(firsts.values(), key=lambda done: done.line.number):
+        step(console, done, told.numbers)
+    _unbroken(console, f"  All {len(told.steps)} writes: {plain(program, console)} demo --verbose")
+
+
+def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping[str, int]) -> None:
+    _heading(console, "Conflicts to review")
+    if not conflicts:
+        _print(console, Text("  none"))
+    for conflict in conflicts:
+        deciding = [item for item in conflict.differences if item.decisive] or list(conflict.differences)
+        words = ", ".join(difference_words(item) for item in deciding)
+        name = "possible duplicate" if conflict.kind == "duplicate" else "contradiction"
+        head = Text(f"  {name}", "yellow")
+        head.append(plain(f": {words}" if words else "", console))
+        _indented(console, head, 0, hang=4)
+        for memory_id, text in ((conflict.a, conflict.excerpt_a), (conflict.b, conflict.excerpt_b)):
+            _indented(console, Text(f"    {_number(memory_id, numbers):>3}  {plain(text, console)}"), 0, hang=9)
+
+
+def _answer(console: Console, answer: Answer, numbers: Mapping[str, int]) -> None:
+    _heading(console, f"Asked: {answer.query}")
+    if not answer.hits:
+        _print(console, Text("  nothing found"))
+        return
+    _indented(console, Text(f"  {plain(answer.hits[0].memory.content, console)}", "bold green"), 0, hang=2)
+    for memory in answer.timeline:
+        since = effective_time(memory, memory.created_at).date().isoformat()
+        row = Text(f"    {since}  {plain(memory.content, console)} ")
+        row.append(_standing(memory, numbers), "dim")
+        _indented(console, row, 0, hang=16)
+
+
+def _standing(memory: Memory, numbers: Mapping[str, int]) -> str:
+    """What a line of the timeline says about itself."""
+    late = memory.event_time is not None and memory.event_time < memory.created_at
+    learnt = f", learned {_day(memory.created_at)}" if late else ""
+    current = ", current" if memory.status == "active" else ""
+    return f"(write {_number(memory.id, numbers)}{learnt}{current})"
+
+
+def _taken_back(console: Console, back: TakenBack) -> None:
+    _heading(console, f"Undo of write {back.step.line.number}, then redo")
+    for name, texts in (("before", back.before), ("after undo", back.after_undo), ("after redo", back.after_redo)):
+        shown = " / ".join(plain(text, console) for text in texts) or "nothing"
+        _indented(console, Text(f"  {name:<12}{shown}"), 0, hang=14)
+    if back.restored:
+        note = "  Every field is as it was before the undo; the journal keeps all three steps."
+        _indented(console, Text(note, "dim"), 0, hang=2)
+
+
+def _farewell(console: Console, db: str | None, program: str) -> None:
+    _heading(console, "Next")
+    program = plain(program, console)
+    if db is None:
+        _paragraph(console, "  The store was a temporary file and is gone. To keep one and look around:")
+        name = "month.db"
+        tries = [(f"{program} demo --db {name}", "the demo again, in a file that is kept")]
+    else:
+        name = plain(db, console)
+        _unbroken(console, f"  The store is {name}. Look around:")
+        tries = [(f"{program} stats --db {name}", "counts of the store")]
+    tries += [
+        (f'{program} recall "who owns checkout?" --db {name}', "current memories relevant to a query"),
+        # With --settled: by today's date the conflicts of that month have expired.
+        (f"{program} conflicts --settled --db {name}", "both texts of each conflict, and how to resolve it"),
+    ]
+    for command, meaning in tries:
+        _unbroken(console, f"    {command}")
+        _print(console, Text(f"        {meaning}", "dim"))
+
+
+# --------------------------------------------------------------------------------------------
+# Lines
+
+
+def _width(console: Console) -> int:
+    return max(_MIN_WIDTH, console.width)
+
+
+def _print(console: Console, text: Text) -> None:
+    text.rstrip()
+    console.print(text, soft_wrap=True, highlight=False)
+
+
+def _indented(console: Console, text: Text, indent: int, *, hang: int | None = None) -> None:
+    """The text wrapped to the console; `hang` is the indent of its further lines."""
+    further = indent if hang is None else hang
+    first, *_ = text.wrap(console, _width(console) - indent)
+    _print(console, Text(" " * indent) + first)
+    rest = text[len(first) :]
+    rest = rest[len(rest.plain) - len(rest.plain.lstrip()) :]
+    for line in rest.wrap(console, _width(console) - further) if rest.plain else ():
+        _print(console, Text(" " * further) + line)
+
+
+def _paragraph(console: Console, text: str) -> None:
+    indent = len(text) - len(text.lstrip())
+    _indented(console, Text(text.lstrip()), indent)
+
+
+def _unbroken(console: Console, text: str) -> None:
+    """A line to be copied: never broken, however long the path in it is."""
+    _print(console, Text(text))
+
+
+def _heading(console: Console, text: str) -> None:
+    _print(console, Text())
+    _print(console, Text(text, "bold"))
+
+
+def _day(at: datetime) -> str:
+    return f"{_MONTHS[at.month - 1]} {at.day:02}"
+
+
+# Not strftime: its names follow the locale of the machine.
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _number(memory_id: str, numbers: Mapping[str, int]) -> str:
+    return str(numbers.get(memory_id, "?"))
+
+
+def _numbered(ids: Iterable[str], numbers: Mapping[str, int]) -> str:
+    return ", ".join(_number(memory_id, numbers) for memory_id in ids)
+
+
+def _counted(pairs: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{number} {word}" for word, number in pairs)

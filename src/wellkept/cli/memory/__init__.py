@@ -1,0 +1,1 @@
+"""Commands on memories: write, read, change, pack, record, queue."""

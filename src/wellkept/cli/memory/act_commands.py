@@ -1,0 +1,181 @@
+"""Commands that act on what is stored: supersede, forget, restore, erase, undo, link, unlink, conflicts, resolve."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from wellkept.cli.cleaning import plan_tables
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.fields import IdArgument, resolution, resolutions
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.operations.undone import Change, changes_of, stored
+
+_PANEL = "Act"
+
+
+def supersede(
+    run: Session,
+    old_id: Annotated[str, typer.Argument(metavar="OLD", help="Id of the memory that no longer holds.")],
+    new_id: Annotated[str, typer.Argument(metavar="NEW", help="Id of the memory that replaces it.")],
+) -> None:
+    """Replace one memory by another: the old one is hidden, and `restore` brings it back."""
+    entry = run.store(model=False).supersede(old_id, new_id)
+    run.show({"entry": entry}, lambda: [f"Superseded; `wellkept undo {entry}` undoes this"])
+
+
+def forget(run: Session, memory_id: IdArgument) -> None:
+    """Archive a memory: hidden, kept, restorable."""
+    entry = run.store(model=False).forget(memory_id)
+    run.show({"entry": entry}, lambda: [f"Forgotten; `wellkept undo {entry}` or `wellkept restore` brings it back"])
+
+
+def restore(run: Session, memory_id: IdArgument) -> None:
+    """Make a superseded, forgotten or archived memory active again, or store a text that the gate dropped."""
+    changed = run.store().restore(memory_id)
+    run.show({"restored": changed}, lambda: ["Restored" if changed else "Nothing changed"])
+
+
+def erase(
+    run: Session,
+    memory_id: IdArgument,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> int:
+    """Remove a memory's content permanently, everywhere. This cannot be undone."""
+    store = run.store(model=False)
+    memory = store.get(memory_id, touch=False)
+    if not yes:
+        if run.json or not sys.stdin.isatty():
+            raise typer.BadParameter("No terminal to ask on: pass --yes to erase permanently", param_hint="--yes")
+        if not typer.confirm(f"Erase permanently:  {one_line(memory.content, limit=80)!r}?", err=True):
+            run.note("Nothing erased")
+            return exits.ERROR
+    entry = store.erase(memory.id)
+    run.show({"entry": entry}, lambda: ["Erased permanently" if entry else "It was already erased"])
+    return exits.OK
+
+
+def undo(
+    run: Session,
+    entry: Annotated[
+        int | None, typer.Argument(metavar="ENTRY", min=1, help="Number of the journal entry.", show_default=False)
+    ] = None,
+    *,
+    run_id: Annotated[
+        str | None, typer.Option("--run", metavar="ID", help="Undo a whole run; `wellkept runs` lists them.")
+    ] = None,
+    last: Annotated[bool, typer.Option("--last-run", help="Undo the last import, consolidation or other run.")] = False,
+    force_except: Annotated[
+        bool, typer.Option("--force-except", help="For a run: skip what later changes depend on, undo the rest.")
+    ] = False,
+) -> int:
+    """Undo a journal entry or a whole run; the undo is an entry too and can itself be undone."""
+    run_id = "last" if last and run_id is None else run_id
+    if (entry is None) == (run_id is None) or (last and run_id != "last"):
+        raise typer.BadParameter("Give one: the number of an entry, --run ID, or --last-run", param_hint="ENTRY")
+    store = run.store(model=False)
+    if run_id is not None:
+        report = store.undo_run(run_id, force_except=force_except)
+        run.show(report, lambda: plan_tables.run_undone(report))
+        return exits.FINDINGS if report.blocked else exits.OK
+    if force_except:
+        raise typer.BadParameter("It needs --run", param_hint="--force-except")
+    number = entry or 0
+    made = store.undo(number)
+    changes = changes_of(store, made)
+    run.show({"entry": made, "undone": number, "changes": changes}, lambda: _undone(number, made, changes))
+    return exits.OK
+
+
+def link(
+    run: Session,
+    src: Annotated[str, typer.Argument(metavar="FROM", help="Id the link starts from.")],
+    dst: Annotated[str, typer.Argument(metavar="TO", help="Id it leads to.")],
+    rel: Annotated[str, typer.Argument(metavar="RELATION", help="Such as refines or derived_from.")] = "related",
+    *,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse ids that do not exist.")] = False,
+) -> None:
+    """Link two memories; repeating a link changes nothing."""
+    store = run.store(model=False)
+    made = store.link(src, dst, rel, strict=strict)
+    for end in (made.src, made.dst):
+        if stored(store, end) is None:
+            run.note(f"There is no memory {end} yet; the link is kept and works once it exists")
+    run.show(made, lambda: [one_line(f"{made.src} -{made.rel}-> {made.dst}")])
+
+
+def unlink(
+    run: Session,
+    src: Annotated[str, typer.Argument(metavar="FROM", help="Id the link starts from.")],
+    dst: Annotated[str, typer.Argument(metavar="TO", help="Id it leads to.")],
+    rel: Annotated[
+        str | None, typer.Argument(metavar="RELATION", help="Only this relation.", show_default=False)
+    ] = None,
+) -> None:
+    """Remove the links from one memory to another."""
+    removed = run.store(model=False).unlink(src, dst, rel)
+    run.show({"removed": removed}, lambda: [f"{removed} removed"])
+
+
+def conflicts(
+    run: Session,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Only conflicts of this memory.", show_default=False)
+    ] = None,
+    *,
+    settled: Annotated[bool, typer.Option("--settled", help="Include resolved and expired conflicts.")] = False,
+    threshold: Annotated[
+        float, typer.Option("--threshold", min=0.0, max=1.0, help="Minimum similarity, 0 to 1.")
+    ] = 0.0,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with status 3 if any conflict is listed.")
+    ] = False,
+) -> int:
+    """Open conflicts, oldest first: both texts with their differences marked, and how to resolve them."""
+    found = run.store(writes=False, model=False).conflicts(memory_id, settled=settled, threshold=threshold)
+    run.show_each(found, lambda: render.conflicts(found))
+    return exits.FINDINGS if found and exit_code else exits.OK
+
+
+def resolve(
+    run: Session,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the conflict.")],
+    how: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESOLUTION", help="keep-new, keep-old, keep-both, merge or dismissed.", autocompletion=resolutions
+        ),
+    ],
+) -> None:
+    """Resolve a conflict."""
+    wanted = resolution(how)
+    settled = run.store().resolve(key, wanted)
+    run.show(settled, lambda: render.conflicts([settled]))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "conflicts", panel=_PANEL)(conflicts)
+    command(app, "resolve", panel=_PANEL)(resolve)
+    command(app, "supersede", panel=_PANEL)(supersede)
+    command(app, "forget", panel=_PANEL)(forget)
+    command(app, "restore", panel=_PANEL)(restore)
+    command(app, "undo", panel=_PANEL)(undo)
+    command(app, "erase", panel=_PANEL)(erase)
+    command(app, "link", panel=_PANEL)(link)
+    command(app, "unlink", panel=_PANEL)(unlink)
+
+
+def _undone(entry: int, made: int, changes: Sequence[Change]) -> list[str]:
+    lines = [f"Undid entry {entry}; `wellkept undo {made}` redoes it"]
+    for change in changes:
+        if change.after is not None:
+            lines.append(f"  {change.after.status:<9} {one_line(change.after.content, limit=120)}")
+        elif change.before is not None:
+            lines.append(f"  gone      {one_line(change.before.content, limit=120)}")
+    return lines

@@ -1,0 +1,195 @@
+"""`wellkept call`: every operation of the table as a command that is made from its row.
+
+The commands beside it are forms for people: short options, texts from files, tables, questions. Here nothing is
+written by hand, so that a row which is added to the table is a command at once, with the fields, the defaults and
+the answer that REST and MCP have. A command is made when it is asked for: the table takes longer to load than
+the rest of the command line, and whoever calls no operation by its row need not wait for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.fields import bytes_of, json_value
+from wellkept.cli.terminal.session import Session, command
+from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from wellkept.operations.registry import Operation
+
+FROM = "fields_from"
+YES = "yes"
+_FOUND = ("errors", "failed", "problems")
+"""Fields of an answer that say what could not be done, or is not well; as the commands for people count them."""
+
+
+class Operations(TyperGroup):
+    """The operations by name, each made into a command when somebody asks for it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the table."""
+        from wellkept.operations.registry import OPERATIONS
+
+        return [row.name for row in OPERATIONS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; None where there is no such operation."""
+        from wellkept.operations.registry import OPERATIONS
+
+        return next((command_of(row) for row in OPERATIONS if row.name == cmd_name), None)
+
+
+def command_of(row: Operation) -> Any:
+    """The command of an operation: its fields are the options, its description the help.
+
+    Args:
+        row: Of the table, or of anybody's.
+    """
+    made = typer.Typer(add_completion=False)
+    command(made, row.name)(_work_of(row))
+    found = get_command(made)
+    found.short_help = row.title
+    return found
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    group = typer.Typer(
+        name="call",
+        cls=Operations,
+        no_args_is_help=True,
+        help="Call any operation by name, with the same fields and JSON as REST and MCP; for scripts.",
+    )
+    group.callback()(_group)
+    app.add_typer(group, rich_help_panel="Operate")
+
+
+def _group() -> None:
+    """Keeps the help of the group."""
+
+
+def _work_of(row: Operation) -> Callable[..., int]:
+    """What the command does, with a signature that says its options."""
+
+    def work(run: Session, **values: Any) -> int:
+        from wellkept.operations.registry import parsed
+
+        if row.effect == "destructive" and not values[YES]:
+            raise typer.BadParameter("This cannot be undone: pass --yes to confirm", param_hint="--yes")
+        fields = row.input.model_fields
+        said = {name: values[name] for name in fields if values[name] is not None and values[name] != []}
+        given = {**_object(values[FROM]), **{name: _value(name, fields[name], told) for name, told in said.items()}}
+        wanted = parsed(row, given)
+        answer = row.handler(run.store(writes=row.effect != "read"), wanted).model_dump(mode="json", by_alias=True)
+        run.emit(answer)
+        return _code(answer)
+
+    hints: dict[str, Any] = {"run": Session}
+    hints |= {name: _option(name, field) for name, field in row.input.model_fields.items()}
+    hints[FROM] = Annotated[
+        Path | None, typer.Option("--from", metavar="FILE|-", help="Fields as one JSON object; options go before it.")
+    ]
+    unsaid: dict[str, Any] = {"run": inspect.Parameter.empty}
+    if row.effect == "destructive":
+        hints[YES] = Annotated[bool, typer.Option("--yes", "-y", help="Confirm an operation that cannot be undone.")]
+        unsaid[YES] = False
+    work.__annotations__ = hints
+    work.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=unsaid.get(name)) for name in hints]
+    )
+    work.__name__, work.__doc__ = row.name, row.description
+    return work
+
+
+def _option(name: str, field: FieldInfo) -> Any:
+    """The option of a field. What is not said stays unsaid, so that the default of the row holds."""
+    spelled, parts = f"--{name.replace('_', '-')}", alternatives(field.annotation)
+    kind: Any = str
+    metavar: str | None = (
+        "TEXT" if parts == (str,) else "WORD|JSON" if any(_is_word(part) for part in parts) else "JSON"
+    )
+    match parts:
+        case (only,) if only is bool:
+            kind, spelled, metavar = bool, f"{spelled}/--no-{spelled[2:]}", None
+        case (only,) if only is not str and _is_word(only):
+            kind, metavar = only, None
+        case (only,) if get_origin(only) is list:
+            kind, metavar = list[str], "TEXT"
+        case (only,) if only in (int, float):
+            metavar = "NUMBER"
+        case _:
+            pass
+    told = typer.Option(spelled, metavar=metavar, help=_help(field), show_default=_default(field))
+    return Annotated[kind | None, told]
+
+
+def _help(field: FieldInfo) -> str:
+    more = "Required." if field.is_required() else "Repeatable." if _is_list(field) else ""
+    return f"{field.description or ''} {more}".strip()
+
+
+def _default(field: FieldInfo) -> str | bool:
+    """The default as the help shows it; none where it says nothing."""
+    if field.is_required() or field.default in (None, "", [], {}):
+        return False
+    return str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
+
+
+def _value(name: str, field: FieldInfo, told: Any) -> Any:
+    """What was said, as the JSON value that the field holds; a number in words stays wrong."""
+    if not isinstance(told, str):
+        return told
+    parts = alternatives(field.annotation)
+    is_text = any(_is_word(part) for part in parts) and (len(parts) == 1 or not told.lstrip().startswith("{"))
+    return told if is_text else json_value(name, told)
+
+
+def _object(file: Path | None) -> Mapping[str, Any]:
+    """The fields that a file holds.
+
+    Raises:
+        InvalidInput: It is no JSON object.
+        StorePathError: It cannot be read.
+    """
+    if file is None:
+        return {}
+    found = parsed_json(bytes_of(file), where=str(file), todo="Write one object of fields")
+    if not isinstance(found, dict):
+        raise InvalidInput("is not a JSON object", where=str(file), todo="Write one object of fields")
+    return found
+
+
+def alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The types a field may hold, without null and without what is only said about them."""
+    if get_origin(annotation) is Annotated:
+        return alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return tuple(part for arg in get_args(annotation) if arg is not NoneType for part in alternatives(arg))
+    return (annotation,)
+
+
+def _is_word(part: Any) -> bool:
+    """Whether it is a text, of any words or of a closed set of them."""
+    return part is str or (get_origin(part) is Literal and all(isinstance(word, str) for word in get_args(part)))
+
+
+def _is_list(field: FieldInfo) -> bool:
+    return any(get_origin(part) is list for part in alternatives(field.annotation))
+
+
+def _code(answer: Mapping[str, Any]) -> int:
+    if answer.get("outcome") == "rejected":
+        return exits.REFUSED
+    return exits.FINDINGS if any(answer.get(name) for name in _FOUND) else exits.OK

@@ -1,0 +1,75 @@
+"""`wellkept kinds`: which kinds the policy knows, what each of them does, and which pack it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellkept.cli.terminal import render
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.policy import PACKS, KindPolicy, pack_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_ABOUT = {pack.name: pack.about for pack in PACKS}
+_ORDER = [*_ABOUT, ""]
+
+
+def kinds(
+    run: Session,
+    *,
+    pack: Annotated[str | None, typer.Option("--pack", metavar="NAME", help="Only the kinds of this pack.")] = None,
+) -> None:
+    """List the kinds of memories: how duplicates and new values are handled, and what each is for."""
+    told = [_told(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
+    told = [one for one in told if pack in (None, one["pack"])]
+    run.show_each(told, lambda: _tables(told))
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "kinds", panel="Read")(kinds)
+
+
+def _told(kind: str, policy: KindPolicy) -> dict[str, str]:
+    pack = pack_of(kind)
+    return {
+        "kind": kind,
+        "pack": pack.name if pack else "",
+        "preset": policy.preset,
+        "duplicate": _duplicate(policy),
+        "new_value": _new_value(policy),
+        "use": pack.uses[kind] if pack else "",
+    }
+
+
+def _tables(told: list[dict[str, str]]) -> Iterator[RenderableType | str]:
+    for name, group in groupby(sorted(told, key=lambda one: _ORDER.index(one["pack"])), key=lambda one: one["pack"]):
+        yield f"{name}: {_ABOUT[name]}" if name else "kinds of this policy only"
+        rows = [(one_line(one["kind"]), one["duplicate"], one["new_value"], one["use"]) for one in group]
+        yield render.rows_of(("kind", "a duplicate", "a new value", "for"), rows)
+        yield ""
+
+
+def _duplicate(policy: KindPolicy) -> str:
+    if policy.on_conflict == "ignore" or not policy.stages:
+        return "stored"
+    if policy.stages == ("window",):
+        return "reused"
+    return "dropped"
+
+
+def _new_value(policy: KindPolicy) -> str:
+    if policy.on_conflict == "raise":
+        return "refused"
+    if policy.on_same_subject != "none" or policy.on_conflict == "supersede":
+        return "replaces the old one"
+    if policy.on_conflict == "ignore" or not policy.stages and policy.conflicts_with == "own_kind":
+        return "kept"
+    appends = any(band.outcome == "evolve" for band in policy.bands)
+    return "appended, or conflict listed" if appends else "kept, conflict listed"

@@ -1,0 +1,51 @@
+"""`wellkept pack`: what holds now about something, as one block for a prompt.
+
+A command is a process of its own, and what packs hand out is remembered within one process: so there
+is no session here, and `--exclude` says what the prompt holds already.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from wellkept.cli.terminal.fields import FilterOptions
+from wellkept.cli.terminal.session import Session, command
+from wellkept.types.packs import MAX_BUDGET
+
+
+def pack(
+    run: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query, in any words.")],
+    *,
+    budget: Annotated[
+        int, typer.Option("--budget", "-b", min=1, max=MAX_BUDGET, help="Maximum size of the block, in tokens.")
+    ] = 800,
+    json_block: Annotated[
+        bool, typer.Option("--json-block", help="Format the block as JSON instead of Markdown.")
+    ] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="ID", help="Already in the prompt: an id or a verbatim text; repeatable."),
+    ] = None,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record the memories in the block as used.")] = True,
+    where: FilterOptions,
+) -> None:
+    """Current memories relevant to a query as a block for a prompt: no duplicates, never over the budget."""
+    made = run.store(writes=False).pack(
+        query,
+        budget_tokens=budget,
+        format="json" if json_block else "markdown",
+        exclude=exclude or (),
+        where=where.filter(),
+        touch=touch,
+    )
+    run.show(made, lambda: [made.text] if made.text else [])
+    if made.left_out:
+        run.note(f"{len(made.left_out)} more match the query and do not fit into {budget} tokens")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "pack", panel="Read")(pack)

@@ -1,0 +1,124 @@
+"""The queue: writes that were put off, of this namespace in all conversations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.fields import (
+    FileOption,
+    OnConflictOption,
+    StatementOptions,
+    TextArgument,
+    WriteOptions,
+    given,
+    text_from,
+)
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from wellkept.types.queue import Flushed, QueuedWrite
+
+_PANEL = "Operate"
+
+
+def remember(
+    run: Session,
+    text: TextArgument = None,
+    *,
+    file: FileOption = None,
+    on_conflict: OnConflictOption = None,
+    statement: StatementOptions,
+    write: WriteOptions,
+) -> int:
+    """Queue a text: it is saved durably now, and compared and stored by `queue flush`."""
+    content = text_from(text, file)
+    fields = given(statement, write)
+    result = run.store().queue.remember(content, on_conflict=on_conflict, **fields)
+    run.show(result, lambda: render.written(result))
+    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+
+
+def pending(run: Session) -> None:
+    """List the queued texts, oldest first, and why any could not be stored."""
+    found = run.store(writes=False, model=False).queue.pending()
+    run.show_each(found, lambda: _table(found))
+
+
+def flush(
+    run: Session,
+    *,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also retry writes that failed too often to be retried automatically.")
+    ] = False,
+) -> int:
+    """Store the queued texts in order; one that fails stays in the queue and does not stop the others."""
+    queue = run.store().queue
+    with run.busy("Flushing the queue"):
+        told = queue.flush(again=again)
+    run.show(told, lambda: _flushed(told))
+    return exits.FINDINGS if told.failed else exits.OK
+
+
+def drop(
+    run: Session,
+    queued_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as shown by `queue list`.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> int:
+    """Remove a queued text without storing it; its text is printed."""
+    from wellkept.operations.queued_writes import waiting_as
+
+    store = run.store(writes=False, model=False)
+    found = waiting_as(store, queued_id)
+    if not yes:
+        if run.json or not sys.stdin.isatty():
+            raise typer.BadParameter("No terminal to ask on: pass --yes to drop it", param_hint="--yes")
+        if not typer.confirm(f"Drop {_said(found)!r}?", err=True):
+            run.note("Nothing dropped")
+            return exits.ERROR
+    store.queue.drop(found.id)
+    run.show(found, lambda: [f"Dropped: {_said(found)}"])
+    return exits.OK
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    group = typer.Typer(name="queue", no_args_is_help=True, help="Manage the queue of writes that wait to be stored.")
+    command(group, "list")(pending)
+    command(group, "flush")(flush)
+    command(group, "drop")(drop)
+    command(group, "remember")(remember)
+    app.add_typer(group, rich_help_panel=_PANEL)
+
+
+def _said(one: QueuedWrite) -> str:
+    return one_line(str(one.statement.get("content", "")), limit=200)
+
+
+def _table(found: Sequence[QueuedWrite]) -> Iterator[RenderableType | str]:
+    if not found:
+        yield "The queue is empty"
+        return
+    rows = [
+        (one.id, render.when(one.at), one.session, _said(one), f"{one.error} ({one.attempts})" if one.attempts else "")
+        for one in found
+    ]
+    yield render.rows_of(("id", "said", "session", "text", "why"), rows)
+
+
+def _flushed(told: Flushed) -> Iterator[RenderableType | str]:
+    from collections import Counter
+
+    for result in told.results:
+        yield from render.written(result)
+    yield render.counted(Counter(result.outcome for result in told.results), 0)
+    for one in told.failed:
+        yield f"Not stored: {_said(one)} ({one_line(one.error)}); `wellkept queue drop {one.id}` discards it"

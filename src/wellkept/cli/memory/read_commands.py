@@ -1,0 +1,177 @@
+"""Commands that read: recall, get, list, history, journal, neighbors, subgraph, stats, namespaces."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from wellkept.cli.memory import recall_tables
+from wellkept.cli.memory.recall_fields import NarrowOptions, RankingOptions
+from wellkept.cli.terminal import render
+from wellkept.cli.terminal.fields import IdArgument, statuses
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.types import Direction, Graph, Reached
+
+_PANEL = "Read"
+_NEWEST = 20
+_MAX = 1_000
+
+
+def recall(
+    run: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query, in any words.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Maximum number of hits.")] = 5,
+    everything: Annotated[bool, typer.Option("--all", help="Include superseded memories.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score, and what was left out.")] = (
+        False
+    ),
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record the hits as used.")] = True,
+    ranking: RankingOptions,
+    where: NarrowOptions,
+) -> None:
+    """Current memories relevant to a query, best first, with open conflicts marked."""
+    options = ranking.options()
+    found = run.store(writes=False).recall(
+        query,
+        limit=limit,
+        where=where.filter(),
+        mode=ranking.mode,
+        include_superseded=everything,
+        explain=explain,
+        touch=touch,
+        **options,
+    )
+    told = {"hits": found, "left_out": found.left_out, "dangling": found.dangling}
+    run.show(told, lambda: recall_tables.answer(found, explain=explain))
+
+
+def get(
+    run: Session,
+    memory_id: IdArgument,
+    *,
+    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record it as used.")] = True,
+) -> None:
+    """Show one memory, of any status."""
+    memory = run.store(writes=False, model=False).get(memory_id, touch=touch)
+    run.show(memory, lambda: render.memory(memory))
+
+
+def list_memories(
+    run: Session,
+    *,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="active, superseded, archived, erased or all; repeatable.",
+            autocompletion=statuses,
+            show_default="active",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Maximum number of memories.")] = None,
+    where: NarrowOptions,
+) -> None:
+    """List memories, oldest first."""
+    found = run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)
+    run.show_each(found, lambda: render.memories(found))
+
+
+def history(run: Session, memory_id: IdArgument) -> None:
+    """Show every state of a memory, with the decision behind each."""
+    versions = run.store(writes=False, model=False).history(memory_id)
+    run.show_each(versions, lambda: render.history(versions))
+
+
+def journal(
+    run: Session,
+    *,
+    newest: Annotated[
+        int | None,
+        typer.Option("--newest", "-n", min=1, help="Number of newest entries to show.", show_default=str(_NEWEST)),
+    ] = None,
+    after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="All entries after this number.")] = 0,
+    everything: Annotated[bool, typer.Option("--all", help="All entries.")] = False,
+) -> None:
+    """List decisions, their times and reasons; pass an entry's number to `undo`."""
+    wanted = newest if newest is not None or after or everything else _NEWEST
+    entries = run.store(writes=False, model=False).journal(newest=wanted, after=after)
+    run.show_each(entries, lambda: render.journal(entries))
+
+
+def neighbors(
+    run: Session,
+    memory_id: IdArgument,
+    *,
+    rel: Annotated[str | None, typer.Option("--rel", help="Only links of this relation.")] = None,
+    direction: Annotated[Direction, typer.Option("--direction", help="Direction of the links.")] = "both",
+    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="Number of steps.")] = 1,
+) -> None:
+    """List memories linked from or to a memory."""
+    store = run.store(writes=False, model=False)
+    found = store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
+    run.show({"neighbors": found, "dangling": found.dangling}, lambda: _neighbours(found))
+
+
+def subgraph(
+    run: Session,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Id of a memory to start from; repeatable.")],
+    *,
+    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="Number of steps.")] = 1,
+) -> None:
+    """List memories within a few links of the given ones, their links, and linked ids that do not exist."""
+    graph = run.store(writes=False, model=False).subgraph(ids, depth=depth)
+    run.show(graph, lambda: _graph(graph))
+
+
+def stats(run: Session) -> None:
+    """Show the counts of the namespace."""
+    counts = run.store(writes=False, model=False).stats()
+    run.show(counts, lambda: render.statistics(counts))
+
+
+def namespaces(run: Session) -> None:
+    """List the namespaces of the store."""
+    names = run.store(writes=False, model=False).namespaces()
+    run.show({"namespaces": names}, lambda: [one_line(name) for name in names] or ["No namespaces"])
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "recall", panel=_PANEL)(recall)
+    command(app, "get", panel=_PANEL)(get)
+    command(app, "list", panel=_PANEL)(list_memories)
+    command(app, "history", panel=_PANEL)(history)
+    command(app, "journal", panel=_PANEL)(journal)
+    command(app, "neighbors", panel=_PANEL)(neighbors)
+    command(app, "subgraph", panel=_PANEL)(subgraph)
+    command(app, "stats", panel=_PANEL)(stats)
+    command(app, "namespaces", panel=_PANEL)(namespaces)
+
+
+def _neighbours(found: Reached) -> list[Any]:
+    nowhere = [f"Linked ids that do not exist: {', '.join(map(one_line, found.dangling))}"]
+    told = nowhere if found.dangling else []
+    if not found:
+        return ["No neighbours", *told]
+    short = render.ShortIds(item.memory.id for item in found)
+    rows = [
+        (str(item.depth), "→" if item.direction == "out" else "←", item.rel, short(item.memory.id), item.memory.content)
+        for item in found
+    ]
+    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *told]
+
+
+def _graph(graph: Graph) -> list[Any]:
+    short = render.ShortIds([*graph.nodes, *graph.dangling])
+    nodes = [(short(key), row.kind, row.status, row.content) for key, row in graph.nodes.items()]
+    edges = [(short(src), rel, short(dst)) for src, dst, rel in graph.edges]
+    parts: list[Any] = [render.rows_of(("id", "kind", "status", "text"), nodes)]
+    if edges:
+        parts.append(render.rows_of(("from", "relation", "to"), edges))
+    if graph.dangling:
+        parts.append("Linked id does not exist: " + ", ".join(short(key) for key in graph.dangling))
+    return parts

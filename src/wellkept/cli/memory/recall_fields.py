@@ -1,0 +1,163 @@
+"""How to rank and what to leave out, as options of the commands that read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, cast
+
+import typer
+
+from wellkept.cli.terminal.fields import FilterOptions, pair
+from wellkept.engine.base.inputs import moment
+from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
+from wellkept.types import (
+    WEIGHT_PRESETS,
+    ExpandSpec,
+    Filter,
+    HybridWeights,
+    RecallMode,
+    RecallOptions,
+    WeightsName,
+)
+
+_RANKING = "Ranking"
+_NARROW = "Filter"
+_TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NarrowOptions(FilterOptions):
+    """Which memories, in all that a reader may ask for."""
+
+    min_importance: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Minimum importance.", rich_help_panel=_NARROW)
+    ] = None
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help=f"Stored then or later. {_TIME}", rich_help_panel=_NARROW)
+    ] = None
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stored before this time.", rich_help_panel=_NARROW)
+    ] = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", metavar="SOURCE", help="From this source; repeatable.", rich_help_panel=_NARROW),
+    ] = None
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--meta", metavar="KEY=VALUE", help="With this metadata value; repeatable.", rich_help_panel=_NARROW
+        ),
+    ] = None
+
+    def filter(self, wanted: Sequence[str] = ()) -> Filter:
+        """The filter of the library."""
+        return replace(
+            FilterOptions.filter(self, wanted),
+            min_importance=self.min_importance,
+            created_from=moment("--since", self.since),
+            created_to=moment("--until", self.until),
+            sources=tuple(self.source or ()),
+            metadata=dict(_metadata(text) for text in self.meta or ()),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingOptions:
+    """How answers are ranked, what stands behind them, and of when."""
+
+    mode: Annotated[
+        RecallMode,
+        typer.Option(
+            "--mode", help="Meaning and words, meaning alone, or age and importance too.", rich_help_panel=_RANKING
+        ),
+    ] = "default"
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights",
+            metavar="NAME|PART=NUMBER,...",
+            help=f"Of --mode hybrid: {', '.join(WEIGHT_PRESETS)}, or parts such as cosine=0.6,recency=0.4.",
+            rich_help_panel=_RANKING,
+        ),
+    ] = None
+    overfetch: Annotated[
+        int, typer.Option(min=1, max=100, help="Candidates scored per hit.", rich_help_panel=_RANKING)
+    ] = 4
+    expand: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expand",
+            metavar="RELATION",
+            help="Add memories linked by this relation; repeatable.",
+            rich_help_panel=_RANKING,
+        ),
+    ] = None
+    depth: Annotated[int, typer.Option(min=1, max=20, help="Steps of --expand.", rich_help_panel=_RANKING)] = 1
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Answer from the store's state at this time.", rich_help_panel=_RANKING),
+    ] = None
+    valid_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Only what was valid in the world at this time.", rich_help_panel=_RANKING),
+    ] = None
+    grouped: Annotated[
+        bool | None,
+        typer.Option(
+            "--grouped/--ungrouped",
+            help="Show duplicates and paraphrases once, or each separately.",
+            show_default="by words only",
+            rich_help_panel=_RANKING,
+        ),
+    ] = None
+    rerank: Annotated[
+        bool,
+        typer.Option(
+            "--rerank/--no-rerank",
+            help="Reorder the best hits with the reranker, if there is one.",
+            rich_help_panel=_RANKING,
+        ),
+    ] = True
+
+    def options(self) -> RecallOptions:
+        """The finer options of the library."""
+        return RecallOptions(
+            weights=_weights(self.weights),
+            overfetch=self.overfetch,
+            expand=ExpandSpec(rels=tuple(self.expand), depth=self.depth) if self.expand else None,
+            as_of=moment("--as-of", self.as_of),
+            valid_at=moment("--valid-at", self.valid_at),
+            grouped=self.grouped,
+            rerank=self.rerank,
+        )
+
+
+def _weights(given: str | None) -> HybridWeights | WeightsName | None:
+    if given is None or "=" not in given:
+        return cast("WeightsName | None", given)  # recall refuses a name that it does not know
+    parts: dict[str, Any] = dict.fromkeys(("cosine", "lexical", "recency", "importance"), 0.0)
+    for text in given.split(","):
+        name, value = pair("--weights", text)
+        if name not in HybridWeights.__dataclass_fields__:
+            raise typer.BadParameter(f"there is no weight {name!r}", param_hint="--weights")
+        parts[name] = value if name == "recency_basis" else _number(value)
+    return HybridWeights(**parts)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a number", param_hint="--weights") from error
+
+
+def _metadata(text: str) -> tuple[str, Any]:
+    key, mark, value = text.partition("=")
+    if not mark or not key:
+        raise typer.BadParameter(f"{text!r} is not of the form KEY=VALUE", param_hint="--meta")
+    try:
+        return key, parsed_json(value)
+    except InvalidInput:
+        return key, value  # what is no JSON is a text

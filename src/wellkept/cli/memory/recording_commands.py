@@ -1,0 +1,89 @@
+"""What the loop around an agent writes: decisions, turns and episodes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.fields import FileOption, StatementOptions, TextArgument, WriteOptions, given, text_from
+from wellkept.cli.terminal.session import Session, command
+
+_PANEL = "Write"
+OutcomeOption = Annotated[str, typer.Option("--outcome", help="Its outcome, if known.")]
+
+
+def record(
+    run: Session,
+    text: TextArgument = None,
+    *,
+    file: FileOption = None,
+    outcome: OutcomeOption = "",
+    statement: StatementOptions,
+    write: WriteOptions,
+) -> None:
+    """Record a decision. Every call adds one, even with the same words."""
+    content = text_from(text, file)
+    fields = given(statement, write)
+    result = run.store().record_decision(content, outcome=outcome, **fields)
+    run.show(result, lambda: render.written(result))
+
+
+def record_turn(
+    run: Session,
+    text: TextArgument = None,
+    *,
+    file: FileOption = None,
+    decided: Annotated[bool, typer.Option("--decided", help="`record` was called in this turn.")] = False,
+    episode: Annotated[str, typer.Option("--episode", metavar="ID", help="The episode that it belongs to.")] = "",
+    statement: StatementOptions,
+    write: WriteOptions,
+) -> int:
+    """Record an agent's answer as a decision if it reads like one. Requires `--frame`: task, question …"""
+    if write.frame is None:
+        raise typer.BadParameter("Name the frame of the turn, such as task or conversation", param_hint="--frame")
+    content = text_from(text, file)
+    fields = given(statement, write)
+    result = run.store().record_turn(content, decided=decided, episode=episode, **fields)
+    run.show(result, lambda: render.written(result))
+    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+
+
+def start(
+    run: Session,
+    text: TextArgument = None,
+    *,
+    file: FileOption = None,
+    statement: StatementOptions,
+    write: WriteOptions,
+) -> int:
+    """Start an episode, or continue the open one."""
+    content = text_from(text, file)
+    fields = given(statement, write)
+    result = run.store().start_episode(content, **fields)
+    run.show(result, lambda: render.written(result))
+    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+
+
+def end(
+    run: Session,
+    episode_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning or end of it.")],
+    *,
+    summary: Annotated[str, typer.Option("--summary", help="Its result, in short.")] = "",
+    outcome: Annotated[str, typer.Option("--outcome", help="How well it went.")] = "",
+    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When it ended; now by default.")] = None,
+) -> None:
+    """End an episode; it is kept, but cannot be continued."""
+    ended = run.store().end_episode(episode_id, summary=summary, outcome=outcome, at=at)
+    run.show(ended, lambda: render.memory(ended))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "record", panel=_PANEL, without=("kind", "automatic"))(record)
+    command(app, "record-turn", panel=_PANEL, without=("kind", "automatic"))(record_turn)
+    episode = typer.Typer(name="episode", no_args_is_help=True, help="Start and end episodes (periods of work).")
+    command(episode, "start", without=("kind", "ended_at"))(start)
+    command(episode, "end")(end)
+    app.add_typer(episode, rich_help_panel=_PANEL)

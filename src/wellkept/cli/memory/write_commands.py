@@ -1,0 +1,166 @@
+"""Commands that take text in: remember, remember-many, check, revise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.fields import (
+    FileOption,
+    IdArgument,
+    OnConflictOption,
+    StatementOptions,
+    TextArgument,
+    WriteOptions,
+    bytes_of,
+    given,
+    text_from,
+)
+from wellkept.cli.terminal.session import Session, command
+from wellkept.errors import InvalidInput, InvalidText, WellkeptError
+from wellkept.parsing import parsed_json
+from wellkept.types import BatchResult, ItemError, WriteResult
+
+_PANEL = "Write"
+_EXCERPT = 50
+
+
+def remember(
+    run: Session,
+    text: TextArgument = None,
+    *,
+    file: FileOption = None,
+    on_conflict: OnConflictOption = None,
+    statement: StatementOptions,
+    write: WriteOptions,
+) -> int:
+    """Store a memory; detects duplicates, updates and conflicts."""
+    content = text_from(text, file)
+    fields = given(statement, write)
+    result = run.store().remember(content, on_conflict=on_conflict, **fields)
+    run.show(result, lambda: render.written(result))
+    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+
+
+def check(
+    run: Session,
+    text: TextArgument = None,
+    *,
+    file: FileOption = None,
+    on_conflict: OnConflictOption = None,
+    exit_code: Annotated[
+        bool,
+        typer.Option(
+            "--exit-code", help="Exit with status 3 for a duplicate, update or conflict, 4 if it would be rejected."
+        ),
+    ] = False,
+    statement: StatementOptions,
+    write: WriteOptions,
+) -> int:
+    """Show what `remember` would do with a text; nothing is written."""
+    content = text_from(text, file)
+    fields = given(statement, write)
+    result = run.store(writes=False).check(content, on_conflict=on_conflict, **fields)
+    run.show(result, lambda: render.written(result, checked=True))
+    return _verdict(result) if exit_code else exits.OK
+
+
+def remember_many(
+    run: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE|-", help="JSON lines; - reads standard input.")] = Path("-"),
+    *,
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False,
+    on_conflict: OnConflictOption = None,
+) -> int:
+    """Store many texts in order, one JSON object or string per line; repeating the batch changes nothing."""
+    items, errors = _items(bytes_of(file), plain=lines)
+    store = run.store()
+    with run.busy(f"Writing {len(items)} texts"):
+        result = store.remember_many(list(items.values()), on_conflict=on_conflict)
+    whole = _replaced(result, list(items), errors)
+    run.show(whole, lambda: render.batch(whole))
+    return exits.FINDINGS if whole.errors else exits.OK
+
+
+def revise(
+    run: Session,
+    memory_id: IdArgument,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT|-", help="The new text.", show_default=False)] = None,
+    *,
+    file: FileOption = None,
+    statement: StatementOptions,
+) -> None:
+    """Edit a stored memory; its history keeps the old text. An empty value clears a field."""
+    changes = given(statement)
+    if text is not None or file is not None:
+        changes["content"] = text_from(text, file)
+    if not changes:
+        raise typer.BadParameter("Give a new text or a field to change", param_hint="TEXT")
+    memory = run.store().revise(memory_id, **changes)
+    run.show(memory, lambda: render.memory(memory))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "remember", panel=_PANEL)(remember)
+    command(app, "remember-many", panel=_PANEL)(remember_many)
+    command(app, "check", panel=_PANEL)(check)
+    command(app, "revise", panel=_PANEL)(revise)
+
+
+def _verdict(result: WriteResult) -> int:
+    if result.outcome == "rejected":
+        return exits.REFUSED
+    is_open = any(conflict.resolution is None for conflict in result.conflicts)
+    return exits.FINDINGS if is_open or result.outcome not in ("created", "queued") else exits.OK
+
+
+def _items(data: bytes, *, plain: bool) -> tuple[dict[int, str | Mapping[str, Any]], list[ItemError]]:
+    """What stands on each line, by its place among the lines that hold something; and the lines that cannot be read."""
+    from wellkept.core.text.forms import excerpt
+    from wellkept.engine.transfer.import_export import misread
+
+    items: dict[int, str | Mapping[str, Any]] = {}
+    errors = []
+    place = 0
+    for raw in data.splitlines():
+        if not raw.strip():
+            continue
+        try:
+            wrong = misread(raw, plain=plain) if place == 0 else None
+            if wrong is not None:
+                raise wrong
+            items[place] = _item(raw, plain=plain)
+        except WellkeptError as error:
+            shown = excerpt(raw.decode("utf-8", "replace"), _EXCERPT)
+            errors.append(ItemError(place, shown, type(error).__name__, str(error)))
+        place += 1
+    return items, errors
+
+
+def _item(raw: bytes, *, plain: bool) -> str | Mapping[str, Any]:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidText("is not UTF-8", where=f"byte {error.start}", todo="Convert the file to UTF-8") from error
+    if plain:
+        return text
+    value = parsed_json(text, todo="Correct the line, or pass --lines for plain text")
+    if isinstance(value, str | dict):
+        return value
+    raise InvalidInput(f"is a JSON {type(value).__name__}", todo="Write an object or a string")
+
+
+def _replaced(result: BatchResult, places: list[int], errors: list[ItemError]) -> BatchResult:
+    """The result of the items that were read, put among the lines that were not."""
+    if not errors:
+        return result
+    by_place = dict(zip(places, result.results, strict=True))
+    moved = [replace(error, index=places[error.index]) for error in result.errors]
+    ordered = tuple(by_place.get(place) for place in range(len(places) + len(errors)))
+    return BatchResult(ordered, tuple(sorted([*moved, *errors], key=lambda error: error.index)), result.counts)

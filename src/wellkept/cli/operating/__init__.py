@@ -1,0 +1,1 @@
+"""Commands that operate a store: import, export, move, doctor, upkeep, workers."""

@@ -1,0 +1,86 @@
+"""`wellkept calibrate`: measure an embedder on graded pairs and keep its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellkept.cli.terminal import render
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import calibration_folder
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from wellkept.core.judging.calibration import Calibration
+    from wellkept.models.similarity.graded import Measured
+
+_BUILT_IN = "the calibration shipped with the embedder stays in use"
+
+
+def calibrate(
+    run: Session,
+    *,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", metavar="FILE", help="Your own graded pairs: JSON lines with a, b, grade, lang."),
+    ] = None,
+) -> None:
+    """Calibrate the embedder on graded pairs: find the raw cosine for each threshold, and save the table."""
+    from wellkept.core.judging.calibration import THRESHOLDS, UNCALIBRATED
+    from wellkept.engine.models.scale import Scale
+    from wellkept.models.registry import load_embedder
+    from wellkept.models.similarity import graded
+    from wellkept.models.similarity.tables import Stored, Tables
+
+    chosen = graded.shipped() if pairs is None else graded.read(pairs)
+    embedder = load_embedder(run.settings.embedder, api_key=run.settings.embedder_key or None)
+    with run.progress(f"Embedding {len(chosen.texts)} texts", len(chosen.texts)) as done:
+        found = graded.measure(embedder.id, Scale(embedder).embed, chosen, progress=done)
+    before = None if embedder.calibration is UNCALIBRATED else embedder.calibration
+    file = None
+    if before is None:
+        stored = Stored(found.calibration, chosen.hash, own=not chosen.shipped)
+        file = Tables(calibration_folder()).put(embedder.id, stored)
+    told = {
+        "embedder": embedder.id,
+        "calibration": found.calibration.name,
+        "pairs": found.pairs,
+        "left_out": found.left_out,
+        "thresholds": {f"{at:.2f}": round(found.calibration.cosine(at), 4) for at in THRESHOLDS},
+        "rank_correlation": found.order,
+        "error": {"grade": found.error.grade, "share": found.error.share},
+        "knots": found.calibration.knots,
+        "stored": str(file) if file is not None else "",
+    }
+    run.show(told, lambda: _told(found, before, embedder.id, str(file) if file is not None else ""))
+    if before is not None:
+        run.note(f"Nothing was stored: {_BUILT_IN}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "calibrate", panel="Operate")(calibrate)
+
+
+def _told(found: Measured, before: Calibration | None, name: str, file: str) -> Iterator[RenderableType | str]:
+    left = ", ".join(f"{count} {lang}" for lang, count in found.left_out.items())
+    from wellkept.core.judging.calibration import THRESHOLDS, UNCALIBRATED
+
+    yield f"{one_line(name)}: fitted on {found.pairs} graded pairs" + (f", left out: {left}" if left else "")
+    rows = [
+        (f"{at:.2f}", f"{found.calibration.cosine(at):.3f}", f"{(before or UNCALIBRATED).cosine(at):.3f}")
+        for at in THRESHOLDS
+    ]
+    yield render.rows_of(("similarity", "raw cosine", "before"), rows)
+    yield f"Order of the pairs as people see it: {found.order:.2f} of 1"
+    yield (
+        f"Error on pairs left out: {found.error.grade:.3f} from the grade; "
+        f"shares at the thresholds within {found.error.share:.3f}"
+    )
+    if file:
+        yield f"Kept in {file}"

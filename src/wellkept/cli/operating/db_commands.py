@@ -1,0 +1,164 @@
+"""Commands for a store in a database on a server: how its tables lie there, and who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.cli.operating.moving_commands import shown
+from wellkept.cli.terminal.render import rows_of
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import is_server
+from wellkept.errors import UnknownBackend
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from wellkept.storage.postgres import PostgresStorage
+    from wellkept.storage.postgres.server.distribution import Spread
+
+_PANEL = "Operate"
+_LARGE = 200_000
+"""Memories of one namespace from which an index is worth what it misses: 300 MB in every process that searches."""
+
+
+def distribute(
+    run: Session,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the SQL statements without running them.")] = False,
+    shards: Annotated[
+        int,
+        typer.Option(
+            "--shards", min=1, max=32_000, help="Number of partitions of the rows; it cannot be changed later."
+        ),
+    ] = 128,
+) -> None:
+    """Distribute the store over a Citus cluster by namespace; repeat after an upgrade."""
+    url = _server_url(run)
+    from wellkept.storage.postgres.server.distribution import distribute as spread
+
+    with run.busy("Spreading"):
+        told = spread(url, shards=shards, dry_run=dry_run)
+    run.show(told, lambda: _spread(told, url))
+
+
+def secure(
+    run: Session,
+    *,
+    role: Annotated[
+        str, typer.Option("--role", metavar="NAME", help="The role of the applications; created if missing.")
+    ] = "wellkept_app",
+) -> None:
+    """Restrict an application's login to what its token opens; may be repeated. For the tables' owner."""
+    url = _server_url(run)
+    from wellkept.cli.terminal.opening import open_database
+
+    storage = open_database(url)
+    run.on_end(storage.close)
+    with run.busy("Closing"):
+        left = storage.secure(role)
+    run.show({"role": role, "left": left}, lambda: _secured(role, left))
+
+
+def index(
+    run: Session,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Every namespace instead of the one named.")] = False,
+    above: Annotated[
+        int, typer.Option("--above", min=1, help="Only if the namespace has at least this many memories.")
+    ] = _LARGE,
+    exact: Annotated[bool, typer.Option("--exact", help="Drop the index and use exact search again.")] = False,
+) -> None:
+    """Search large namespaces with an approximate index in the database, and measure its recall."""
+    from wellkept.cli.terminal.opening import open_database
+
+    storage = open_database(_server_url(run))
+    run.on_end(storage.close)
+    names = storage.header().namespaces if every else (run.settings.namespace,)
+    with run.busy("Indexing"):
+        told = [_done(storage, name, above=above, exact=exact) for name in names]
+    run.show(told, lambda: _table(told))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    group = typer.Typer(name="db", no_args_is_help=True, help="Manage a store in a PostgreSQL database.")
+    command(group, "distribute")(distribute)
+    command(group, "index")(index)
+    command(group, "secure")(secure)
+    app.add_typer(group, rich_help_panel=_PANEL)
+
+
+def _server_url(run: Session) -> str:
+    """The address of the store, if it is one of a server and the driver is there."""
+    url = run.settings.db
+    if not is_server(url):
+        raise UnknownBackend(
+            "only a store in PostgreSQL is set up this way",
+            where=shown(url),
+            todo="Name it with --db postgresql://…",
+        )
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise UnknownBackend(
+            "the driver for PostgreSQL is not installed", where=shown(url), todo="Install wellkept[postgres]"
+        ) from error
+    return url
+
+
+def _spread(told: Spread, url: str) -> Iterator[RenderableType | str]:
+    for statement in told.statements:
+        yield f"{one_line(statement, limit=2_000)};"
+    if told.dry_run:
+        yield "Dry run: nothing was changed" if told.statements else "Nothing to do"
+        return
+    yield f"{shown(url)}: Citus {told.citus}, rows on {one_line(', '.join(told.servers), limit=2_000)}"
+    yield f"By namespace: {', '.join(told.by_namespace)}"
+    yield f"On every server: {', '.join(told.everywhere)}"
+    if told.here:
+        yield f"On this server: {', '.join(told.here)}"
+    yield "All rows of a namespace are on one server (checked)" if told.statements else "It was already so"
+
+
+def _secured(role: str, left: list[str]) -> Iterator[str]:
+    yield f"Members of {one_line(role)} see what their token opens, and nothing without one"
+    yield from (one_line(line, limit=500) for line in left)
+
+
+def _done(storage: PostgresStorage, namespace: str, *, above: int, exact: bool) -> dict[str, Any]:
+    with storage.begin(namespace, write=False) as tx:
+        count = sum(tx.census().statuses.values())
+    if exact:
+        storage.exact(namespace)
+        return {"namespace": namespace, "memories": count, "search": "exact"}
+    if count < above:
+        return {"namespace": namespace, "memories": count, "search": "unchanged", "above": above}
+    return {"namespace": namespace, "memories": count, "search": "index", **asdict(storage.approximate(namespace))}
+
+
+def _table(told: list[dict[str, Any]]) -> Iterator[RenderableType | str]:
+    yield rows_of(
+        ("namespace", "memories>", "searched", "finds>", "bytes>"),
+        [(one_line(one["namespace"], limit=200), str(one["memories"]), _search(one), *_figures(one)) for one in told],
+    )
+    if any(one["search"] == "index" for one in told):
+        yield "finds: of the ten nearest of stored memories, looked up as a sample. A repeat it misses is stored twice."
+
+
+def _search(one: dict[str, Any]) -> str:
+    match one["search"]:
+        case "unchanged":
+            return f"as before: fewer than {one['above']}"
+        case "exact":
+            return "exactly, in memory"
+        case _:
+            return "by its index"
+
+
+def _figures(one: dict[str, Any]) -> tuple[str, str]:
+    return (f"{one['recall']:.1%} of {one['samples']}", str(one["size"])) if one["search"] == "index" else ("", "")

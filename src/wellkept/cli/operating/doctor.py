@@ -1,0 +1,162 @@
+"""`wellkept doctor`: what is installed, which embedder, how the store is, and which settings are in force.
+
+No store is made. One finding never hides the others: each part is looked at by itself.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import typer
+
+import wellkept
+from wellkept.cli.operating.findings import Finding, failed, told
+from wellkept.cli.operating.moving_commands import shown as shown_address
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import Settings
+from wellkept.errors import WellkeptError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+PACKAGES = ("numpy", "onnxruntime", "rapidfuzz", "httpx2", "typer", "rich")
+OLDEST_SQLITE = (3, 40)
+
+
+def doctor(run: Session) -> int:
+    """Say what is installed, which embedder is used, how the store is, and which settings hold."""
+    with run.busy("Looking"):
+        findings = list(_findings(run))
+    worst = "fail" if any(item.health == "fail" for item in findings) else "ok"
+    run.show({"findings": findings, "ok": worst == "ok"}, lambda: [_table(findings)])
+    return exits.FINDINGS if worst == "fail" else exits.OK
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "doctor", panel="Operate")(doctor)
+
+
+def _findings(run: Session) -> Iterator[Finding]:
+    from wellkept.cli.operating.store_findings import of_the_store  # the engine, which no other command shall wait for
+
+    yield Finding("wellkept", "ok", wellkept.__version__)
+    yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
+    yield from _packages()
+    yield from told("sqlite", _sqlite)
+    try:
+        settings = run.settings
+    except WellkeptError as error:
+        yield failed("settings", error)
+        return
+    yield from _settings(settings)
+    yield from told("embedder", lambda: _embedder(settings))
+    yield from told("relation model", lambda: _relation_model(settings))
+    yield from told("store", lambda: of_the_store(run, settings))
+
+
+def _packages() -> Iterator[Finding]:
+    for name in PACKAGES:
+        try:
+            yield Finding(name, "ok", version(name))
+        except PackageNotFoundError:
+            yield Finding(name, "warn", "is not installed", f"Install it: pip install {name}")
+
+
+def _sqlite() -> Iterator[Finding]:
+    from wellkept.storage.sqlite.session import Session as Connection
+
+    connection = Connection(Path(":memory:"), busy_seconds=1.0)
+    try:
+        [[found]] = connection.select("SELECT sqlite_version()")
+        [[full_text]] = connection.select("SELECT sqlite_compileoption_used('ENABLE_FTS5')")
+    finally:
+        connection.close()
+    old = tuple(int(part) for part in found.split(".")[:2]) < OLDEST_SQLITE
+    needed = ".".join(map(str, OLDEST_SQLITE))
+    if old:
+        yield Finding("sqlite", "fail", found, f"Use a Python with SQLite {needed} or newer")
+    else:
+        yield Finding("sqlite", "ok", found)
+    if full_text:
+        yield Finding("full text", "ok", "FTS5")
+    else:
+        yield Finding("full text", "fail", "this SQLite has no FTS5", "Use a Python whose SQLite includes it")
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    shown = {
+        "db": shown_address(settings.db),
+        "namespace": settings.namespace,
+        "embedder": _without_secrets(settings.embedder),
+        "policy": f"{settings.policy.hash}, {len(settings.policy.kinds)} kinds",
+        "actor": settings.actor or "–",
+        "durability": settings.durability,
+        "auto_calibrate": "yes" if settings.auto_calibrate else "no",
+        "consolidate_dry_run": "yes" if settings.consolidate_dry_run else "no",
+        "relation_model": settings.relation_model,
+        "judge": _without_secrets(settings.judge),
+        "reranker": settings.reranker,
+    }
+    for key, value in shown.items():
+        yield Finding(key, "ok", f"{value}  [{settings.origins[key]}]")
+    if settings.embedder_key:
+        yield Finding("embedder key", "ok", f"is set  [{settings.origins['embedder_key']}]")
+    if settings.judge_key:
+        yield Finding("judge key", "ok", f"is set  [{settings.origins['judge_key']}]")
+    yield Finding("settings read", "ok", ", ".join(settings.files) or "no file")
+
+
+def _relation_model(settings: Settings) -> Iterator[Finding]:
+    from wellkept.models.registry import load_relation_model
+
+    if settings.relation_model == "none":
+        yield Finding("relation model", "warn", "none: only rules judge", "Set relation_model to auto")
+        return
+    started = time.perf_counter()
+    model = load_relation_model("packaged")
+    told = model.read([("The light is on.", "The light is off.")]) if model is not None else []
+    took = (time.perf_counter() - started) * 1000
+    name = told[0].model if told and told[0] is not None else "?"
+    yield Finding("relation model", "ok", f"{name}, loaded and answered in {took:.0f} ms")
+
+
+def _embedder(settings: Settings) -> Iterator[Finding]:
+    from wellkept.models.registry import load_embedder
+
+    started = time.perf_counter()
+    embedder = load_embedder(settings.embedder, api_key=settings.embedder_key or None)
+    [answer] = embedder.embed(["Is anybody there?"])
+    took = (time.perf_counter() - started) * 1000
+    facts = f"{embedder.id}, {embedder.dim} dimensions, loaded and answered in {took:.0f} ms"
+    if answer.vector is None:
+        yield Finding(
+            "model", "fail", f"{embedder.id} cannot read an English sentence", "Choose another with --embedder"
+        )
+    elif embedder.lexical and settings.embedder != "hashing":
+        yield Finding(
+            "model", "warn", f"{facts}; it compares spelling, not meaning",
+            "Reinstall wellkept: the weights of its embedder are missing or damaged",
+        )  # fmt: skip
+    else:
+        yield Finding("model", "ok", facts)
+
+
+def _without_secrets(embedder: str) -> str:
+    """The address of an endpoint without what may be a password."""
+    if "://" not in embedder:
+        return embedder
+    parts = urlsplit(embedder)
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+
+
+def _table(findings: list[Finding]) -> RenderableType:
+    rows = [(item.health, item.topic, item.what, item.todo) for item in findings]
+    return render.rows_of(("", "topic", "what", "todo"), rows)

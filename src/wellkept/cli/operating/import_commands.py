@@ -1,0 +1,187 @@
+"""Commands that operate a store: import, export, demo."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.fields import KindOption, field_value, pair
+from wellkept.cli.terminal.session import Session, command
+from wellkept.errors import StorePathError
+
+if TYPE_CHECKING:
+    from wellkept.engine.transfer.import_export import ImportSpec
+
+_PANEL = "Operate"
+_STDIN = "stdin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """How lines become memories."""
+
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=KEY",
+            help="Map a field to this key of the source (dots for nested keys); repeatable.",
+        ),
+    ] = None
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Set a field to the same value for all lines; repeatable."),
+    ] = None
+    kind: KindOption = None
+    scale: Annotated[
+        str, typer.Option("--scale", metavar="LOW..HIGH", help="Range of importance in the source, such as 1..3.")
+    ] = "0..1"
+    items: Annotated[str, typer.Option("--items", metavar="KEY", help="Key of a list of memories in each line.")] = ""
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Read at most this many lines.")] = None
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            help="Name of the source; a repeated import under the same name adds nothing twice.",
+            show_default="file name",
+        ),
+    ] = None
+
+    def spec(self, name: str) -> ImportSpec:
+        """The specification of the library."""
+        from wellkept.engine.transfer.import_export import ImportSpec
+
+        fixed = {field: field_value(field, text) for field, text in (pair("--set", item) for item in self.fixed or ())}
+        if self.kind is not None:
+            fixed["kind"] = self.kind
+        mapping = dict(pair("--map", item) for item in self.mapping or ())
+        _refuse_unknown("--map", mapping)
+        _refuse_unknown("--set", fixed)
+        return ImportSpec(
+            source=self.source or name,
+            mapping=mapping,
+            fixed=fixed,
+            scale=_range("--scale", self.scale),
+            items=self.items,
+            plain=self.lines,
+            limit=self.limit,
+        )
+
+
+def import_file(
+    run: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines, optionally .gz; - reads standard input.")],
+    *,
+    how: ImportOptions,
+    namespace_from: Annotated[
+        str, typer.Option("--namespace-from", metavar="KEY", help="Key of a line that names its namespace.")
+    ] = "",
+    rejects: Annotated[
+        Path | None,
+        typer.Option("--rejects", metavar="FILE", help="File for rejected lines.", show_default="FILE.rejects.jsonl"),
+    ] = None,
+) -> int:
+    """Import JSON lines through the gate; repeating it changes nothing. Invalid lines are set aside and reported."""
+    path = _local(file, run)
+    rejected = rejects if rejects is not None or file != "-" else Path(f"{_STDIN}.rejects.jsonl")
+    if rejected is not None:
+        _refuse_own_store(rejected, run)
+    spec = how.spec(_STDIN if file == "-" else "")
+    store = run.store()
+    with run.progress("Importing", None, of="memories") as done:
+        report = store.import_(path, spec, namespace_from=namespace_from, rejects=rejected, progress=done)
+    run.show(report, lambda: render.imported(report))
+    return exits.FINDINGS if report.failed else exits.OK
+
+
+def export(
+    run: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="The target file; - is standard output.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Export the namespace to JSON lines; `import` restores it exactly."""
+    if file != "-":
+        _refuse_own_store(Path(file), run)  # before --force is advised
+    if file != "-" and Path(file).exists() and not force:
+        raise StorePathError("the file exists", where=file, todo="Pass --force to overwrite it")
+    store = run.store(writes=False, model=False)
+    target = Path(file) if file != "-" else _temporary(run, "export.jsonl")
+    count = store.export(target)
+    if file == "-":
+        with target.open(encoding="utf-8", newline="") as lines:
+            shutil.copyfileobj(lines, sys.stdout)
+        return
+    run.show({"lines": count, "file": file}, lambda: [f"{count} lines written to {file}"])
+
+
+def demo(
+    run: Session,
+    *,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every write with its reason.")] = False,
+    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds between writes under --verbose.")] = 0.03,
+) -> int:
+    """Show what Wellkept does, in a temporary store."""
+    from wellkept.cli.demo.run import run as show
+
+    return show(
+        run.out, db=run.asked("db"), pause=pause, as_json=run.json, embedder=run.asked("embedder"), verbose=verbose
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "import", panel=_PANEL)(import_file)
+    command(app, "export", panel=_PANEL)(export)
+    command(app, "demo", panel=_PANEL)(demo)
+
+
+def _range(option: str, text: str) -> tuple[float, float]:
+    """Two numbers, as in 1..3."""
+    low, _, high = text.partition("..")
+    try:
+        return float(low), float(high)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a range; write it as 1..3", param_hint=option) from error
+
+
+def _refuse_unknown(option: str, names: Iterable[str]) -> None:
+    """A field that does not exist would otherwise be told once for each line."""
+    from wellkept.engine.transfer.import_export import FIELDS
+
+    known = sorted(FIELDS)
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"{name!r} is not a field; use one of {', '.join(known)}", param_hint=option)
+
+
+def _refuse_own_store(target: Path, run: Session) -> None:
+    """The library knows a store by its look; only here its path is known, even before it is made."""
+    from wellkept.engine.base.files import refuse_store
+
+    refuse_store(target, run.settings.file)
+
+
+def _local(file: str, run: Session) -> Path:
+    """The file, or standard input as a file."""
+    if file != "-":
+        return Path(file)
+    path = _temporary(run, f"{_STDIN}.jsonl")
+    with path.open("wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return path
+
+
+def _temporary(run: Session, name: str) -> Path:
+    folder = tempfile.mkdtemp(prefix="wellkept-")
+    run.on_end(lambda: shutil.rmtree(folder, ignore_errors=True))
+    return Path(folder, name)

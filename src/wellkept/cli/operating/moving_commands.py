@@ -1,0 +1,211 @@
+"""Commands that move a whole store: to another backend, to a copy, and back from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import Settings, is_server, store_file
+from wellkept.errors import StorePathError, UnknownBackend
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from wellkept.engine.transfer.migrate import MoveReport
+    from wellkept.storage.port import Storage
+    from wellkept.storage.sqlite import SqliteStorage
+
+_PANEL = "Operate"
+_BUSY_SECONDS = 30.0
+
+
+def migrate(
+    run: Session,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Path or URL of the store that is copied.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Path or URL of the store it is copied to.")],
+    *,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace", metavar="NAME", help="Only this namespace, added to what the target holds; repeatable."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be copied, and write nothing.")] = False,
+) -> None:
+    """Copy a store to another backend, with its journal. If interrupted, the next start resumes the copy."""
+    from wellkept.engine.transfer.migrate import migrate as move
+
+    _refuse_same(source, target)
+    here = _opened(run, source, reads=True)
+    there = _opened(run, target, reads=dry_run)
+    with run.progress("Copying", None) as done:
+        # Namespaces come one after the other, each with its own number of entries.
+        report = move(
+            here,
+            there,
+            namespaces=namespace or (),
+            dry_run=dry_run,
+            progress=lambda name, at, whole: done(at, whole),
+        )
+    _tell_of_the_queue(run, source)
+    run.show(report, lambda: _moved(report, target))
+
+
+def backup(
+    run: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File for the copy; it appears only when complete.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Back up the store to a file while it is in use: a consistent snapshot, verified."""
+    storage = _file_storage(run, _own_file(run.settings))
+    with run.busy("Copying"):
+        copied = storage.backup(file, replace=force)
+    held = f"{len(copied.entries)} namespaces, {sum(copied.entries.values())} entries, {copied.size:,} bytes"
+    run.show(copied, lambda: [f"{one_line(str(file))}: {held}; verified"])
+    _tell_of_the_queue(run, run.settings.db)
+
+
+def restore_backup(
+    run: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy made by `wellkept backup`.")],
+) -> None:
+    """Replace the store by a backup, also while processes use it; the previous store is kept next to it."""
+    from wellkept.storage.sqlite import SqliteStorage
+    from wellkept.storage.sqlite.copying import put_back
+
+    own = _own_file(run.settings)
+    with run.busy("Restoring"):
+        done = put_back(
+            own.absolute(),
+            file.absolute(),
+            prepare=lambda path: SqliteStorage(path).close(),
+            busy_seconds=_BUSY_SECONDS,
+        )
+    entries = sum(done.entries.values())
+    kept = f"; the previous file is kept as {done.kept}" if done.kept else ""
+    told = f"{own} is restored exactly: {len(done.entries)} namespaces, {entries} entries{kept}"
+    run.show(done, lambda: [one_line(told, limit=2_000)])
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "backup", panel=_PANEL)(backup)
+    command(app, "restore-backup", panel=_PANEL)(restore_backup)
+    command(app, "migrate", panel=_PANEL, own=("namespace",))(migrate)
+
+
+def _own_file(settings: Settings) -> Path:
+    if settings.file is not None:
+        return settings.file
+    raise UnknownBackend(
+        "only a store in a file is copied this way", where=shown(settings.db), todo="Use pg_dump for a server"
+    )
+
+
+def _opened(run: Session, url: str, *, reads: bool) -> Storage:
+    """The storage of an address, without any embedder; closed when the command ends."""
+    file = store_file(url)
+    if file is not None:
+        if reads and not file.exists():
+            return _absent(run, url)
+        return _file_storage(run, file, make=not reads)
+    if not is_server(url):
+        raise UnknownBackend(
+            "a store in memory ends with the process",
+            where=shown(url),
+            todo="Use a path, sqlite:///path or postgresql://…",
+        )
+    from wellkept import _storage
+
+    storage = _storage(url)
+    run.on_end(storage.close)
+    return storage
+
+
+def _absent(run: Session, url: str) -> Storage:
+    """A dry run makes no file; an empty store in memory stands for the target."""
+    from wellkept.storage.memory import DictStorage
+
+    run.note(f"There is no store at {shown(url)} yet")
+    return DictStorage()
+
+
+def _file_storage(run: Session, file: Path, *, make: bool = False) -> SqliteStorage:
+    from wellkept.storage.sqlite import SqliteStorage
+
+    if not make and not file.exists():
+        raise StorePathError("there is no such store", where=str(file), todo="Check the path")
+    storage = SqliteStorage(file, durability=run.settings.durability)
+    run.on_end(storage.close)
+    return storage
+
+
+def _refuse_same(source: str, target: str) -> None:
+    from wellkept.engine.base.files import same_file
+
+    here, there = store_file(source), store_file(target)
+    same = source == target if here is None or there is None else same_file(here, there)
+    if same:
+        raise StorePathError("source and target are the same store", where=shown(target), todo="Name another target")
+    if here is not None and not here.exists():
+        raise StorePathError("there is no such store", where=shown(source), todo="Check the path")
+
+
+def _tell_of_the_queue(run: Session, url: str) -> None:
+    file = store_file(url)
+    queue = None if file is None else file.with_name(file.name + ".queue")
+    if queue is not None and queue.exists() and queue.stat().st_size:
+        run.note(f"Writes wait in {queue} and are not in the copy; `wellkept queue flush` writes them into the store")
+
+
+def shown(url: str) -> str:
+    """An address fit to be printed: without user and password, which stand in those of servers.
+
+    Example:
+        >>> shown("postgresql://ana:secret@db.example:5432/memory?sslmode=require")
+        'postgresql://db.example:5432/memory'
+        >>> shown("postgresql://ana:with/slash@db.example/memory")
+        'postgresql://…'
+    """
+    if "://" not in url or store_file(url) is not None:
+        return one_line(url)
+    hidden = one_line(url.partition("://")[0]) + "://…"
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no telling which part of it is the password
+        return hidden
+    beyond = parts.path + parts.fragment + ("" if "=" in parts.query.partition("@")[0] else parts.query)
+    if "@" in beyond:  # a character of the password that should have been escaped has ended the name of the host
+        return hidden
+    return one_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
+
+
+def _moved(report: MoveReport, target: str) -> Iterator[RenderableType | str]:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not report.namespaces:
+        yield "The source holds nothing"
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("namespace", "state", "copied", "entries", "memories", "links", "conflicts", "hash"):
+        table.add_column(column, overflow="fold")
+    for each in report.namespaces:
+        held = each.held
+        counts = (each.entries, held.seq, held.memories, held.links, held.conflicts)
+        row = (each.namespace, each.state, *map(str, counts), held.digest[:16])
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    yield table
+    if report.dry_run:
+        yield "Dry run: nothing is written"
+    else:
+        yield f"{shown(target)} holds the same: counts, sequence and hash over everything were compared"
+    if report.others:
+        yield f"Left unchanged there: {one_line(', '.join(report.others))}"

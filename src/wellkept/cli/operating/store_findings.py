@@ -1,0 +1,269 @@
+"""What `wellkept doctor` finds in a store, in a file or in a database on a server. It leaves both as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import wellkept
+from wellkept.cli.operating.findings import Finding, failed, told
+from wellkept.cli.operating.moving_commands import shown as shown_address
+from wellkept.cli.terminal.opening import embedder_for, look_at_database, open_database, open_file
+from wellkept.cli.terminal.render import numbered
+from wellkept.cli.terminal.session import Session
+from wellkept.config import Settings, is_server
+from wellkept.engine.models.no_embedder import Unloaded
+from wellkept.engine.upkeep.verifying import verify
+from wellkept.errors import NotPermitted, ReadOnly, WellkeptError
+from wellkept.storage.port import Mending, Storage
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.storage.port import Tx
+    from wellkept.storage.postgres.server.inspection import ServerFacts, StoreFacts
+    from wellkept.types import Header
+
+_SHOWN_PROBLEMS = 5
+_UNCHECKED = "was stored while a check was unavailable"
+
+
+class _Kept(Storage, Mending, Protocol):
+    """What files and databases both are."""
+
+
+class Untouched:
+    """A storage that is only read: opening a store on it does not even note which policy it was opened with.
+
+    Args:
+        kept: Where the store is; it stays its opener's to close.
+    """
+
+    def __init__(self, kept: _Kept) -> None:
+        self._kept = kept
+
+    def header(self) -> Header:
+        """See `Storage.header`."""
+        return self._kept.header()
+
+    def configure(self, *, embedder: str, dim: int, policy: str) -> None:
+        """Leaves the header as it is."""
+
+    def begin(self, namespace: str, *, write: bool) -> AbstractContextManager[Tx]:
+        """See `Storage.begin`.
+
+        Raises:
+            ReadOnly: For writing.
+        """
+        if write:
+            raise _only_looked_at()
+        return self._kept.begin(namespace, write=False)
+
+    def verify(self) -> list[str]:
+        """See `Storage.verify`."""
+        return self._kept.verify()
+
+    def mend(self, *, dry_run: bool) -> list[str]:
+        """See `Mending.mend`.
+
+        Raises:
+            ReadOnly: But for a dry run.
+        """
+        if not dry_run:
+            raise _only_looked_at()
+        return self._kept.mend(dry_run=True)
+
+    def strayed(self, namespace: str) -> list[str]:
+        """See `Mending.strayed`."""
+        return self._kept.strayed(namespace)
+
+    def close(self) -> None:
+        """Leaves it open."""
+
+
+def _only_looked_at() -> ReadOnly:
+    return ReadOnly("this store is opened read-only", todo="Report this as a bug")
+
+
+def of_the_store(run: Session, settings: Settings) -> Iterator[Finding]:
+    """Everything about the store that the settings name; none is made."""
+    if settings.file is not None:
+        yield from _in_file(run, settings, settings.file)
+    elif is_server(settings.db):
+        yield from _in_database(run, settings)
+    else:
+        wellkept._storage(settings.db).close()  # an address that nothing serves is refused
+        yield Finding("store", "ok", f"{shown_address(settings.db)} is kept in no file and in no database")
+
+
+# --------------------------------------------------------------------------------------------
+# In a file
+
+
+def _in_file(run: Session, settings: Settings, file: Path) -> Iterator[Finding]:
+    if not file.exists():
+        yield Finding("store", "ok", f"{file} does not exist yet", "`wellkept remember TEXT` creates it")
+        return
+    storage = open_file(settings, file)
+    run.on_end(storage.close)
+    header = storage.header()
+    log = file.with_name(file.name + "-wal")
+    sizes = _size(file.stat().st_size)
+    sizes = f"{sizes}, log {_size(log.stat().st_size)}" if log.exists() else sizes
+    yield Finding("store", "ok", f"{file}: schema {header.schema}, {sizes}, {header.store_id}")
+    yield from _within(storage, settings)
+
+
+# --------------------------------------------------------------------------------------------
+# In a database
+
+
+def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
+    look = look_at_database(settings.db)
+    run.on_end(look.close)
+    yield Finding("psycopg", "ok", version("psycopg"))
+    yield from told("postgresql", lambda: _server(look.server()))
+    facts = look.store()
+    look.close()  # the server may have few connections to give
+    place = shown_address(settings.db)
+    if facts is None:
+        yield Finding("store", "ok", f"{place} holds no store yet", "`wellkept remember TEXT` creates it")
+        return
+    what = f"{place}: schema {facts.schema}, {_size(facts.size)}, {facts.store_id}"
+    if not facts.current:
+        yield Finding(
+            "store", "warn", f"{what}; it was written by an older release, so its content was not checked",
+            "The next command that opens it upgrades it, such as `wellkept stats`",
+        )  # fmt: skip
+        return
+    yield Finding("store", "ok", what)
+    yield from _placed(facts, has_token=bool(settings.token))
+    if facts.behind and not settings.token:
+        return  # that nothing is seen has just been said
+    storage = open_database(settings.db, token=settings.token)
+    run.on_end(storage.close)
+    yield from _within(storage, settings)
+
+
+def _server(facts: ServerFacts) -> Iterator[Finding]:
+    from wellkept.storage.postgres.server.inspection import OLDEST_INDEXED, OLDEST_SERVER, OLDEST_VECTORS, is_older
+
+    inside = f"pgvector {facts.vectors}" if facts.vectors else "no pgvector in the database"
+    what = f"{facts.version}, {inside}, login {facts.login}" + (", a read-only standby" if facts.standby else "")
+    needed = ".".join(map(str, OLDEST_VECTORS))
+    wanted = ".".join(map(str, OLDEST_INDEXED))
+    install = f"Install the extension `vector`, {wanted} or newer, on the server"
+    update = "Run ALTER EXTENSION vector UPDATE" if facts.available != facts.vectors else install
+    found = []
+    if facts.number < OLDEST_SERVER:
+        found.append(Finding("postgresql", "fail", what, f"Use PostgreSQL {OLDEST_SERVER} or newer"))
+    if not (facts.vectors or facts.available):
+        found.append(Finding("postgresql", "fail", f"{what}, nor on the server", install))
+    elif is_older(facts.vectors or facts.available, OLDEST_VECTORS):
+        found.append(Finding("postgresql", "fail", f"{what}; {needed} is needed", update if facts.vectors else install))
+    elif is_older(facts.vectors, OLDEST_INDEXED):
+        found.append(Finding("postgresql", "warn", f"{what}; `wellkept db index` needs {wanted}", update))
+    elif not facts.vectors:
+        what = f"{what}; the server has {facts.available} for it"
+    yield from found or [Finding("postgresql", "ok", what)]
+
+
+def _placed(facts: StoreFacts, *, has_token: bool) -> Iterator[Finding]:
+    """Who sees what of the store, and what it has to do."""
+    yield _access(facts, has_token=has_token)
+    if facts.spread:
+        yield Finding("cluster", "ok", "the tables are spread by namespace; the size above is of this server alone")
+    if facts.waiting:
+        todo = "See `wellkept queue list`" if facts.refused else "`wellkept queue flush` writes them"
+        what = f"{facts.waiting} writes wait" + (f", of which {facts.refused} failed before" if facts.refused else "")
+        yield Finding("queue", "warn" if facts.refused else "ok", what, todo)
+    if facts.failed:
+        yield Finding("jobs", "warn", f"{facts.failed} were given up", "See `wellkept jobs list`")
+
+
+def _access(facts: StoreFacts, *, has_token: bool) -> Finding:
+    if not facts.behind:
+        above = facts.above and facts.closed
+        who = "bypasses all access rules" if above else "owns the store" if facts.owns else "may use all tables"
+        rules = "access rules apply to others" if facts.closed else "there are no access rules"
+        sees = "with this token sees what it opens" if has_token else "sees all namespaces"
+        return Finding("access", "ok", f"this login {who} and {sees}; {rules}")
+    if not facts.closed:
+        what = "this login may not use all tables, and there are no row-level access rules for it"
+        return Finding("access", "warn", what, "Let the owner of the tables run `wellkept db secure --role ROLE`")
+    if not has_token:
+        what = "this login is subject to the access rules and sees nothing without a token"
+        return Finding("access", "warn", what, "Set WELLKEPT_TOKEN")
+    what = "this login is subject to the access rules: it sees what its token opens, but no queue and no jobs"
+    return Finding("access", "ok", what)
+
+
+# --------------------------------------------------------------------------------------------
+# In either
+
+
+def _within(storage: _Kept, settings: Settings) -> Iterator[Finding]:
+    yield from told("vectors", lambda: _vectors(storage.header(), settings))
+    yield from told("contents", lambda: _contents(storage, settings))
+
+
+def _vectors(header: Header, settings: Settings) -> Iterator[Finding]:
+    wanted = embedder_for(settings, header)
+    if header.embedder and header.embedder != wanted.id:
+        yield Finding(
+            "vectors", "fail", f"come from {header.embedder}, but {wanted.id} is set",
+            "Set that embedder, or run `wellkept reembed`",
+        )  # fmt: skip
+    else:
+        yield Finding("vectors", "ok", header.embedder or "none yet")
+
+
+def _contents(storage: _Kept, settings: Settings) -> Iterator[Finding]:
+    read = Untouched(storage)
+    store = wellkept.open(
+        read, policy=settings.policy, embedder=Unloaded(read.header()), namespace=settings.namespace,
+        relation_model="none",
+    )  # fmt: skip
+    names = store.namespaces()
+    parts = [store.in_namespace(name) for name in names] or [store]
+    try:
+        yield from _counts(parts, len(names))
+    except NotPermitted as error:  # then nothing else is shown either
+        yield failed("contents", error)
+        return
+    except WellkeptError as error:
+        yield failed("contents", error)
+    yield from told("integrity", lambda: _integrity(parts))
+
+
+def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:
+    counts = [part.stats() for part in parts]
+    memories = sum(sum(item.memories.values()) for item in counts)
+    entries = sum(item.journal for item in counts)
+    held = (numbered(memories, "memory"), numbered(entries, "journal entry"), numbered(names, "namespace"))
+    yield Finding("contents", "ok", ", ".join(held))
+    unchecked = sum(item.unchecked for item in counts)
+    if unchecked:
+        what = f"{unchecked} memories were stored while a check was unavailable"
+        yield Finding("unchecked", "warn", what, "Run `wellkept reembed`")
+    waiting = sum(item.open_conflicts for item in counts)
+    if waiting:
+        yield Finding("conflicts", "warn", f"{waiting} open", "See `wellkept conflicts`")
+
+
+def _integrity(parts: list[MemoryStore]) -> Iterator[Finding]:
+    # The storage as a whole is looked at once, whatever is found in its namespaces.
+    every = (problem for at, part in enumerate(parts) for problem in verify(part._ctx, whole=at == 0))
+    grave = [problem for problem in dict.fromkeys(every) if _UNCHECKED not in problem.what]  # told above, no damage
+    if not grave:
+        yield Finding("integrity", "ok", "sound")
+    for problem in grave[:_SHOWN_PROBLEMS]:
+        yield Finding("integrity", "fail", f"{problem.where}: {problem.what}", problem.todo)
+    if len(grave) > _SHOWN_PROBLEMS:
+        yield Finding("integrity", "fail", f"{len(grave) - _SHOWN_PROBLEMS} more", "Run `wellkept verify`")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count / 1000:.1f} kB"

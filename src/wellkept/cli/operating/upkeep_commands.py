@@ -1,0 +1,268 @@
+"""Commands that keep a store well: verify, repair, sweep, reembed, maintain."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.types import Json, Plan
+
+if TYPE_CHECKING:
+    from wellkept.engine.base.context import Context
+    from wellkept.engine.upkeep.repairing import RepairReport
+    from wellkept.engine.upkeep.rounds import Planner, Round
+    from wellkept.engine.verbs.store import MemoryStore
+
+_PANEL = "Operate"
+_POLL = 0.25
+_LEASE = ".upkeep"
+
+
+def plans() -> Mapping[str, Planner]:
+    """What `maintain` plans without applying, by name, in the order it runs."""
+    return {"consolidate": _consolidation, "decay": _decay}
+
+
+def _consolidation(ctx: Context) -> dict[str, Json]:
+    from wellkept.engine.consolidation.planning import plan
+
+    return _planned(plan(ctx))
+
+
+def _decay(ctx: Context) -> dict[str, Json]:
+    from wellkept.engine.consolidation.decay import decay
+
+    report = decay(ctx)
+    return {"faded": len(report.transitions), **_planned(report.plan)}
+
+
+def _planned(plan: Plan) -> dict[str, Json]:
+    return {
+        "planned": len(plan.actions),
+        "plan_id": plan.plan_id,
+        "actions": {k: n for k, n in plan.planned.items() if n},
+    }
+
+
+def verify(run: Session) -> int:
+    """Check the store for problems; each is listed with its remedy."""
+    store = run.store(writes=False, model=False)
+    with run.busy("Checking the store"):
+        problems = store.verify()
+    rows = [(problem.where, problem.what, problem.todo) for problem in problems]
+    run.show(
+        {"problems": problems},
+        lambda: [render.rows_of(("where", "what", "todo"), rows) if rows else "No problems found"],
+    )
+    return exits.FINDINGS if problems else exits.OK
+
+
+def repair(
+    run: Session,
+    *,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Repair; without it, only show what would be done.")
+    ] = False,
+) -> int:
+    """Repair what `verify` finds, where that is safe; each repair is a journal entry that `undo` reverts."""
+    store = run.store(writes=False, model=execute)
+    with run.progress("Computing vectors", None) as done:
+        report = store.repair(dry_run=not execute, progress=done)
+    run.show(report, lambda: _repaired(report))
+    if report.dry_run:
+        return exits.FINDINGS if report.mends or report.left else exits.OK
+    return exits.FINDINGS if report.left else exits.OK
+
+
+def sweep(run: Session) -> int:
+    """Catch up after outages in every namespace: compute missing vectors, check what was stored unchecked."""
+    store = run.store(writes=False)
+    counts: Counter[str] = Counter()
+    outages: list[str] = []
+
+    def act(store: MemoryStore, done: Callable[[int, int], None]) -> None:
+        made = store.sweep(done)
+        counts.update({key: getattr(made, key) for key in _FIGURES})
+        outages.extend([made.outage] if made.outage else [])
+
+    unread = _in_each_namespace(run, store, "Sweeping", act)
+    outage = outages[0] if outages else ""
+    run.show({**counts, "outage": outage, "unread": unread}, lambda: [render.counted(counts, 0)])
+    if outage:
+        run.note(f"Stopped early: {outage}. Run it again when the model answers; {counts['left']} wait")
+    return exits.FINDINGS if outage or unread else exits.OK
+
+
+def _in_each_namespace(
+    run: Session, store: MemoryStore, doing: str, act: Callable[[MemoryStore, Callable[[int, int], None]], None]
+) -> list[str]:
+    """Do it in every namespace; return those whose rows cannot be read, each of them told."""
+    from wellkept.errors import Corrupt
+
+    unread = []
+    for name in store.namespaces() or (store.namespace,):
+        try:
+            with run.progress(f"{doing} {one_line(name, limit=40)}", None) as done:
+                act(store.in_namespace(name), done)
+        except Corrupt as error:
+            unread.append(name)
+            run.note(f"{one_line(name, limit=40)} was skipped: {one_line(str(error))}")
+    return unread
+
+
+_FIGURES = ("embedded", "checked", "superseded", "conflicts", "links", "left")
+
+
+def reembed(run: Session) -> int:
+    """Recompute all vectors with the configured embedder, and check what was stored unchecked."""
+    from wellkept.cli.terminal.opening import open_for_reembedding
+
+    store = open_for_reembedding(run.settings)
+    run.on_end(store.close)
+    counts: Counter[str] = Counter()
+    unread = _in_each_namespace(run, store, "Embedding", lambda store, done: counts.update(store.reembed(done)))
+    run.show({**counts, "unread": unread}, lambda: [render.counted(counts, 0)])
+    return exits.FINDINGS if unread else exits.OK
+
+
+def maintain(
+    run: Session,
+    *,
+    every: Annotated[
+        str | None,
+        typer.Option("--every", metavar="SPAN", help="Interval: 30s, 15m, 6h, 2d.", show_default="6h in a loop"),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="One pass, for cron; with --every only what is due.")] = False,
+) -> int:
+    """Maintain the store: expire conflicts, sweep, plan, verify. Runs until stopped; only one at a time."""
+    from wellkept.engine.upkeep.queue_lease import lease_of
+    from wellkept.engine.upkeep.rounds import duration, standard_jobs
+    from wellkept.engine.upkeep.rounds import maintain as rounds
+    from wellkept.errors import InvalidField
+
+    try:
+        span = duration(every) if every is not None else None if once else duration("6h")
+    except InvalidField as error:
+        raise typer.BadParameter(str(error), param_hint="--every") from error
+    store = run.store(writes=False)
+    ctx, file = _context(store), run.settings.file
+    lease = lease_of(ctx, file.with_name(file.name + _LEASE) if file is not None and file.exists() else None)
+    said = run.asked("namespace")
+    names = (store.namespace,) if said is not None else ()
+    jobs = standard_jobs(plans(), namespaces=names)
+    code = exits.OK
+    with until_told() as stop:
+        for done in rounds(ctx, jobs=jobs, stop=stop, every=span, lease=lease, namespaces=names, once=once):
+            run.show(done, lambda told=done: _round(told))  # type: ignore[misc]
+            sys.stdout.flush()  # a reader of a pipe waits for each round, not for the buffer
+            # A loop was ended on purpose, whatever its rounds found; a single round answers for itself.
+            code = exits.FINDINGS if once and _found(done) else exits.OK
+    return code
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "verify", panel=_PANEL)(verify)
+    command(app, "repair", panel=_PANEL)(repair)
+    command(app, "sweep", panel=_PANEL)(sweep)
+    command(app, "reembed", panel=_PANEL)(reembed)
+    command(app, "maintain", panel=_PANEL)(maintain)
+
+
+class Told:
+    """Set by a signal. A plain flag that is looked at: an Event set by a handler may wait for itself."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        """Ask for the end."""
+        self._set = True
+
+    def is_set(self) -> bool:
+        """See `Stop.is_set`."""
+        return self._set
+
+    def wait(self, timeout: float) -> bool:
+        """See `Stop.wait`."""
+        until = time.monotonic() + timeout
+        while not self._set and (left := until - time.monotonic()) > 0:
+            time.sleep(min(_POLL, left))
+        return self._set
+
+
+@contextmanager
+def until_told() -> Iterator[Told]:
+    """SIGTERM and SIGINT end the work after the job in hand; a second SIGINT ends it at once."""
+    told = Told()
+    kept: dict[int, Any] = {}
+
+    def handle(number: int, _: FrameType | None) -> None:
+        told.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        kept[number] = signal.signal(number, handle)
+    try:
+        yield told
+    finally:
+        for caught, former in kept.items():
+            signal.signal(caught, former)
+
+
+def _context(store: MemoryStore) -> Context:
+    return store._ctx
+
+
+def _found(done: Round) -> bool:
+    return bool(done.failed) or any(job.report.get("problems") for job in done.jobs)
+
+
+def _repaired(report: RepairReport) -> Iterator[Any]:
+    if not report.mends and not report.left:
+        yield "No problems found"
+        return
+    rows = [
+        (mend.where, mend.what, mend.mend, f"entry {mend.entry}" if mend.entry else mend.state) for mend in report.mends
+    ]
+    if rows:
+        yield render.rows_of(("where", "what", "mend", ""), rows)
+    if report.left:
+        yield "Left unchanged:"
+        yield render.rows_of(("where", "what", "todo"), [(one.where, one.what, one.todo) for one in report.left])
+    if report.outage:
+        yield f"No vectors were made: {one_line(report.outage)}"
+    if report.dry_run and report.mends:
+        yield "Nothing was written; `wellkept repair --execute` applies it"
+
+
+def _round(done: Round) -> Iterator[Any]:
+    if done.held:
+        yield f"Nothing done: another upkeep is under way, {one_line(done.held)}"
+        return
+    if not done.jobs:
+        yield "Nothing is due"
+        return
+    rows = [
+        (one.namespace, one.job, one.state, one.error or figures(one.report), f"{one.seconds:.1f} s")
+        for one in done.jobs
+    ]
+    yield f"{render.when(done.at)}{'  stopped early' if done.stopped else ''}"
+    yield render.rows_of(("namespace", "job", "state", "what", "time"), rows)
+
+
+def figures(report: Mapping[str, Any]) -> str:
+    """The counts of a report that are not zero, in words."""
+    told = [f"{key} {value}" for key, value in report.items() if isinstance(value, int) and value]
+    return ", ".join(told) or "nothing to do"

@@ -1,0 +1,298 @@
+"""Workers and their jobs: `work`, and what waits, runs and failed in the queue."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from wellkept.cli.operating.upkeep_commands import Told, figures, until_told
+from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, Shared, command
+from wellkept.errors import InvalidField
+from wellkept.types.jobs import QUEUE_STATES
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+    from rich.console import RenderableType
+
+    from wellkept.engine.upkeep.jobs import Errand
+    from wellkept.engine.upkeep.worker import WorkReport
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.storage.port import JobQueue
+    from wellkept.types.jobs import QueuedJob, QueueState
+
+_PANEL = "Operate"
+_QUEUE = ".jobs"
+_SAFE = ("expire", "sweep")
+_USUAL = (*_SAFE, "consolidate", "decay")
+_LIMIT = 100
+
+KindsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs", metavar="LIST", help="Types of jobs: expire, sweep, consolidate, decay, reflect.", show_default=False
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    """How a worker works."""
+
+    jobs: KindsOption = None
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Also merge, archive and summarise; without it, only expire and sweep.")
+    ] = False
+    ahead: Annotated[
+        bool, typer.Option("--ahead", help="Only compute vectors of the configured embedder, for a later `reembed`.")
+    ] = False
+    once: Annotated[bool, typer.Option("--once", help="Do what is due, then exit.")] = False
+    changes: Annotated[
+        int,
+        typer.Option(
+            "--changes", min=1, help="Number of new journal entries after which a namespace is processed early."
+        ),
+    ] = 50
+    every: Annotated[
+        str | None,
+        typer.Option(
+            "--every", metavar="SPAN", help="Interval after which each type is due.", show_default="1d; sweep 1h"
+        ),
+    ] = None
+    lease: Annotated[
+        str, typer.Option("--lease", metavar="SPAN", help="How long a job stays reserved for a worker that died.")
+    ] = "2m"
+
+
+def work(
+    run: Session,
+    *,
+    how: Working,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=64, help="Number of worker processes; each loads the models it needs."),
+    ] = 1,
+) -> int:
+    """Run due jobs in all namespaces; any number of workers may run in parallel. SIGTERM releases the current job."""
+    _errands(how)  # what is wrong with the command line is told once
+    if how.ahead and (how.execute or how.jobs):
+        raise typer.BadParameter("It runs on its own: omit --jobs and --execute", param_hint="--ahead")
+    if workers == 1:
+        return _work(run, how)
+    return _several(run, how, workers)
+
+
+def listed(
+    run: Session,
+    *,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="LIST", help=f"Of {', '.join(QUEUE_STATES)}.", show_default=False)
+    ] = None,
+    jobs: KindsOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _LIMIT,
+) -> int:
+    """List jobs: waiting, running and failed ones with the reason. Exits with 3 if one was given up."""
+    states = tuple(part.strip() for part in (state or "").split(",") if part.strip())
+    if unknown := [one for one in states if one not in QUEUE_STATES]:
+        raise typer.BadParameter(f"{unknown[0]!r} is not one of {', '.join(QUEUE_STATES)}", param_hint="--state")
+    queue = _queue(run, run.store(writes=False, model=False))
+    found = queue.jobs(
+        states=cast("tuple[QueueState, ...]", states),
+        kinds=_kinds(jobs),
+        namespace=run.asked("namespace") or "",
+        limit=limit,
+    )
+    run.show_each(found, lambda: _table(found))
+    return exits.FINDINGS if any(job.state == "failed" for job in found) else exits.OK
+
+
+def retry(run: Session, *, jobs: KindsOption = None) -> None:
+    """Retry jobs that were given up: of the given types and --namespace, otherwise all."""
+    queue = _queue(run, run.store(writes=False, model=False))
+    count = queue.again(kinds=_kinds(jobs), namespace=run.asked("namespace") or "")
+    run.show({"due": count}, lambda: [f"{count} {'job is' if count == 1 else 'jobs are'} due again"])
+
+
+def put(
+    run: Session,
+    kind: Annotated[str, typer.Argument(metavar="JOB", help="expire, sweep, consolidate, decay or reflect.")],
+) -> None:
+    """Make a job due now, in --namespace or otherwise in all namespaces."""
+    store = run.store(writes=False, model=False)
+    [known] = _kinds(kind) or ("",)
+    said = run.asked("namespace")
+    names = (store.namespace,) if said is not None else store.namespaces()
+    _queue(run, store).put(known, names)
+    run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "work", panel=_PANEL)(work)
+    group = typer.Typer(name="jobs", no_args_is_help=True, help="Jobs of the workers, in every namespace.")
+    command(group, "list")(listed)
+    command(group, "retry")(retry)
+    command(group, "put")(put)
+    app.add_typer(group, rich_help_panel=_PANEL)
+
+
+# --------------------------------------------------------------------------------------------
+# Working
+
+
+def _work(run: Session, how: Working, parent: BaseProcess | None = None) -> int:
+    from wellkept.engine.upkeep.rounds import duration
+    from wellkept.engine.upkeep.worker import Pace
+    from wellkept.engine.upkeep.worker import work as worked
+
+    failed = False
+    with until_told() as told:
+        store, errands = _ahead(run) if how.ahead else (run.store(writes=False), _errands(how))
+        pace = Pace(lease=duration(how.lease).total_seconds())
+        only = store.namespace if run.asked("namespace") is not None else ""
+        stop, queue = _Ending(told, parent), _queue(run, store)
+        for done in worked(store._ctx, queue, errands, stop=stop, once=how.once, only=only, pace=pace):
+            run.show(done, lambda done=done: [_line(done)])  # type: ignore[misc]
+            sys.stdout.flush()  # a reader of a pipe waits for each job, not for the buffer
+            failed = failed or done.state in ("failed", "gave_up", "held")
+    return exits.FINDINGS if failed and how.once else exits.OK
+
+
+class _Ending:
+    """Set when this process is told to end, or when the one that started it is gone."""
+
+    def __init__(self, told: Told, parent: BaseProcess | None) -> None:
+        self._told = told
+        self._parent = parent
+
+    def is_set(self) -> bool:
+        """See `Stop.is_set`."""
+        return self._told.is_set() or (self._parent is not None and not self._parent.is_alive())
+
+    def wait(self, timeout: float) -> bool:
+        """See `Stop.wait`."""
+        until = time.monotonic() + timeout
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            self._told.wait(min(_POLL, left))
+        return self.is_set()
+
+
+_POLL = 0.25
+
+
+def _several(run: Session, how: Working, workers: int) -> int:
+    """Workers as processes of their own; whoever stops this one stops them all."""
+    context = multiprocessing.get_context("spawn")  # a fork would copy the locks of threads that it does not copy
+    started = [context.Process(target=_child, args=(run.shared, how), name=f"worker {n}") for n in range(workers)]
+    with until_told() as stop:
+        for one in started:
+            one.start()
+        while not stop.is_set() and (living := next((one for one in started if one.is_alive()), None)) is not None:
+            living.join(_POLL)
+        for one in started:
+            one.terminate()  # does nothing to one that has ended
+        for one in started:
+            one.join()
+    codes = {one.exitcode or 0 for one in started}
+    if stop.is_set():
+        codes.discard(-signal.SIGTERM)  # told before it listened; it had no job yet
+    return exits.ERROR if codes - {exits.OK, exits.FINDINGS} else max(codes, default=exits.OK)
+
+
+def _child(shared: Shared, how: Working) -> None:
+    run = Session(shared)
+    sys.exit(run.run(lambda: _work(run, how, multiprocessing.parent_process())))
+
+
+def _errands(how: Working) -> tuple[Errand, ...]:
+    """The errands that were asked for; those that change memories only with `--execute`."""
+    from wellkept.engine.upkeep.jobs import Settings, chosen, errands
+    from wellkept.engine.upkeep.rounds import duration
+
+    try:
+        every = None if how.every is None else duration(how.every)
+        lease = duration(how.lease)
+    except InvalidField as error:
+        raise typer.BadParameter(str(error), param_hint="--every, --lease") from error
+    if not 1 <= lease.total_seconds() <= 3_600:
+        raise typer.BadParameter("Use 1s to 1h", param_hint="--lease")
+    names = _kinds(how.jobs) or (_USUAL if how.execute else _SAFE)
+    wanted = chosen(names, among=errands(Settings(changes=how.changes, every=every)))
+    if refused := [one.kind for one in wanted if one.changes_memories and not how.execute]:
+        raise typer.BadParameter(f"{', '.join(refused)} would change memories: add --execute", param_hint="--jobs")
+    return wanted
+
+
+def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
+    """The store with the embedder it has, and the work of making the vectors of the one that is set."""
+    from wellkept.cli.terminal.opening import open_with_its_own
+    from wellkept.engine.upkeep.prepare_embedder import making_ahead
+    from wellkept.models.registry import load_embedder
+
+    store = open_with_its_own(run.settings)
+    run.on_end(store.close)
+    embedder = load_embedder(run.settings.embedder, api_key=run.settings.embedder_key or None)
+    return store, (making_ahead(store._ctx, embedder),)
+
+
+def _kinds(said: str | None) -> tuple[str, ...]:
+    from wellkept.engine.upkeep.jobs import chosen, errands
+
+    names = tuple(part.strip() for part in (said or "").split(",") if part.strip())
+    try:
+        return tuple(one.kind for one in chosen(names, among=errands()))
+    except InvalidField as error:
+        raise typer.BadParameter(str(error), param_hint="--jobs") from error
+
+
+def _queue(run: Session, store: MemoryStore) -> JobQueue:
+    from wellkept.engine.upkeep.job_queue import queue_of
+
+    file = run.settings.file
+    beside: Path | None = file.with_name(file.name + _QUEUE) if file is not None and file.exists() else None
+    return queue_of(store._ctx, beside)
+
+
+# --------------------------------------------------------------------------------------------
+# Printing
+
+
+def _due(kind: str, names: Sequence[str]) -> str:
+    return f"{kind} is due in {len(names)} {'namespace' if len(names) == 1 else 'namespaces'}"
+
+
+def _line(done: WorkReport) -> str:
+    what = done.error or figures(done.report)
+    return f"{one_line(done.namespace, limit=60)}  {done.job}  {done.state}  {one_line(what)}  {done.seconds:.1f} s"
+
+
+def _table(found: Sequence[QueuedJob]) -> Iterator[RenderableType | str]:
+    if not found:
+        yield "No jobs"
+        return
+    rows = [(job.namespace, job.kind, job.state, _since(job), str(job.attempts or ""), _what(job)) for job in found]
+    yield render.rows_of(("namespace", "job", "state", "since", "tries", "what"), rows)
+
+
+def _since(job: QueuedJob) -> Any:
+    return render.when(job.finished if job.state == "idle" and job.finished is not None else job.due)
+
+
+def _what(job: QueuedJob) -> str:
+    match job.state:
+        case "running":
+            return f"{job.progress or 'taken'}, by {job.holder}, lease until the time shown"
+        case "failed" | "due":
+            return job.error
+        case "idle":
+            return figures(job.report)

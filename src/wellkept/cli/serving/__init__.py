@@ -1,0 +1,1 @@
+"""Commands that serve: REST and MCP servers, client configuration, tokens."""

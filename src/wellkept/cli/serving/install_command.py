@@ -1,0 +1,121 @@
+"""`wellkept install`: Wellkept into the configuration of an MCP client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from wellkept.cli.terminal.session import Session, command
+
+if TYPE_CHECKING:
+    from wellkept.cli.install import Installed
+    from wellkept.types.words import Json
+
+_DEFAULT = "default"
+_SAID_AS_TEXT = ("namespace", "embedder", "actor", "durability")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallOptions:
+    """Where to, and what."""
+
+    show: Annotated[bool, typer.Option("--print", help="Only print the configuration; write nothing.")] = False
+    path: Annotated[
+        Path | None,
+        typer.Option("--path", metavar="FILE", help="The client's configuration file, if not the usual one."),
+    ] = None
+    toolset: Annotated[
+        Literal["default", "full"], typer.Option("--toolset", help="Set of tools offered to the agent.")
+    ] = "default"
+
+
+def install(
+    run: Session,
+    *,
+    client: Annotated[
+        Literal["claude-code", "claude-desktop", "cursor", "vscode"],
+        typer.Option(
+            "--client", "-c", help="The MCP client; for claude-code and vscode a file in the current folder is written."
+        ),
+    ],
+    options: InstallOptions,
+) -> None:
+    """Add this memory to the configuration of an MCP client; the previous file is backed up."""
+    from wellkept.cli.install import CLIENTS, Installed, entry, launcher, merge, merged
+
+    chosen = CLIENTS[client]
+    path = options.path if options.path is not None else chosen.path()
+    value = entry(launcher(), _arguments(run, options.toolset))
+    if options.show:
+        run.show(
+            Installed(path=str(path), server="wellkept", entry=value, change="printed"),
+            lambda: [_json(merged({}, chosen.key, "wellkept", value))],
+        )
+        run.note(f"It belongs into {path}")
+        return
+    done = merge(path, chosen.key, "wellkept", value)
+    run.show(done, lambda: [_sentence(done)])
+    if done.change != "unchanged":
+        run.note(f"Restart {client} so that it reads its configuration")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "install", panel="Operate")(install)
+
+
+def _arguments(run: Session, toolset: str) -> list[str]:
+    """What the server is to be started with: a client starts it elsewhere, and without this shell's environment."""
+    from wellkept.config import personal_file
+
+    settings = run.settings
+    said: list[str] = []
+    if settings.origins["db"] != _DEFAULT:
+        said += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
+    if settings.policy_file:
+        said += ["--policy", str(Path(settings.policy_file).absolute())]
+    for key in _SAID_AS_TEXT:
+        value: str = getattr(settings, key)
+        if value and settings.origins[key] != _DEFAULT and not _stays(run, key):
+            said += [f"--{key}", value]
+    for key in ("embedder", "policy"):
+        if _stays(run, key) and settings.origins[key] != str(personal_file()):  # that one is read anyway
+            run.note(f"The {key} of {settings.origins[key]} is not written; put it into your own config.toml")
+    return said if toolset == "default" else [*said, "--toolset", toolset]
+
+
+def _stays(run: Session, key: str) -> bool:
+    """Whether a setting cannot be written into the entry.
+
+    An endpoint that somebody else's file names gets no key; said as an option it would get one. And a
+    policy that stands inside of a settings file is no file of its own.
+    """
+    settings = run.settings
+    match key:
+        case "embedder":
+            return run.asked(key) is None and settings.embedder.strip().lower().startswith("http")
+        case "policy":
+            return settings.origins.get(key, _DEFAULT) != _DEFAULT and not settings.policy_file
+        case _:
+            return False
+
+
+def _json(value: dict[str, Json]) -> str:
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _sentence(done: Installed) -> str:
+    from wellkept.cli.terminal.safe import one_line
+
+    path = one_line(done.path)
+    match done.change:
+        case "unchanged":
+            return f"Nothing to do: {path} has this entry"
+        case _:
+            kept = f"; the previous file is kept as  {one_line(done.backup)}" if done.backup else ""
+            return f"{done.change.capitalize()} {done.server} in {path}{kept}"

@@ -1,0 +1,92 @@
+"""`wellkept mcp`: the memory as an MCP server over standard input and output."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wellkept.cli.serving.serve_command import FlushAfterOption
+from wellkept.cli.terminal.session import Session, command
+from wellkept.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from wellkept.engine.verbs.store import MemoryStore
+
+
+def mcp(
+    run: Session,
+    *,
+    toolset: Annotated[
+        Literal["default", "full"],
+        typer.Option("--toolset", help="default: everyday tools; full: operator tools too."),
+    ] = "default",
+    flush_after: FlushAfterOption = None,
+) -> None:
+    """Serve this memory to an MCP client over standard input and output, until the client disconnects.
+
+    Standard output belongs to the protocol; whatever there is to say goes to standard error.
+    """
+    from wellkept.server.serving.private_logging import wordless
+
+    # A wrong setting ends the command before a client waits for it.
+    after = run.settings.flush_after if flush_after is None else flush_after
+    # What is loaded and built now lives as long as the process: looking through it for garbage again and
+    # again costs a sixth of the time until the first answer.
+    gc.disable()
+    try:
+        server = _server(_Once(run, flush_after=after), toolset)
+    finally:
+        gc.freeze()
+        gc.enable()
+    with wordless():  # clients keep what is said on standard error in files of their own
+        server.run("stdio")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "mcp", panel="Operate")(mcp)
+
+
+def _server(opened: Callable[[], MemoryStore], toolset: Literal["default", "full"]) -> MCPServer[Any]:
+    try:
+        import mcp.server.mcpserver  # noqa: F401
+    except ImportError as error:
+        todo = "Install it: pip install 'wellkept[mcp]'"
+        raise ConfigError("the MCP package is not installed", where="mcp", todo=todo) from error
+    from wellkept.server.mcp.server import server_of
+
+    return server_of(opened, toolset=toolset)
+
+
+class _Once:
+    """Opens the store when the first call needs it: a client that only lists the tools has its answer sooner."""
+
+    def __init__(self, run: Session, *, flush_after: float) -> None:
+        self._run = run
+        self._flush_after = flush_after
+        self._lock = threading.Lock()
+        self._store: MemoryStore | None = None
+
+    def __call__(self) -> MemoryStore:
+        with self._lock:
+            if self._store is None:
+                from wellkept.operations.queued_writes import recovered
+                from wellkept.server.serving.flushing import flushing
+
+                self._store = recovered(self._run.store())
+                self._run.on_end(self._flush)
+                self._run.during(flushing(self._store, after=self._flush_after))
+            return self._store
+
+    def _flush(self) -> None:
+        """Write what the client has put off and left, before the store is closed."""
+        from wellkept.operations.queued_writes import flush
+
+        if self._store is not None and (left := flush(self._store)):
+            self._run.note(left)

@@ -1,0 +1,126 @@
+"""`wellkept serve`: REST and MCP in one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import MOST_SECONDS
+from wellkept.errors import ConfigError
+
+if TYPE_CHECKING:
+    from wellkept.server.access.token import TokenKeeper
+
+_EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client")
+FlushAfterOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--flush-after",
+        min=0.0,
+        max=MOST_SECONDS,
+        metavar="SECONDS",
+        help="Delay after a conversation's last queued text until its queue is flushed; 0 = never automatically.",
+        show_default="300",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long a server waits for what."""
+
+    drain: Annotated[
+        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds it keeps serving after SIGTERM.")
+    ] = 1.0
+    grace: Annotated[
+        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests then have to finish.")
+    ] = 10
+    flush_after: FlushAfterOption = None
+
+
+def serve(
+    run: Session,
+    *,
+    host: Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0 = any free port.")] = 8642,
+    toolset: Annotated[
+        Literal["default", "full"], typer.Option("--toolset", help="Set of tools offered over MCP.")
+    ] = "default",
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-host", metavar="NAME", help="Host name that clients use; repeatable."),
+    ] = None,
+    rate: Annotated[
+        float, typer.Option("--rate", min=0.0, help="Sustained requests/s per token; 0 = unlimited.")
+    ] = 100.0,
+    times: Times,
+) -> None:
+    """Serve the store over HTTP: REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
+    _require_extra()
+    from wellkept.operations.queued_writes import flush, recovered
+    from wellkept.server.serving.assembly import assembled
+    from wellkept.server.serving.flushing import flushing
+    from wellkept.server.serving.listening import address_of, host_names, listen, refuse_to_be_open
+    from wellkept.server.serving.private_logging import wordless
+    from wellkept.server.serving.process import Ending, Process
+
+    tokens = _tokens(run)
+    refuse_to_be_open(host, tokens=tokens is not None and tokens.usable)
+    asked = tokens is not None and tokens.required
+    names = host_names(allowed_host or (), tokens=asked) + _own_name(host, alone=not allowed_host)
+    with listen(host, port) as bound, wordless():
+        store = recovered(run.store())
+        address = address_of(bound)
+
+        def listening() -> None:
+            told = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
+            run.show(told, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
+            sys.stdout.flush()
+            if not asked:
+                run.note("There are no tokens: anyone who can reach this address has full access")
+
+        whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
+        ending = Ending(drain=times.drain, grace=times.grace)
+        after = run.settings.flush_after if times.flush_after is None else times.flush_after
+        with flushing(store, after=after):
+            Process(whole.app, ending=ending, drain=whole.drain, listening=listening).run(sockets=[bound])
+        if left := flush(store):
+            run.note(left)
+    run.note("Stopped")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    command(app, "serve", panel="Operate")(serve)
+
+
+def _require_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"the server needs {', '.join(missing)}", where="wellkept serve", todo="Install wellkept[server]"
+        )
+
+
+def _tokens(run: Session) -> TokenKeeper | None:
+    """The tokens of the store, beside its file or in its database; one that ends with the process has none."""
+    from wellkept.cli.serving.token_commands import kept
+
+    return kept(run)
+
+
+def _own_name(host: str, *, alone: bool) -> tuple[str, ...]:
+    """The address it listens on, as a name clients call it by.
+
+    On every address it has many. Then all are good where none is named: there are tokens, or it would not
+    listen there, and a page that reached it under a made-up name would have none.
+    """
+    if host in ("", "0.0.0.0", "::"):
+        return ("*",) if alone else ()
+    return (host,)

@@ -1,0 +1,192 @@
+"""Commands for tokens: who may do what over HTTP. A secret is printed once, when it is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellkept.cli.operating.moving_commands import shown
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session, command
+from wellkept.config import is_server
+from wellkept.errors import InvalidField, StorePathError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from wellkept.server.access.token import Token, TokenKeeper
+
+_NEVER = "never"
+_LONGEST_NAME = 100
+_SPAN = re.compile(r"(\d{1,6})([mhdwy])", re.ASCII)
+_UNITS = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
+}
+
+
+def create(
+    run: Session,
+    *,
+    namespace: Annotated[
+        list[str],
+        typer.Option("--namespace", metavar="PATTERN", help="Namespaces it opens, such as 'acme/*'; repeatable."),
+    ],
+    name: Annotated[
+        str, typer.Option("--name", help="Name of its user, for the journal.", show_default="what it opens")
+    ] = "",
+    scope: Annotated[
+        str, typer.Option("--scope", metavar="LIST", help="read, write or admin; each includes the ones before it.")
+    ] = "write",
+    expires: Annotated[
+        str, typer.Option("--expires", metavar="WHEN", help="90d, 12h, 8w, 1y, a date, or never.")
+    ] = "90d",
+) -> None:
+    """Create a token. Its secret is printed once."""
+    from wellkept.engine.base.context import utc_now
+
+    tokens = opened(run)
+    named = name or ", ".join(namespace)[:_LONGEST_NAME]
+    token_id, secret = tokens.create(
+        name=named, namespaces=namespace, scopes=scope.split(","), expires_at=ending(expires, utc_now())
+    )
+    [made] = [token for token in tokens.list() if token.id == token_id]
+    run.show({**_shown(made, utc_now()), "secret": secret}, lambda: [secret])
+    run.note(f"Token {token_id} opens {', '.join(made.namespaces)}. Save the secret now; it is shown only once")
+    if run.settings.file is not None and not run.settings.file.exists():
+        run.note(f"There is no store yet at {run.settings.file}; the token is for the one that will be created there")
+
+
+def list_tokens(run: Session) -> None:
+    """List tokens, including expired and revoked ones. Secrets are not stored, so none is shown."""
+    from wellkept.engine.base.context import utc_now
+
+    found = opened(run).list()
+    now = utc_now()
+    run.show_each([_shown(token, now) for token in found], lambda: _table(found, now))
+
+
+def revoke(
+    run: Session,
+    token: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
+) -> None:
+    """Revoke a token. A running server rejects it from the next request on."""
+    from wellkept.engine.base.context import utc_now
+
+    ended = opened(run).revoke(token)
+    run.show(_shown(ended, utc_now()), lambda: [f"Token {ended.id} ({one_line(ended.name)}) is revoked"])
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    group = typer.Typer(
+        name="token", no_args_is_help=True, help="Manage the server's tokens: who may do what in which namespace."
+    )
+    command(group, "create", own=("namespace",))(create)
+    command(group, "list")(list_tokens)
+    command(group, "revoke")(revoke)
+    app.add_typer(group, rich_help_panel="Operate")
+
+
+def opened(run: Session) -> TokenKeeper:
+    """The tokens of the store that the settings name: in its database, or in a file beside its own.
+
+    Raises:
+        StorePathError: It is kept in neither.
+        StorageError: The database cannot be reached.
+    """
+    found = kept(run)
+    if found is None:
+        raise StorePathError(
+            "tokens are kept next to the store's file or in its database",
+            where=shown(run.settings.db),
+            todo="Name a file or postgresql://… with --db",
+        )
+    return found
+
+
+def kept(run: Session) -> TokenKeeper | None:
+    """The same; None for a store that can have none."""
+    from wellkept.server.access.token_file import Tokens, tokens_file
+
+    file = run.settings.file
+    if file is not None:
+        return Tokens(tokens_file(file))
+    if not is_server(run.settings.db):
+        return None
+    from wellkept.cli.terminal.opening import open_database
+    from wellkept.server.access.token_database import DatabaseTokens
+
+    storage = open_database(run.settings.db)
+    run.on_end(storage.close)
+    return DatabaseTokens(storage.tokens())
+
+
+def ending(text: str, now: datetime) -> datetime | None:
+    """The moment a span or a date leads to; None for never.
+
+    Raises:
+        InvalidField: It is neither.
+
+    Example:
+        >>> from datetime import UTC
+        >>> ending("2d", datetime(2026, 3, 1, tzinfo=UTC)).day, ending("never", datetime(2026, 3, 1, tzinfo=UTC))
+        (3, None)
+    """
+    from wellkept.engine.base.inputs import moment
+
+    asked = text.strip()
+    if asked == _NEVER:
+        return None
+    try:
+        if span := _SPAN.fullmatch(asked):
+            return now + int(span[1]) * _UNITS[span[2]]
+        found = moment("expires", asked)
+    except (OverflowError, InvalidField) as error:
+        todo = "Write 90d, 12h, 8w, 1y, a date such as 2027-01-31, or never"
+        raise InvalidField(f"{asked[:40]!r} is not a valid expiry", where="expires", todo=todo) from error
+    if found is None:
+        raise InvalidField("is empty", where="expires", todo="Write 90d, or never")
+    return found
+
+
+def _shown(token: Token, now: datetime) -> dict[str, Any]:
+    """What may be told of a token; its hash is of no use to anybody but the server."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "namespaces": list(token.namespaces),
+        "scopes": list(token.scopes),
+        "state": token.state(now),
+        "created_at": _moment(token.created_at),
+        "expires_at": _moment(token.expires_at),
+        "revoked_at": _moment(token.revoked_at),
+    }
+
+
+def _moment(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat()
+
+
+def _table(tokens: tuple[Token, ...], now: datetime) -> Iterator[RenderableType | str]:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not tokens:
+        yield "No tokens yet; `wellkept token create` creates one"
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "name", "opens", "may", "state", "until"):
+        table.add_column(column, overflow="fold")
+    for token in tokens:
+        until = _NEVER if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
+        row = (token.id, token.name, ", ".join(token.namespaces), ", ".join(token.scopes), token.state(now), until)
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    yield table

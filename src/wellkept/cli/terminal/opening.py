@@ -1,0 +1,182 @@
+"""From settings to an opened store: which embedder, and that nothing is made by merely reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import wellkept
+from wellkept.config import Settings, default_db, is_server
+from wellkept.engine.models.no_embedder import Unloaded
+from wellkept.errors import NoStore, StorePathError, UnknownBackend, WellkeptError
+from wellkept.models.registry import load_embedder, load_judge
+from wellkept.operations.queued_writes import in_file
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.models.port import Embedder
+    from wellkept.storage.port import Storage
+    from wellkept.storage.postgres import PostgresStorage
+    from wellkept.storage.postgres.server.inspection import Look
+    from wellkept.storage.sqlite import SqliteStorage
+    from wellkept.types import Header
+
+Note = Callable[[str], None]
+
+
+def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> MemoryStore:
+    """Open the store the settings name.
+
+    Args:
+        settings: What is in force.
+        writes: Whether the file may be made. A reader of a file that is not there sees an empty store.
+        model: Whether new text will be embedded; if not, no model is loaded.
+        note: Called with what the user should know.
+
+    Raises:
+        WellkeptError: Why it cannot be opened.
+    """
+    file = settings.file
+    if file is None and not is_server(settings.db):
+        return _bound(settings.db, settings, load_embedder(settings.embedder, api_key=settings.embedder_key or None))
+    try:
+        storage = _opened(settings, make=writes)
+    except NoStore as none:
+        note(f"There is no store at {none.where} yet")
+        return _bound("memory:", settings, load_embedder("hashing"))
+    try:
+        header = storage.header()
+        embedder = Unloaded(header) if header.embedder and not model else embedder_for(settings, header)
+        store = _bound(storage, settings, embedder)
+        return store if file is None else in_file(store, file)
+    except WellkeptError:
+        storage.close()
+        raise
+
+
+def open_for_reembedding(settings: Settings) -> MemoryStore:
+    """Open a store with whatever embedder is set, giving up the vectors of the one it had.
+
+    Raises:
+        StorePathError: There is no such store, or it ends with this process.
+        WellkeptError: Why it cannot be opened.
+    """
+    storage = _existing(settings)
+    try:
+        embedder = load_embedder(settings.embedder, api_key=settings.embedder_key or None)
+        if storage.header().embedder != embedder.id:
+            storage.configure(embedder=embedder.id, dim=embedder.dim, policy=settings.policy.hash)
+        return _bound(storage, settings, embedder)
+    except WellkeptError:
+        storage.close()
+        raise
+
+
+def open_with_its_own(settings: Settings) -> MemoryStore:
+    """Open a store with whatever embedder it has, for work that asks it for nothing: no model is loaded.
+
+    Raises:
+        StorePathError: There is no such store, or it ends with this process.
+        WellkeptError: Why it cannot be opened.
+    """
+    storage = _existing(settings)
+    try:
+        return _bound(storage, settings, Unloaded(storage.header()))
+    except WellkeptError:
+        storage.close()
+        raise
+
+
+def _existing(settings: Settings) -> Storage:
+    """The storage of a store that is there: a file, or a database on a server."""
+    if settings.file is None and not is_server(settings.db):
+        raise StorePathError(
+            "a store in memory ends with the process", where=settings.db, todo="Name a store with --db"
+        )
+    return _opened(settings, make=False)
+
+
+def _opened(settings: Settings, *, make: bool) -> Storage:
+    file = settings.file
+    if file is None:
+        return open_database(settings.db, token=settings.token, make=make)
+    if not make and not file.exists():
+        raise NoStore("there is no such store", where=str(file), todo="Name it with --db")
+    return open_file(settings, file)
+
+
+def open_database(db: str, *, token: str = "", make: bool = True) -> PostgresStorage:
+    """The store in a database on a server as storage.
+
+    Args:
+        db: Its address.
+        token: The secret of a token, if its login needs one.
+        make: Whether to make the store where there is none.
+
+    Raises:
+        NoStore: There is none, and none is to be made.
+        UnknownBackend: The driver is not installed.
+        StorageError: The database cannot be used.
+    """
+    try:
+        from wellkept.storage.postgres import PostgresStorage
+    except ModuleNotFoundError as error:
+        raise _no_driver(error) from error
+    return PostgresStorage(db, token=token, make=make)
+
+
+def look_at_database(db: str) -> Look:
+    """A connection that only looks at a database, whether or not it holds a store.
+
+    Raises:
+        UnknownBackend: The driver is not installed.
+        StorageError: The database cannot be reached.
+    """
+    try:
+        from wellkept.storage.postgres.server.inspection import Look
+    except ModuleNotFoundError as error:
+        raise _no_driver(error) from error
+    return Look(db)
+
+
+def _no_driver(error: ModuleNotFoundError) -> UnknownBackend:
+    return UnknownBackend(
+        f"the driver {error.name!r} is not installed", where="postgresql://", todo="Install wellkept[postgres]"
+    )
+
+
+def open_file(settings: Settings, file: Path) -> SqliteStorage:
+    """The store's file as storage; the folder of the default place is made, no other."""
+    from wellkept.storage.sqlite import SqliteStorage
+
+    if file == default_db():
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorePathError(
+                f"the folder cannot be made: {error.strerror}", where=str(file.parent), todo="Name a store with --db"
+            ) from error
+    return SqliteStorage(file, durability=settings.durability)
+
+
+def embedder_for(settings: Settings, header: Header) -> Embedder:
+    """The embedder asked for; `auto` follows a store that was made with the lexical one."""
+    if settings.embedder == "auto" and header.embedder:
+        lexical = load_embedder("hashing")
+        if header.embedder == lexical.id:
+            return lexical
+    return load_embedder(settings.embedder, api_key=settings.embedder_key or None)
+
+
+def _bound(url: str | Storage, settings: Settings, embedder: Embedder) -> MemoryStore:
+    return wellkept.open(
+        url,
+        policy=settings.policy,
+        embedder=embedder,
+        relation_model=settings.relation_model,
+        judge=load_judge(settings.judge, api_key=settings.judge_key or None),
+        reranker=settings.reranker,
+        namespace=settings.namespace,
+        actor=settings.actor,
+    )

@@ -1,0 +1,356 @@
+"""One run of a command: settings, the store, what is printed, and how it ends.
+
+This is the only place where an error becomes a line and an exit code. Standard output carries data
+only: tables and sentences for people, or with `--json` exactly one object (one a line for lists);
+there an error is `{"error": …}`. Progress, notes and error lines go to standard error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.groups import Hinting, flattened, options_of, regrouped, taken
+from wellkept.cli.terminal.safe import one_line, safe, safe_json
+from wellkept.config import KEYS, Settings, load
+from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress
+
+    from wellkept.engine.verbs.store import MemoryStore
+
+_PANEL = "Options of every command"
+_WIDTH_IN_A_PIPE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """The options of every command; they may stand before its name too."""
+
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db", metavar="PATH", help="Path or URL of the store.", rich_help_panel=_PANEL, show_default=False
+        ),
+    ] = None
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            "--namespace", metavar="NAME", help="Namespace, such as acme/alice/coder.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    embedder: Annotated[
+        str | None,
+        typer.Option("--embedder", metavar="NAME", help="auto, minilm, hashing or a URL.", rich_help_panel=_PANEL),
+    ] = None
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="FILE", help="The policy, a TOML file.", rich_help_panel=_PANEL)
+    ] = None
+    actor: Annotated[
+        str | None,
+        typer.Option("--actor", metavar="NAME", help="Name of the caller, for the journal.", rich_help_panel=_PANEL),
+    ] = None
+    durability: Annotated[
+        str | None,
+        typer.Option("--durability", metavar="LEVEL", help="full, or relaxed (faster).", rich_help_panel=_PANEL),
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_PANEL)] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.", rich_help_panel=_PANEL)] = (
+        False
+    )
+
+    def over(self, outer: Shared | None) -> Shared:
+        """These options, with those that stood before the command's name where nothing is said here."""
+        if outer is None:
+            return self
+        said = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
+        return replace(self, **said)
+
+
+class Done(Protocol):
+    """Told how far the work is."""
+
+    def __call__(self, part: int, whole: int | None = None) -> None:
+        """`part` of `whole` is done; the whole as it was before where it is not said."""
+        ...
+
+
+class Session:
+    """What a command works with."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.json = shared.json
+        self.quiet = shared.quiet
+        self._shared = shared
+        self._stack = ExitStack()
+
+    # -- surroundings -----------------------------------------------------------------------
+
+    @property
+    def shared(self) -> Shared:
+        """The options of every command, for a process that shall do the same."""
+        return self._shared
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return load({key: getattr(self._shared, key) for key in KEYS})
+
+    def store(self, *, writes: bool = True, model: bool = True) -> MemoryStore:
+        """The store of this run, opened; closed when the command ends.
+
+        Args:
+            writes: Whether it may be made if it does not exist; a reader never makes a file.
+            model: Whether the command needs vectors of new text.
+        """
+        from wellkept.cli.terminal.opening import open_store
+
+        return self._stack.enter_context(open_store(self.settings, writes=writes, model=model, note=self.note))
+
+    def asked(self, key: str) -> str | None:
+        """What the command line itself says of a setting."""
+        said: str | None = getattr(self._shared, key)
+        return said
+
+    def on_end(self, call: Callable[[], object]) -> None:
+        """Have something done when the command ends, however it does."""
+        self._stack.callback(call)
+
+    def during(self, surroundings: AbstractContextManager[None]) -> None:
+        """Keep surroundings until the command ends; the last ones end first."""
+        self._stack.enter_context(surroundings)
+
+    @cached_property
+    def out(self) -> Console:
+        """Where data goes."""
+        return _console(error=False)
+
+    @cached_property
+    def err(self) -> Console:
+        """Where progress, notes and errors go."""
+        return _console(error=True)
+
+    # -- printing ---------------------------------------------------------------------------
+
+    def show(self, value: object, human: Callable[[], Iterable[RenderableType | str]]) -> None:
+        """Print a value: as JSON, or what `human` makes of it."""
+        if self.json:
+            self.emit(value)
+            return
+        for part in human():
+            self.print(part)
+
+    def show_each(self, values: Iterable[object], human: Callable[[], Iterable[RenderableType | str]]) -> None:
+        """Print a list: one JSON object a line, or what `human` makes of it."""
+        if self.json:
+            for value in values:
+                self.emit(value)
+            return
+        for part in human():
+            self.print(part)
+
+    def emit(self, value: object) -> None:
+        """Print one line of JSON with the keys of the library's value."""
+        from wellkept.core.records.codec import to_plain
+
+        sys.stdout.write(safe_json(to_plain(value, full=True), encoding=sys.stdout.encoding) + "\n")
+
+    def print(self, part: RenderableType | str) -> None:
+        """Print for people. Sentences are left to the terminal to break; tables fit its width."""
+        from rich.text import Text
+
+        words = part if isinstance(part, str) else part.plain if isinstance(part, Text) else ""
+        part = part if safe(words, lines=True) == words else safe(words, lines=True)
+        self.out.print(part, soft_wrap=isinstance(part, str | Text))
+
+    def note(self, text: str) -> None:
+        """A remark beside the data."""
+        if not self.quiet:
+            self.err.print(one_line(text), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, words: str, total: int | None, *, of: str = "") -> Iterator[Done]:
+        """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news.
+
+        Args:
+            words: What is going on.
+            total: How much there is; None where nobody knows, as is a whole of 0 later.
+            of: What is counted.
+        """
+        if self.quiet or not self.err.is_terminal:
+            yield _ignore
+            return
+        with _bar(self.err, of) as bar:
+            task = bar.add_task(one_line(words), total=total)
+
+            def done(part: int, whole: int | None = None) -> None:
+                bar.update(task, completed=part, total=total if whole is None else whole or None)
+
+            yield done
+
+    @contextmanager
+    def busy(self, words: str) -> Iterator[None]:
+        """A sign of life on a terminal, for work that cannot say how far it is."""
+        if self.quiet or not self.err.is_terminal:
+            yield
+            return
+        with self.err.status(words):
+            yield
+
+    # -- ending -----------------------------------------------------------------------------
+
+    def run(self, work: Callable[[], int | None]) -> int:
+        """Do the work of a command; returns the exit code."""
+        try:
+            code = self._done(work)
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:
+            return exits.READER_GONE
+        except OSError as error:  # a full disk below the output or a temporary file
+            self._say(WellkeptError(f"the system refuses: {error.strerror}", where=str(error.filename or "output")))
+            return exits.ERROR
+
+    def _done(self, work: Callable[[], int | None]) -> int:
+        try:
+            with self._stack:
+                if not self.quiet:
+                    self._show_warnings()
+                return work() or exits.OK
+        except WellkeptError as error:
+            self._fail(error)
+            return exits.code_of(error)
+
+    def _fail(self, error: WellkeptError) -> None:
+        if not self.json:
+            self._say(error)
+            return
+        told: dict[str, Any] = {
+            "type": type(error).__name__,
+            "what": error.what,
+            "where": error.where,
+            "todo": error.todo,
+            "message": str(error),
+        }
+        match error:
+            case ConflictError():
+                told["conflicts"] = error.conflicts
+            case UndoBlocked():
+                told["entries"] = error.entries
+            case _:
+                pass
+        self.emit({"error": told})
+
+    def _say(self, error: WellkeptError) -> None:
+        self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)
+
+    def _show_warnings(self) -> None:
+        handler = _Warnings(self)
+        logger = logging.getLogger("wellkept")
+        logger.addHandler(handler)
+        self._stack.callback(logger.removeHandler, handler)
+
+
+class _Warnings(logging.Handler):
+    """Shows the library's warnings as notes; they may quote memories, so they are made safe like these."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(logging.WARNING)
+        self._session = session
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._session.note(f"warning: {record.getMessage()}")
+
+
+def command(
+    app: typer.Typer,
+    name: str,
+    *,
+    panel: str = "",
+    hidden: bool = False,
+    own: tuple[str, ...] = (),
+    without: Collection[str] = (),
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Register a function of a `Session` and further values as a command.
+
+    Args:
+        app: Where to.
+        name: Its name.
+        panel: Under which heading of the help.
+        hidden: Leave it out of the help.
+        own: Options of every command that the function takes itself, because here they mean something else.
+        without: Options of its groups that it does not have, because the verb decides about them.
+    """
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        shared = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+
+        def run(**values: Any) -> None:
+            ctx: typer.Context = values["ctx"]
+            session = Session(taken(Shared, values | dict.fromkeys(own)).over(ctx.obj))
+            arguments = regrouped(function, dict.fromkeys(without) | values)
+            raise typer.Exit(session.run(lambda: function(session, **arguments)))
+
+        parameters = flattened(function, {Session: shared})
+        parameters = [option for option in parameters if option.name not in without]
+        parameters += [option for option in options_of(Shared) if option.name not in own]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        app.command(name, cls=Hinting, rich_help_panel=panel or None, hidden=hidden)(run)
+        return function
+
+    return register
+
+
+def quiet_end(code: int) -> int:
+    """Flush what is left; when it can be written nowhere, the interpreter need not say so once more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = exits.READER_GONE
+    except OSError:  # said before, by the command that could not write
+        code = code or exits.ERROR
+    else:
+        if code != exits.READER_GONE:
+            return code
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _ignore(part: int, whole: int | None = None) -> None:
+    """Nobody watches."""
+
+
+def _console(*, error: bool) -> Console:
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # how a command ends is decided in one place
+
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else shutil.get_terminal_size((_WIDTH_IN_A_PIPE, 24)).columns
+    # No markup, no emoji codes, no guessing at numbers: what is printed is the user's text.
+    return Plain(file=stream, markup=False, emoji=False, highlight=False, width=width)
+
+
+def _bar(console: Console, of: str) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    words = (TextColumn("{task.description}", markup=False), BarColumn())
+    counts = (MofNCompleteColumn(), *([TextColumn(of, markup=False)] if of else []))
+    # By the speed of the last minutes: batches take seconds, and not all of them the same.
+    return Progress(*words, *counts, TimeRemainingColumn(), console=console, transient=True, speed_estimate_period=300)

@@ -1,0 +1,169 @@
+"""A summary made of sentences that are there: chosen whole, never rewritten, never invented.
+
+A sentence is central when other texts share its words. The most central one comes first;
+each further one must add something. The result keeps the order of the texts, one sentence a line.
+The same texts give the same summary, in every script, on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from wellkept.core.reading.tokens import features
+from wellkept.core.text.forms import canonical, search_terms
+
+LIMIT = 512
+"""Characters of a summary."""
+MOST_SENTENCES = 400
+_MOST_TRIES = 48
+_TOLD = 0.25
+"""What a word still weighs that a chosen sentence has said."""
+_UNHEARD = 0.1
+"""What a sentence gains whose text has not been heard yet."""
+
+# A full stop ends a sentence only before white space; the marks of other scripts need none behind them.
+_ENDS = re.compile(
+    "(?:(?<![.!?\u2026])[.!?\u2026]++[\"'\u00bb\u201d\u2019)\\]]*+(?=\\s))"
+    "|(?:[\u3002\uff01\uff1f\uff61\u061f\u06d4\u0964\u0965\u1362\u1367\u104b\u17d4\u0f0d\u0589]+"
+    "[\u300d\u300f\u201d\u2019)\uff09]*)"
+    "|(?:\\n+)"
+)
+_SHORT_FORM = re.compile(
+    r"(?:^|[\s(\"'])(?:[^\W\d_]|e\.g|i\.e|z\.\s?b|d\.\s?h|etc|vs|approx|ca|mr|mrs|ms|dr|prof|st|sr|sra|mme|bzw|usw"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+_BEFORE_NUMBER = re.compile(r"(?:^|[\s(\"'])(?:no|nr|fig|p|pp|art|vol|ch)\.$", re.IGNORECASE)
+_NUMBERED = re.compile(r"\W*\d{1,3}\.")
+_MOST_BEFORE_NUMBER = 80
+_FOLLOWING = re.compile(r"[ \t]*(.?)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    source: int
+    place: int
+    terms: frozenset[str]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each as it stands there.
+
+    Where it is not sure that a sentence ends (a short form, a small letter behind the stop), it goes on:
+    a sentence too long is left out, one cut in two could say something else.
+
+    Example:
+        >>> sentences("Use v1.5, e.g. for Dr. Wu. It is ready!")
+        ['Use v1.5, e.g. for Dr. Wu.', 'It is ready!']
+    """
+    found, start = [], 0
+    for end in _ENDS.finditer(text):
+        if _goes_on(text, start, end):
+            continue
+        found.append(text[start : end.end()].strip())
+        start = end.end()
+    found.append(text[start:].strip())
+    return [one for one in found if any(char.isalnum() for char in one)]
+
+
+def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
+    if not end.group().startswith((".", "\u2026")):
+        return False
+    if end.group()[-1] not in ".!?\u2026":
+        return False  # what closes behind the stop is the end of what was said
+    found = _FOLLOWING.match(text, end.end())
+    following = found.group(1) if found else ""
+    if following.islower():
+        return True
+    before = text[max(start, end.start() - 24) : end.start() + 1]
+    if following.isdigit() and _BEFORE_NUMBER.search(before):
+        return True
+    stop = end.start() + 1
+    numbered = stop - start <= _MOST_BEFORE_NUMBER and _NUMBERED.fullmatch(text, start, stop)
+    return bool(_SHORT_FORM.search(before)) or bool(numbered)
+
+
+def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[str], bool] | None = None) -> str:
+    """The most telling sentences of several texts.
+
+    Args:
+        texts: What is summed up, in the order the summary shall have.
+        limit: Most characters.
+        allowed: Whether the summary so far may stand; a sentence that makes it say no is left out. So
+            a summary can be kept from contradicting what it was made from.
+
+    Returns:
+        Whole sentences of the texts, one a line; empty when none fits or none is allowed.
+
+    Example:
+        >>> print(summarise(["The deploy failed. Ana was away.", "The deploy failed again at night."], limit=60))
+        The deploy failed.
+        The deploy failed again at night.
+    """
+    left = _sentences(texts)
+    weights = _weights(left)
+    chosen: list[_Sentence] = []
+    tries = 0
+    while left and tries < _MOST_TRIES:
+        best = min(left, key=lambda one: (-_worth(one, weights, chosen), one.source, one.place))
+        left.remove(best)
+        if len(_joined([*chosen, best])) > limit:
+            continue
+        tries += 1
+        if allowed is None or allowed(_joined([*chosen, best])):
+            chosen.append(best)
+    return _joined(chosen)
+
+
+def _sentences(texts: Sequence[str]) -> list[_Sentence]:
+    """The sentences of all texts, the first of each text before the second of any; each once."""
+    split = [sentences(text) for text in texts]
+    found: list[_Sentence] = []
+    seen: set[str] = set()
+    for source, place in _round_robin([len(parts) for parts in split]):
+        text = split[source][place]
+        known = canonical(text)
+        if known not in seen:
+            seen.add(known)
+            found.append(_Sentence(text, source, place, _terms(text)))
+        if len(found) == MOST_SENTENCES:
+            break
+    return found
+
+
+def _terms(text: str) -> frozenset[str]:
+    """The words that say what a sentence is about; all of them where small ones are not known."""
+    return frozenset(features(text).keys) or frozenset(search_terms(text))
+
+
+def _round_robin(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for place in range(max(counts, default=0)):
+        for source, count in enumerate(counts):
+            if place < count:
+                yield source, place
+
+
+def _weights(found: Sequence[_Sentence]) -> dict[str, float]:
+    """Of each word the share of the other texts that have it too."""
+    holders: dict[str, set[int]] = {}
+    for one in found:
+        for term in one.terms:
+            holders.setdefault(term, set()).add(one.source)
+    others = max(1, len({one.source for one in found}) - 1)
+    return {term: (len(sources) - 1) / others for term, sources in holders.items()}
+
+
+def _worth(one: _Sentence, weights: Mapping[str, float], chosen: Sequence[_Sentence]) -> float:
+    """How central a sentence is: what its words weigh, told ones less, long sentences no more than short ones."""
+    told = frozenset[str]().union(*(other.terms for other in chosen))
+    weight = sum(weights[term] * (_TOLD if term in told else 1.0) for term in sorted(one.terms))
+    silent = bool(chosen) and all(other.source != one.source for other in chosen)
+    return round(weight / math.sqrt(max(1, len(one.terms))) + (_UNHEARD if silent else 0.0), 9)
+
+
+def _joined(chosen: Sequence[_Sentence]) -> str:
+    return "\n".join(one.text for one in sorted(chosen, key=lambda one: (one.source, one.place)))

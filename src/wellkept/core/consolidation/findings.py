@@ -1,0 +1,294 @@
+"""What stands in a store side by side: which pairs say the same, which contradict, before any rule is asked.
+
+The same comparison as at the gate: the older of two stored memories is the old text, the newer
+one the new. A pair is *same* only if the texts are equal in every spelling, or the relation model
+says so within its bound and no difference forbids it; nearness alone never is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from wellkept.core.judging.compare import LONG_TEXT, compare, is_sure
+from wellkept.core.judging.evidence import (
+    in_scope,
+    is_barred,
+    is_talk,
+    may_contradict,
+    reaches,
+    rests_on_words,
+    says_the_same,
+)
+from wellkept.core.judging.other_fields import agreeing, beside
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.text.forms import canonical, slot_key
+from wellkept.policy import KindPolicy, Policy
+from wellkept.types import Comparison, Memory, Opinion
+
+Verdict: TypeAlias = Literal["same", "conflict", "apart"]
+MOST_IN_SLOT = 8
+"""Neighbours in time of the same subject that are compared, however many it has."""
+MOST_IN_FRAME = 8
+"""Words of a text up to which it is laid beside those that differ in one word."""
+MOST_CONFLICTS = 4
+MOST_CLOSED = 8
+"""Older neighbours of one memory that the rules find to contradict it, or to be something else, before
+no further one is looked at."""
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Two memories worth a comparison; `a` is the older.
+
+    Attributes:
+        cosine: Of their vectors; None where one has none.
+        similarity: On the published scale.
+    """
+
+    a: Memory
+    b: Memory
+    cosine: float | None
+    similarity: float | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The two ids."""
+        return self.a.id, self.b.id
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A pair after comparison."""
+
+    near: Near
+    comparison: Comparison
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Court:
+    """By what pairs are judged: policy, bounds of the model, opinions it gave, and whether vectors mean anything.
+
+    Attributes:
+        lexical: True when the vectors only compare letters: then only equal texts are the same.
+        silent: True when no relation model answers: rules decide alone.
+    """
+
+    policy: Policy
+    bounds_of: Callable[[str], Bounds]
+    opinions: Mapping[tuple[str, str], Opinion] = field(default_factory=dict)
+    lexical: bool = False
+    silent: bool = False
+
+
+def order_of(memory: Memory) -> tuple[object, str]:
+    """By creation, then id."""
+    return memory.created_at, memory.id
+
+
+def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, ...]]:
+    """Groups of memories that say the same in any spelling, each oldest first.
+
+    Only of kinds whose policy stops verbatim repeats; the same words of another kind, agent, subject
+    or event are another memory.
+    """
+    buckets: dict[tuple[str, str, str], list[Memory]] = {}
+    for row in rows:
+        if merges(policy.for_kind(row.kind)):
+            buckets.setdefault((row.kind, row.agent, canonical(row.content)), []).append(row)
+    found = []
+    for members in buckets.values():
+        if len(members) > 1:
+            ordered = sorted(members, key=order_of)
+            groups = agreeing([(row, beside(row)) for row in ordered])
+            found += [tuple(group) for group in groups if len(group) > 1]
+    return sorted(found, key=lambda group: order_of(group[0]))
+
+
+def merges(policy: KindPolicy) -> bool:
+    """Whether repeats of a kind are repeats at all; events of append-only kinds never are."""
+    return "canonical" in policy.stages or "hash" in policy.stages
+
+
+def families(rows: Sequence[Memory], policy: Policy) -> list[list[Memory]]:
+    """Memories that may be compared with each other: by kind, or all kinds that look further together."""
+    found: dict[str, list[Memory]] = {}
+    for row in rows:
+        wide = reaches(row.kind, policy)
+        if wide or "vector" in policy.for_kind(row.kind).stages:
+            found.setdefault("" if wide else row.kind, []).append(row)
+    return [found[name] for name in sorted(found)]
+
+
+def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    """Pairs about the same attribute of the same subject, each with its nearest in time."""
+    slots: dict[tuple[str, str], list[Memory]] = {}
+    for row in rows:
+        slot = slot_of(row)
+        if all(slot):
+            slots.setdefault(slot, []).append(row)
+    found = []
+    for members in slots.values():
+        ordered = sorted(members, key=order_of)
+        found += [(a, b) for at, b in enumerate(ordered) for a in ordered[max(0, at - MOST_IN_SLOT) : at]]
+    return found
+
+
+def of_one_frame(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    """Pairs whose texts are the same but for one word in its place, each with its nearest in time.
+
+    Vectors of short texts lie far apart for one word, or for a full stop; here they are not asked. A number in
+    another's place moves a vector little, and tells things of one sort apart ("Machine 1", "Machine 2").
+
+    Example:
+        "Use ruff for linting" and "Use flake8 for linting." are a pair.
+    """
+    ordered = sorted(rows, key=order_of)
+    frames: list[int] = []
+    owners: list[int] = []
+    for place, row in enumerate(ordered):
+        spoken = canonical(row.content).split() if len(row.content) <= LONG_TEXT else []
+        if 1 < len(spoken) <= MOST_IN_FRAME:
+            changing = [at for at, word in enumerate(spoken) if any(sign.isalpha() for sign in word)]
+            frames += [hash((at, *spoken[:at], *spoken[at + 1 :])) for at in changing]
+            owners += [place] * len(changing)
+    order = np.argsort(np.asarray(frames, dtype=np.int64), kind="stable")
+    key, owner = np.asarray(frames, dtype=np.int64)[order], np.asarray(owners, dtype=np.int64)[order]
+    found = {
+        (int(older), int(newer))
+        for step in range(1, MOST_IN_SLOT + 1)
+        for older, newer in zip(
+            *(side[key[step:] == key[:-step]] for side in (owner[:-step], owner[step:])), strict=True
+        )
+    }
+    return [(ordered[older], ordered[newer]) for older, newer in sorted(found)]
+
+
+def slot_of(row: Memory) -> tuple[str, str]:
+    """Of which subject and attribute it speaks; both empty unless both are given."""
+    slot = slot_key(row.subject), slot_key(row.attribute)
+    return slot if all(slot) else ("", "")
+
+
+def comparable(near: Near, policy: Policy) -> bool:
+    """Whether the policy lets the two be compared; tags do not part what is stored already."""
+    kind = policy.for_kind(near.b.kind)
+    if near.a.kind != near.b.kind:
+        return may_contradict(near.b, near.a, policy)
+    return in_scope(near.b, near.a, replace(kind, scope=tuple(key for key in kind.scope if key != "tags")))
+
+
+def looked_at(near: Near) -> Comparison:
+    """What the rules say of the pair."""
+    return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity)
+
+
+def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
+    """Whether the relation model shall read the pair: near enough, and left open by the rules."""
+    if near.similarity is None or near.similarity < ask_at:
+        return False
+    if max(len(near.a.content), len(near.b.content)) > LONG_TEXT:
+        return False
+    if canonical(near.a.content) == canonical(near.b.content):
+        return False
+    return told.relation != "distinct" and all(item.kind == "negation" for item in told.differences if item.decisive)
+
+
+def in_turn(nears: Iterable[Near]) -> list[Near]:
+    """Pairs in the order in which they are looked at: by their newer memory, its likeliest repeats first.
+
+    Vectors hardly see numbers, so among near-copies those with the same numbers come first.
+    """
+    pairs = list(nears)
+    rows = {row.id: row for near in pairs for row in (near.a, near.b)}
+    numbers = {name: _numbers(row.content) for name, row in rows.items()}
+    return sorted(
+        pairs,
+        key=lambda near: (
+            order_of(near.b),
+            numbers[near.a.id] != numbers[near.b.id],
+            -(near.similarity or 0.0),
+            -near.a.created_at.timestamp(),
+            near.a.id,
+        ),
+    )
+
+
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(_NUMBER.findall(text[:LONG_TEXT]))
+
+
+class Patience:
+    """How long one memory is compared: thousands of values of one thing differ all, and each pair costs."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, list[int]] = {}
+
+    def is_out(self, near: Near) -> bool:
+        """Whether enough neighbours of the newer memory have been found to differ."""
+        return min(self._left.get(near.b.id, [1])) <= 0
+
+    def told(self, near: Near, told: Comparison) -> None:
+        """One more neighbour that the rules decide about by themselves."""
+        left = self._left.setdefault(near.b.id, [MOST_CONFLICTS, MOST_CLOSED])
+        left[told.relation != "conflict"] -= 1
+
+
+def judged(near: Near, court: Court, told: Comparison) -> Finding:
+    """The pair with its verdict; `told` is what the rules say of it."""
+    opinion = court.opinions.get((near.a.content, near.b.content))
+    if opinion is not None:
+        told = compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opinion=opinion)
+    return Finding(near, told, _verdict(near, told, court))
+
+
+def says_something(found: Finding) -> bool:
+    """Whether a finding matters for the plan: a verdict, or what the model thinks of it."""
+    return found.verdict != "apart" or found.comparison.opinion is not None
+
+
+def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
+    policy = court.policy.for_kind(near.b.kind)
+    opinion = comparison.opinion
+    if comparison.relation == "conflict" and comparison.reason != "model":
+        near_enough = near.similarity is not None and near.similarity >= policy.conflict_at
+        of_one_slot = slot_of(near.a) == slot_of(near.b) != ("", "")
+        return "conflict" if near_enough or of_one_slot or is_sure(comparison) else "apart"
+    bounds = court.bounds_of(near.b.kind)
+    if comparison.relation in ("conflict", "distinct"):
+        if is_talk(near.b, near.a):
+            return "apart"
+        return "conflict" if opinion is not None and opinion.conflict >= bounds.flag else "apart"
+    if near.a.kind != near.b.kind or comparison.relation != "same" or not merges(policy):
+        return "apart"
+    if not says_the_same(near.b, near.a):
+        return "apart"
+    if canonical(near.a.content) == canonical(near.b.content):
+        return "same"
+    if opinion is None or court.lexical or is_barred(near.b, near.a, comparison):
+        return "apart"
+    if not rests_on_words(near.b, near.a, near.similarity, bounds):
+        return "apart"
+    return "same" if opinion.repeats >= bounds.skip else "apart"
+
+
+def nearest_only(findings: Sequence[Finding]) -> list[Finding]:
+    """The model's contradictions but for the nearest of each newer memory; what rules found stays."""
+    best: dict[str, tuple[float, str]] = {}
+    for found in findings:
+        if found.comparison.opinion is not None and found.comparison.relation in ("conflict", "distinct"):
+            rank = (-(found.near.similarity or 0.0), found.near.a.id)
+            best[found.near.b.id] = min(best.get(found.near.b.id, rank), rank)
+    kept = []
+    for found in findings:
+        by_model = found.verdict == "conflict" and found.comparison.reason in ("", "model")
+        rank = (-(found.near.similarity or 0.0), found.near.a.id)
+        if not by_model or best.get(found.near.b.id) == rank:
+            kept.append(found)
+    return kept

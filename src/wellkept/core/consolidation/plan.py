@@ -1,0 +1,396 @@
+"""Rules meet findings: the plan of a consolidation, complete before anything is written.
+
+Read from top to bottom this is the order of precedence. A contradiction is flagged and vetoes a
+merge; what is merged away is not promoted or archived too: one action for each memory and run.
+Flags change no memory, come first, and name the memories that remain after the merges.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from wellkept.core.consolidation.clusters import complete_linkage
+from wellkept.core.consolidation.findings import order_of
+from wellkept.core.consolidation.flagging import flags_of
+from wellkept.core.consolidation.merged_memory import PROMOTED, change_of, folded, promoted_by, raised, winner
+from wellkept.core.consolidation.repointing import apart, carried, heirs, relinked
+from wellkept.core.consolidation.rules import Figures, Rule, considered, fits, plain
+from wellkept.core.consolidation.survey import Setting as Setting
+from wellkept.core.consolidation.survey import Survey as Survey
+from wellkept.core.consolidation.survey import id_of
+from wellkept.core.judging.other_fields import Beside, agreed, beside
+from wellkept.core.records.codec import dumps
+from wellkept.core.records.conflicts import is_open
+from wellkept.core.records.lifecycle import decay_score, is_expired, lifecycle
+from wellkept.core.text.forms import slot_key
+from wellkept.core.text.redaction import redacted
+from wellkept.types import Action, Conflict, Detected, Lifecycle, Link, Memory, Plan, Rationale, RowChange
+
+SAMPLES = 3
+PROTECTED_KINDS = frozenset(("procedural",))
+"""Kinds that decay and archiving leave alone, as they do what is pinned."""
+_DAY = 86_400.0
+_FADING: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Memories that all say the same, oldest first, and how near the farthest two are."""
+
+    members: tuple[Memory, ...]
+    similarity: float
+
+    @property
+    def id(self) -> str:
+        """Deterministic over the members."""
+        return id_of(*(row.id for row in self.members))
+
+
+def plan_of(survey: Survey, setting: Setting) -> Plan:
+    """The whole plan.
+
+    Args:
+        survey: What stands in the store.
+        setting: Policy, rules and time.
+
+    Returns:
+        Flags, merges, promotions and archivings in this order, each by its oldest memory.
+    """
+    clusters = _clusters(survey, setting)
+    around = _Around(survey)
+    merged: dict[str, Memory] = {}
+    spared: set[str] = set()
+    merges: list[Action] = []
+    idle: list[Action] = []
+    for cluster in clusters:
+        rule = _merging_rule(cluster, setting)
+        if rule is None:
+            continue
+        kept = winner(cluster.members, rule.winner)
+        if rule.action == "noop":
+            spared |= {row.id for row in cluster.members}
+            idle.append(_noop(cluster, rule))
+            continue
+        merged |= dict.fromkeys((row.id for row in cluster.members), kept)
+        merges.append(_merge(cluster, kept, rule, around, setting.now))
+    flags = flags_of(survey, setting, merged)
+    flagged = {one for action in flags for one in action.targets}
+    flagged |= {one for item in survey.conflicts if is_open(item, setting.now) for one in (item.a, item.b)}
+    singles = [
+        action
+        for row in survey.rows
+        if row.id not in merged and row.id not in spared
+        if (action := _single(row, setting, disputed=row.id in flagged)) is not None
+    ]
+    promoted = [action for action in singles if action.type == "promote"]
+    archived = [action for action in singles if action.type == "archive"]
+    idle += [action for action in singles if action.type == "noop"]
+    actions = (*flags, *merges, *promoted, *archived, *idle)
+    snapshot = id_of(*(f"{row.id}:{row.version}" for row in survey.rows), size=16)
+    config = config_hash(setting)
+    return Plan(
+        plan_id=plan_id_of(config, snapshot, actions),
+        config_hash=config,
+        snapshot=snapshot,
+        namespace=setting.namespace,
+        scope=setting.scope,
+        detected=Detected(
+            memories=len(survey.rows),
+            exact_groups=len(survey.groups),
+            pairs=survey.compared,
+            clusters=len(clusters),
+            contradiction_pairs=sum(found.verdict == "conflict" for found in survey.findings),
+            asked=survey.asked,
+        ),
+        actions=actions,
+        degraded=survey.degraded,
+    )
+
+
+def config_hash(setting: Setting) -> str:
+    """`sha256:` and 16 hex digits over policy, rules, thresholds and the names of the models."""
+    config = setting.config
+    numbers = (config.trigger, config.ask_at, config.look_at, config.nearest)
+    said = dumps([setting.policy.hash, plain(config.rules), list(numbers), list(setting.models)])
+    return "sha256:" + id_of(said, size=16)
+
+
+def plan_id_of(config: str, snapshot: str, actions: Iterable[Action]) -> str:
+    """16 hex digits over configuration, snapshot and actions, without any time."""
+    return id_of(config, snapshot, *(dumps(action) for action in actions), size=16)
+
+
+# --------------------------------------------------------------------------------------------
+# Clusters
+
+
+def _clusters(survey: Survey, setting: Setting) -> list[_Cluster]:
+    """Groups of equal texts, joined with those that the model calls the same; complete linkage.
+
+    A pair that is held apart holds apart whatever says the same as either of them, and so does
+    something said beside the texts: no cluster has two members that may not be one.
+    """
+    parted = apart(survey.conflicts, heirs(survey.rows))
+    groups = {group[-1].id: group for group in _unparted(survey.groups, parted)}
+    by_id = {row.id: row for row in survey.rows}
+    face = {row.id: name for name, group in groups.items() for row in group}
+    held = {frozenset((face.get(a, a), face.get(b, b))) for a, others in parted.items() for b in others}
+    said: dict[str, Beside] = {}
+    linked: dict[tuple[str, str], float] = {}
+    for found in survey.findings:
+        similarity, key = found.near.similarity or 0.0, found.near.key
+        if found.verdict != "same" or similarity < setting.config.merge_at or frozenset(key) in held:
+            continue
+        for name in key:
+            if name not in said:
+                said[name] = agreed(beside(row) for row in groups.get(name, (by_id[name],))) or ()
+        if agreed(said[name] for name in key) is not None:
+            linked[key] = similarity
+    found_clusters = []
+    for names in complete_linkage([row.id for row in survey.rows], linked):
+        members = [row for name in names for row in groups.pop(name, (by_id[name],))]
+        least = min(linked[pair] for pair in _ordered_pairs(names, linked))
+        found_clusters.append(_Cluster(tuple(sorted(members, key=order_of)), least))
+    found_clusters += [_Cluster(group, 1.0) for group in groups.values()]
+    return sorted(found_clusters, key=lambda cluster: order_of(cluster.members[0]))
+
+
+def _ordered_pairs(names: Sequence[str], linked: Mapping[tuple[str, str], float]) -> list[tuple[str, str]]:
+    return [(a, b) if (a, b) in linked else (b, a) for at, a in enumerate(names) for b in names[at + 1 :]]
+
+
+def _unparted(
+    groups: Iterable[tuple[Memory, ...]], parted: Mapping[str, AbstractSet[str]]
+) -> Iterable[tuple[Memory, ...]]:
+    """The groups, each cut where somebody holds two of its members apart."""
+    for group in groups:
+        if not any(row.id in parted for row in group):
+            yield group
+            continue
+        parts: list[dict[str, Memory]] = []
+        for row in group:
+            home = next((part for part in parts if parted.get(row.id, frozenset()).isdisjoint(part)), None)
+            if home is None:
+                parts.append({row.id: row})
+            else:
+                home[row.id] = row
+        yield from (tuple(part.values()) for part in parts if len(part) > 1)
+
+
+def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
+    """The first rule for clusters that fits; also a `noop` that shields one."""
+    seen = Figures(
+        age_days=min(_age(row, setting.now) for row in cluster.members),
+        access_count=sum(row.access_count for row in cluster.members),
+        importance=max(row.importance for row in cluster.members),
+        categories=frozenset(name for row in cluster.members for name in _categories(row)),
+        similarity=cluster.similarity,
+        size=len(cluster.members),
+        lifecycle=min((_lifecycle(row, setting) for row in cluster.members), key=_FADING.index),
+        score=max(decay_score(row, setting.now) for row in cluster.members),
+    )
+    for rule in considered(setting.config.rules, setting.config.trigger):
+        for_clusters = rule.action == "merge" or (rule.action == "noop" and rule.trigger == "on_similarity")
+        if for_clusters and fits(rule, seen):
+            return rule
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Actions
+
+
+class _Around:
+    """Links, conflicts and hidden rows by the memory they concern, so that a merge reads only its own."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+
+    @cached_property
+    def rows(self) -> dict[str, Memory]:
+        """The rows of the survey by id."""
+        return {row.id: row for row in self._survey.rows}
+
+    def links(self, ids: Iterable[str]) -> list[Link]:
+        """Links from or to any of the memories, each once, in order."""
+        found = {(link.src, link.dst, link.rel): link for one in ids for link in self._links[one]}
+        return [found[edge] for edge in sorted(found)]
+
+    def conflicts(self, ids: Iterable[str]) -> list[Conflict]:
+        """Conflicts of any of the memories, each once, in order."""
+        found = {item.key: item for one in ids for item in self._conflicts[one]}
+        return sorted(found.values(), key=lambda item: (item.created_at, item.key))
+
+    def behind(self, ids: Iterable[str]) -> list[Memory]:
+        """Superseded rows that any of the memories hides."""
+        return [row for one in ids for row in self._survey.hidden.get(one, ())]
+
+    @cached_property
+    def _links(self) -> defaultdict[str, list[Link]]:
+        found: defaultdict[str, list[Link]] = defaultdict(list)
+        for link in self._survey.links:
+            found[link.src].append(link)
+            found[link.dst].append(link)
+        return found
+
+    @cached_property
+    def _conflicts(self) -> defaultdict[str, list[Conflict]]:
+        found: defaultdict[str, list[Conflict]] = defaultdict(list)
+        for item in self._survey.conflicts:
+            found[item.a].append(item)
+            found[item.b].append(item)
+        return found
+
+
+def _merge(cluster: _Cluster, kept: Memory, rule: Rule, around: _Around, now: datetime) -> Action:
+    others = tuple(row for row in cluster.members if row.id != kept.id)
+    gone = {row.id for row in others}
+    status = "archived" if rule.older == "archive" else "superseded"
+    rows = [change_of(kept, folded(kept, others, rule))]
+    for row in others:
+        out = replace(row, status=status, superseded_by=kept.id if status == "superseded" else "")  # type: ignore[arg-type]
+        rows.append(change_of(row, out))
+    behind = around.behind(row.id for row in others)
+    rows += [change_of(old, replace(old, superseded_by=kept.id)) for old in behind]
+    names = [row.id for row in cluster.members]
+    links, unlinks = relinked(around.links(names), kept.id, gone)
+    if status == "superseded":
+        links += [(kept.id, row.id, "supersedes") for row in others]
+    read = (kept, *others, *behind)
+    settles, flags = carried(around.conflicts(names), kept, gone, others=around.rows, now=now)
+    return Action(
+        id=id_of("merge", rule.id, *names),
+        type="merge",
+        targets=(*(row.id for row in others), kept.id),
+        canonical=kept.id,
+        rationale=Rationale(
+            rule=rule.id,
+            reasons=(_merge_reason(cluster),),
+            score=cluster.similarity,
+            similarity=cluster.similarity,
+            cluster=cluster.id,
+        ),
+        expect={row.id: row.version for row in sorted(read, key=order_of)},
+        rows=tuple(rows),
+        links=tuple(sorted(links)),
+        unlinks=tuple(sorted(unlinks)),
+        aliases=tuple(row.id for row in others),
+        flags=flags,
+        settles=settles,
+        samples=tuple(redacted(row.content) for row in cluster.members[:SAMPLES]),
+    )
+
+
+def _merge_reason(cluster: _Cluster) -> str:
+    count = len(cluster.members)
+    if cluster.similarity == 1.0:
+        return f"{count} memories say the same, to the letter or in another spelling"
+    return f"{count} memories say the same in other words, the farthest two at {cluster.similarity:.4f}"
+
+
+def _single(row: Memory, setting: Setting, *, disputed: bool) -> Action | None:
+    """What the rules do with one memory: promoted, archived, left alone, or nothing said."""
+    seen = Figures(
+        age_days=_age(row, setting.now),
+        access_count=row.access_count,
+        importance=row.importance,
+        categories=_categories(row),
+        lifecycle=_lifecycle(row, setting),
+        expired=is_expired(row, setting.now),
+        score=decay_score(row, setting.now),
+    )
+    for rule in considered(setting.config.rules, setting.config.trigger):
+        if rule.trigger in ("on_similarity", "on_contradiction") or not fits(rule, seen):
+            continue
+        match rule.action:
+            case "promote" if rule.id not in promoted_by(row):
+                promoted = _promoted(row, rule)
+                if promoted is not None:
+                    return promoted
+            case "archive" if _may_go(row, seen, disputed=disputed):
+                return _archive(row, rule, seen)
+            case "noop":
+                return Action(
+                    id=id_of("noop", rule.id, row.id),
+                    type="noop",
+                    targets=(row.id,),
+                    rationale=Rationale(rule=rule.id, reasons=("the rule leaves it alone",)),
+                )
+            case _:
+                pass
+    return None
+
+
+def _may_go(row: Memory, seen: Figures, *, disputed: bool) -> bool:
+    """A pinned or procedural memory is only archived when it has expired; one in dispute waits for its end."""
+    if seen.expired:
+        return True
+    return not row.pinned and row.kind not in PROTECTED_KINDS and not disputed
+
+
+def _promoted(row: Memory, rule: Rule) -> Action | None:
+    """Raised once by each rule: a run repeated every night must not raise it every night."""
+    value = raised(row.importance, rule)
+    if value == row.importance and (row.pinned or not rule.pin):
+        return None
+    metadata = {**row.metadata, PROMOTED: {**promoted_by(row), rule.id: row.importance}}
+    after = replace(row, importance=value, pinned=row.pinned or rule.pin, metadata=metadata)
+    reason = f"importance {row.importance:g} to {value:g} after {row.access_count} reads"
+    return _of_row(row, change_of(row, after), rule, reason)
+
+
+def _archive(row: Memory, rule: Rule, seen: Figures) -> Action:
+    if seen.expired:
+        reason = "it has expired"
+    else:  # neither age nor lifecycle, unless the rule asks: it would be another plan tomorrow
+        read = "never read" if seen.access_count == 0 else f"read {seen.access_count} times"
+        faded = f", {seen.lifecycle}" if rule.when.lifecycle_any else ""
+        reason = f"{read}, importance {row.importance:g}{faded}"
+    return _of_row(row, change_of(row, replace(row, status="archived")), rule, reason)
+
+
+def _of_row(row: Memory, change: RowChange, rule: Rule, reason: str) -> Action:
+    return Action(
+        id=id_of(rule.action, rule.id, row.id),
+        type=rule.action,
+        targets=(row.id,),
+        rationale=Rationale(rule=rule.id, reasons=(reason,)),
+        expect={row.id: row.version},
+        rows=(change,),
+        samples=(redacted(row.content),),
+    )
+
+
+def _noop(cluster: _Cluster, rule: Rule) -> Action:
+    return Action(
+        id=id_of("noop", rule.id, *(row.id for row in cluster.members)),
+        type="noop",
+        targets=tuple(row.id for row in cluster.members),
+        rationale=Rationale(
+            rule=rule.id,
+            reasons=("the rule leaves it alone",),
+            similarity=cluster.similarity,
+            cluster=cluster.id,
+        ),
+        samples=tuple(redacted(row.content) for row in cluster.members[:SAMPLES]),
+    )
+
+
+# --------------------------------------------------------------------------------------------
+
+
+def _categories(row: Memory) -> frozenset[str]:
+    return frozenset((row.kind.casefold(), *(slot_key(tag) for tag in row.tags)))
+
+
+def _lifecycle(row: Memory, setting: Setting) -> Lifecycle:
+    return lifecycle(row, setting.policy.for_kind(row.kind).decay, setting.now)
+
+
+def _age(row: Memory, now: datetime) -> float:
+    return max(0.0, (now - row.created_at).total_seconds() / _DAY)

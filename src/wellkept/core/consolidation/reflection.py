@@ -1,0 +1,432 @@
+"""Reflection: many memories about one thing become one summary, and stay behind it.
+
+The most important memory not yet taken is the seed; what is near enough to the *seed* belongs to it,
+so no chain of neighbours drifts from one topic into another. What contradicts a member stays out, and
+the summary consists of sentences that are there. Like a merge it is an action of a plan: nothing is
+written here, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellkept.core.consolidation.extractive_summary import LIMIT, summarise
+from wellkept.core.consolidation.findings import order_of
+from wellkept.core.consolidation.merged_memory import change_of
+from wellkept.core.consolidation.plan import SAMPLES, plan_id_of
+from wellkept.core.judging.calibration import Calibration
+from wellkept.core.judging.compare import compare
+from wellkept.core.records.codec import dumps, iso
+from wellkept.core.records.conflicts import is_open
+from wellkept.core.records.lifecycle import is_expired
+from wellkept.core.records.summary_levels import REFLECTION, is_level, level_of
+from wellkept.core.records.vectors import COMPARISON_DIMS, cosines, rounded
+from wellkept.core.text.forms import slot_key
+from wellkept.core.text.redaction import redacted
+from wellkept.errors import InvalidField
+from wellkept.types import (
+    Action,
+    Conflict,
+    Detected,
+    Edge,
+    Json,
+    Memory,
+    NewMemory,
+    Plan,
+    Rationale,
+    RowChange,
+    Scope,
+    Vector,
+)
+
+Consolidate: TypeAlias = Literal["default", "hard", "keep"]
+KINDS = ("episodic",)
+RULE = "reflection"
+SUMMARY_KIND = "semantic"
+NEAR_AT = 0.75
+MOST_MEMBERS = 32
+"""Memories behind one summary: more would not be heard in 512 characters."""
+_BLOCK = 128
+_ROUGH = 1e-3
+_LEAST, _MOST = 64, 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """The configuration of a reflection.
+
+    Args:
+        similarity: How near a memory must be to the seed, on the published scale.
+        min_size: Least memories behind one summary; 2 or more.
+        max_level: How many summaries deep: 1 never sums up a summary.
+        consolidate: `default` hides the sources behind the summary, `hard` archives them (restorable
+            all the same), `keep` leaves them as they are.
+        limit: Most characters of a summary.
+
+    Raises:
+        InvalidField: A value is out of range.
+    """
+
+    similarity: float = NEAR_AT
+    min_size: int = 2
+    max_level: int = 1
+    consolidate: Consolidate = "default"
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        if self.consolidate not in get_args(Consolidate):
+            allowed = ", ".join(get_args(Consolidate))
+            raise InvalidField(f"{self.consolidate!r} is not allowed", where="consolidate", todo=f"Use {allowed}")
+        for name, least, most in (("similarity", 0, 1), ("min_size", 2, MOST_MEMBERS), ("max_level", 1, 100)):
+            _within(name, getattr(self, name), least, most)
+        _within("limit", self.limit, _LEAST, _MOST)
+
+
+def _within(name: str, value: object, least: float, most: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InvalidField(f"{value!r} is not a number from {least:g} to {most:g}", where=name, todo="Change it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a reflection looks at.
+
+    Attributes:
+        rows: The active memories of the scope, by (created_at, id).
+        vectors: By the hash that a row's `embedding` names.
+        conflicts: All conflicts that name one of the rows.
+        summed: Ids of memories that a living summary was made from already.
+    """
+
+    rows: tuple[Memory, ...]
+    vectors: Mapping[str, Vector]
+    conflicts: tuple[Conflict, ...] = ()
+    summed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Memories for one summary, oldest first.
+
+    Attributes:
+        seed: The most important one.
+        similarity: How near to the seed the farthest member is.
+    """
+
+    members: tuple[Memory, ...]
+    seed: Memory
+    similarity: float
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the members say, oldest first."""
+        return tuple(row.content for row in self.members)
+
+
+def clusters(material: Material, config: Reflection, calibration: Calibration, *, now: datetime) -> list[Cluster]:
+    """The clusters, by their oldest member; each memory is in one at most.
+
+    Left out are memories without a vector, lapsed ones, those behind a living summary, summaries as
+    deep as the limit and, where sources would be hidden, what is pinned or in open dispute. Kinds,
+    agents, stances and given subjects stay apart.
+    """
+    hides = config.consolidate != "keep"
+    disputed = {one for item in material.conflicts if is_open(item, now) for one in (item.a, item.b)}
+    parted = _parted(material.conflicts)
+    groups: dict[tuple[str, str, int], list[Memory]] = {}
+    for row in material.rows:
+        if row.status != "active" or row.embedding not in material.vectors or is_expired(row, now):
+            continue
+        if row.id in material.summed or level_of(row) >= config.max_level:
+            continue
+        if hides and (row.pinned or row.id in disputed):
+            continue  # somebody wants to see it, or has to decide about it
+        groups.setdefault((row.kind, row.agent, row.polarity), []).append(row)
+    found = []
+    for key in sorted(groups):
+        found += _seeded(groups[key], material.vectors, config=config, calibration=calibration, parted=parted)
+    return sorted(found, key=lambda cluster: order_of(cluster.members[0]))
+
+
+def _parted(conflicts: Iterable[Conflict]) -> frozenset[frozenset[str]]:
+    """Contradicting pairs that nobody has settled against one of them, decided to keep both included."""
+    return frozenset(
+        frozenset((item.a, item.b))
+        for item in conflicts
+        if item.kind == "contradiction" and item.resolution in (None, "keep_both")
+    )
+
+
+def _seeded(
+    rows: Sequence[Memory],
+    vectors: Mapping[str, Vector],
+    *,
+    config: Reflection,
+    calibration: Calibration,
+    parted: frozenset[frozenset[str]],
+) -> list[Cluster]:
+    """Clusters around seeds, the most important seed first; ties go to the older memory."""
+    ordered = sorted(rows, key=lambda row: (-row.importance, *order_of(row)))
+    matrix = np.asarray([vectors[row.embedding] for row in ordered], dtype=np.float32)
+    unit = _units(matrix)
+    floor = calibration.cosine(config.similarity) - _ROUGH
+    free = np.ones(len(ordered), dtype=np.bool_)
+    found: list[Cluster] = []
+    for start in range(0, len(ordered), _BLOCK):
+        places = [at for at in range(start, min(start + _BLOCK, len(ordered))) if free[at]]
+        if not places:
+            continue
+        scores = unit[places] @ unit.T  # only chooses what is worth the exact arithmetic
+        for row, at in enumerate(places):
+            if not free[at]:
+                continue
+            rough = np.flatnonzero((scores[row] >= floor) & free)
+            rough = rough[rough != at]
+            if len(rough) + 1 < config.min_size:
+                continue
+            near = _near(matrix, at, rough, floor=config.similarity, calibration=calibration)
+            members = _agreeing(ordered, at, near, parted)
+            if len(members) < config.min_size:
+                continue
+            free[list(members)] = False
+            chosen = tuple(sorted((ordered[one] for one in members), key=order_of))
+            found.append(Cluster(chosen, ordered[at], min(members.values())))
+    return found
+
+
+def _units(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    part = matrix[:, :COMPARISON_DIMS]
+    lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
+    units: NDArray[np.float32] = (part / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32)
+    return units
+
+
+def _near(
+    matrix: NDArray[np.float32], at: int, rough: NDArray[np.intp], *, floor: float, calibration: Calibration
+) -> list[tuple[int, float]]:
+    """Places of those near enough to the seed by the exact cosine, nearest first."""
+    if not len(rough):
+        return []
+    exact = cosines(matrix[at], matrix[rough]).tolist()
+    told = [(place, rounded(calibration.similarity(value))) for place, value in zip(rough.tolist(), exact, strict=True)]
+    return sorted(((p, s) for p, s in told if s >= floor), key=lambda item: (-item[1], item[0]))
+
+
+def _agreeing(
+    ordered: Sequence[Memory], at: int, near: Sequence[tuple[int, float]], parted: frozenset[frozenset[str]]
+) -> dict[int, float]:
+    """The seed, and of those near it the nearest that no member is held apart from or contradicts."""
+    members = {at: 1.0}
+    for place, similarity in near:
+        if len(members) == MOST_MEMBERS:
+            break
+        if all(_agree(ordered[place], ordered[one], parted) for one in members):
+            members[place] = similarity
+    return members
+
+
+def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]]) -> bool:
+    ours, theirs = slot_key(a.subject), slot_key(b.subject)
+    if ours and theirs and ours != theirs:
+        return False
+    if frozenset((a.id, b.id)) in parted:
+        return False
+    old, new = sorted((a, b), key=order_of)
+    # Read without their dates: a summary has none, and what held on two days would contradict itself there.
+    undated = replace(new, event_time=None)
+    return compare(undated, old, cosine=None, similarity=None).relation != "conflict"
+
+
+# --------------------------------------------------------------------------------------------
+# The summary
+
+
+def extract(cluster: Cluster, config: Reflection) -> str:
+    """Sentences of the members that contradict none of them; empty when no whole sentence fits."""
+    fields = _beside(cluster)
+    return summarise(
+        cluster.texts, limit=config.limit, allowed=lambda text: not contradicted(text, cluster.members, fields)
+    )
+
+
+def contradicted(text: str, sources: Sequence[Memory], fields: Mapping[str, Json] | None = None) -> str:
+    """The id of a source that a text contradicts by the rules; empty when there is none."""
+    beside = fields or {}
+    # Without the marks of a summary: those would tell `compare` to see no contradiction at all.
+    said = NewMemory(
+        content=text,
+        subject=beside.get("subject", ""),
+        attribute=beside.get("attribute", ""),
+        polarity=beside.get("polarity", 0),
+    )
+    for source in sources:
+        if compare(said, source, cosine=None, similarity=None).relation == "conflict":
+            return source.id
+    return ""
+
+
+def refused(text: str, cluster: Cluster, config: Reflection) -> str:
+    """Why a summary that somebody else wrote must not be taken; empty when it may.
+
+    It must be short enough, name no figure that is not in the sources, and contradict none of them.
+    """
+    if not text.strip():
+        return "it is empty"
+    if len(text) > config.limit:
+        return f"it has {len(text)} characters, more than {config.limit}"
+    known = _figures("\n".join(cluster.texts))
+    invented = sorted(_figures(text) - known)
+    if invented:
+        return f"it names {invented[0]}, which no source does"
+    against = contradicted(text, cluster.members, _beside(cluster))
+    return f"it contradicts {against}" if against else ""
+
+
+def _figures(text: str) -> frozenset[str]:
+    runs = "".join(char if char.isdecimal() else " " for char in text).split()
+    return frozenset(str(int(run)) if len(run) < 30 else run for run in runs)
+
+
+def _beside(cluster: Cluster) -> dict[str, Json]:
+    """The fields of the summary beside its text: what all members share, their mean, their lowest."""
+    members = cluster.members
+    level = 1 + max(level_of(row) for row in members)
+    tags: dict[str, str] = {}
+    for row in members:
+        for tag in row.tags:
+            if slot_key(tag) != REFLECTION and not is_level(tag):
+                tags.setdefault(slot_key(tag), tag)
+    fields: dict[str, Json] = {
+        "kind": SUMMARY_KIND,
+        "tags": [REFLECTION, f"level:{level}", *tags.values()],
+        "importance": round(sum(row.importance for row in members) / len(members), 4),
+        "confidence": min(row.confidence for row in members),
+        "polarity": members[0].polarity,
+        "provenance": [row.id for row in members],
+    }
+    for name in ("agent", "subject", "attribute"):
+        values = {slot_key(getattr(row, name)) for row in members}
+        if len(values) == 1 and values != {""}:
+            fields[name] = getattr(members[0], name)
+    if "subject" not in fields:
+        fields.pop("attribute", None)
+    expiries = [row.expires_at for row in members if row.expires_at is not None]
+    if len(expiries) == len(members):
+        fields["expires_at"] = iso(max(expiries))  # it knows nothing that outlives them all
+    return fields
+
+
+# --------------------------------------------------------------------------------------------
+# The plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A cluster with its summary.
+
+    Attributes:
+        text: The summary; empty when none could be made.
+        by: Who wrote it.
+        note: Why another summariser's text was not taken, if one was asked.
+    """
+
+    cluster: Cluster
+    text: str
+    by: str
+    note: str = ""
+
+
+def reflection_plan(
+    told: Sequence[Told],
+    rows: Sequence[Memory],
+    config: Reflection,
+    *,
+    names: tuple[str, ...],
+    namespace: str,
+    scope: Scope,
+    degraded: tuple[str, ...] = (),
+) -> Plan:
+    """The plan of a reflection; the same values give the same plan, without time.
+
+    Args:
+        told: The clusters with their summaries.
+        rows: Everything that was looked at.
+        config: How.
+        names: What else decides: the policy's hash, the models' names.
+        namespace / scope: Where.
+        degraded: What could not run.
+    """
+    actions = tuple(_action(one, config) for one in told)
+    settings = [config.similarity, config.min_size, config.max_level, config.consolidate, config.limit, list(names)]
+    config_hash = "sha256:" + _hash(dumps([RULE, settings]), size=16)
+    snapshot = _hash(*(f"{row.id}:{row.version}" for row in rows), size=16)
+    return Plan(
+        plan_id=plan_id_of(config_hash, snapshot, actions),
+        config_hash=config_hash,
+        snapshot=snapshot,
+        namespace=namespace,
+        scope=scope,
+        detected=Detected(memories=len(rows), clusters=len(told)),
+        actions=actions,
+        degraded=degraded,
+    )
+
+
+def _action(told: Told, config: Reflection) -> Action:
+    cluster = told.cluster
+    members = cluster.members
+    ids = tuple(row.id for row in members)
+    reasons = [f"{len(ids)} memories near the most important of them, the farthest at {cluster.similarity:.4f}"]
+    reasons += [f"summed up by {told.by}"] if told.text else ["no whole sentence is short enough: left alone"]
+    reasons += [told.note] if told.note else []
+    rationale = Rationale(
+        rule=RULE,
+        reasons=tuple(reasons),
+        score=cluster.similarity,
+        similarity=cluster.similarity,
+        cluster=_hash(*ids),
+    )
+    samples = tuple(redacted(row.content) for row in members[:SAMPLES])
+    if not told.text:
+        return Action(id=_hash("noop", RULE, *ids), type="noop", targets=ids, rationale=rationale, samples=samples)
+    return Action(
+        id=_hash("summarize", RULE, config.consolidate, *ids),
+        type="summarize",
+        targets=ids,
+        rationale=rationale,
+        expect={row.id: row.version for row in members},
+        rows=_hidden(members, config.consolidate),
+        links=_links(ids, config.consolidate),
+        summary={"content": told.text, **_beside(cluster)},
+        samples=samples,
+    )
+
+
+def _hidden(members: Sequence[Memory], how: Consolidate) -> tuple[RowChange, ...]:
+    """What becomes of the sources; behind which memory they are hidden is known when it has an id."""
+    match how:
+        case "default":
+            return tuple(change_of(row, replace(row, status="superseded")) for row in members)
+        case "hard":
+            return tuple(change_of(row, replace(row, status="archived")) for row in members)
+        case "keep":
+            return ()
+
+
+def _links(ids: Sequence[str], how: Consolidate) -> tuple[Edge, ...]:
+    """From the summary, whose id is not known yet: `""` stands for it."""
+    made = [("", one, "derived_from") for one in ids]
+    if how == "default":
+        made += [("", one, "supersedes") for one in ids]  # column and link are written together
+    return tuple(sorted(made))
+
+
+def _hash(*parts: str, size: int = 12) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:size]

@@ -1,0 +1,216 @@
+"""Rules that let a store grow old in order: what has lapsed or faded is archived, and can be restored.
+
+They are consolidation rules like any other, for `Consolidation(rules=…)` or a plan of their
+own (`fading_plan`). Nothing is erased: archived is a trash that keeps everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from wellkept.core.consolidation.plan import Setting, Survey, config_hash, plan_id_of, plan_of
+from wellkept.core.consolidation.rules import Consolidation, Rule, When
+from wellkept.core.records.lifecycle import lifecycle
+from wellkept.errors import InvalidField
+from wellkept.policy import Policy
+from wellkept.types import Action, Conflict, Detected, Lifecycle, Memory, Plan, Scope
+
+EXPIRED = Rule(id="lifecycle-expired", trigger="always", action="archive", when=When(expired=True))
+FADED_SCORE = 0.05
+"""The decay score at which a memory is worth no more than its place in the trash."""
+FADED = Rule(
+    id="lifecycle-faded",
+    trigger="always",
+    action="archive",
+    when=When(max_score=FADED_SCORE, lifecycle_any=("DORMANT",)),
+)
+"""Faded by both measures, the decay score and the lifecycle: the score alone would take a lesson
+after 23 days that the lifecycle calls ACTIVE for 82."""
+LIFECYCLE_RULES: tuple[Rule, ...] = (EXPIRED, FADED)
+"""`expires_at` and fading; what is pinned or procedural goes only when it has expired."""
+
+TTL_DAYS: Mapping[str, float | None] = {"decision": 90.0, "summary": 7.0, "temp_note": 1.0, "lesson": None}
+"""Days by kind; None never goes, neither by age nor by fading. Used only when asked for."""
+_MOST_DAYS = 36_500.0
+_STAGES: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
+
+
+def ttl_rule(kind: str, days: float) -> Rule:
+    """Archive memories of a kind that nobody has changed or confirmed for this long.
+
+    In a consolidation of your own a tag of that name counts as well, as in every rule.
+
+    Example:
+        >>> ttl_rule("temp_note", 1).when.min_age_days
+        1.0
+    """
+    when = When(min_age_days=float(days), categories_any=(kind,))
+    return Rule(id=f"lifecycle-ttl-{kind}", trigger="always", action="archive", when=when)
+
+
+@dataclass(frozen=True, slots=True)
+class KindFading:
+    """How many active memories of a kind stand where in their lifecycle."""
+
+    kind: str
+    active: int
+    weak: int
+    dormant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A memory that has faded from one stage to another within the time that was asked about."""
+
+    memory_id: str
+    kind: str
+    before: Lifecycle
+    after: Lifecycle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayReport:
+    """What time has done to a store.
+
+    Attributes:
+        kinds: Counts by kind, in the order of their names.
+        transitions: What faded a stage further since `since`, oldest memory first.
+        since: The time that transitions are counted from.
+        plan: What would be archived, and why; nothing is until it is executed.
+    """
+
+    kinds: tuple[KindFading, ...]
+    transitions: tuple[Transition, ...]
+    since: datetime
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aging:
+    """The configuration of a decay pass.
+
+    Args:
+        rules: What archives; `LIFECYCLE_RULES` by default.
+        ttl: Days by kind after which memories of it go, None for never; nothing by default.
+        days: How far back transitions are looked for.
+    """
+
+    rules: tuple[Rule, ...] = LIFECYCLE_RULES
+    ttl: Mapping[str, float | None] = field(default_factory=dict)
+    days: float = 1.0
+
+    def __post_init__(self) -> None:
+        """A value out of range is refused (`InvalidField`) wherever it comes from."""
+        for kind, days in self.ttl.items():
+            if days is not None and not (_is_days(days) and days > 0):
+                where = f"ttl of {kind}"
+                raise InvalidField(f"{days!r} is not a number of days", where=where, todo="Use more than 0, or never")
+        if not _is_days(self.days):
+            raise InvalidField(f"{self.days!r} is not a number of days", where="days", todo="Use 0 to 36500")
+
+
+def _is_days(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_DAYS
+
+
+def fading(rows: Sequence[Memory], policy: Policy, *, now: datetime, days: float) -> tuple[
+    tuple[KindFading, ...], tuple[Transition, ...]
+]:  # fmt: skip
+    """Where each kind stands now, and what has faded a stage further within the last `days`.
+
+    The lifecycle is computed, never stored; so is what it was before.
+    """
+    counts: dict[str, dict[Lifecycle, int]] = {}
+    moved: list[Transition] = []
+    past = now - timedelta(days=days)
+    for row in rows:
+        decay = policy.for_kind(row.kind).decay
+        stage = lifecycle(row, decay, now)
+        counts.setdefault(row.kind, dict.fromkeys(_STAGES, 0))[stage] += 1
+        before = lifecycle(row, decay, past)
+        if before != stage:
+            moved.append(Transition(row.id, row.kind, before, stage))
+    kinds = tuple(KindFading(kind, *(counts[kind][stage] for stage in _STAGES)) for kind in sorted(counts))
+    return kinds, tuple(moved)
+
+
+def fading_plan(
+    rows: Sequence[Memory],
+    conflicts: Sequence[Conflict],
+    aging: Aging,
+    *,
+    policy: Policy,
+    namespace: str,
+    scope: Scope,
+    now: datetime,
+) -> Plan:
+    """The plan of a decay pass: an archiving for each memory that has lapsed or faded.
+
+    Kind by kind, so that a time to live concerns the memories of that kind and none that merely bears
+    its name as a tag. It runs from the last change of a memory: a restored, revised or confirmed one
+    has its time again.
+    """
+    actions: list[Action] = []
+    for kind in sorted({row.kind for row in rows}):
+        own = [row for row in rows if row.kind == kind]
+        actions += _archived(own, conflicts, _rules_of(kind, aging), policy=policy, now=now)
+    place = {row.id: at for at, row in enumerate(rows)}
+    actions.sort(key=lambda action: place[action.targets[0]])
+    setting = Setting(
+        policy=policy,
+        config=Consolidation(rules=aging.rules),
+        scope=scope,
+        namespace=namespace,
+        models=tuple(f"ttl {kind} {days}" for kind, days in sorted(aging.ttl.items())),
+        now=now,
+    )
+    config = config_hash(setting)
+    snapshot = hashlib.sha256("\x1f".join(f"{row.id}:{row.version}" for row in rows).encode()).hexdigest()[:16]
+    return Plan(
+        plan_id=plan_id_of(config, snapshot, actions),
+        config_hash=config,
+        snapshot=snapshot,
+        namespace=namespace,
+        scope=scope,
+        detected=Detected(memories=len(rows)),
+        actions=tuple(actions),
+    )
+
+
+def _rules_of(kind: str, aging: Aging) -> tuple[Rule, ...]:
+    """The rules for a kind: a time to live beside the others, or where it is never, only what has expired."""
+    if kind not in aging.ttl:
+        return aging.rules
+    days = aging.ttl[kind]
+    if days is None:
+        return tuple(rule for rule in aging.rules if rule.when.expired)
+    return (*aging.rules, ttl_rule(kind, days))
+
+
+def _archived(
+    rows: Sequence[Memory],
+    conflicts: Sequence[Conflict],
+    rules: tuple[Rule, ...],
+    *,
+    policy: Policy,
+    now: datetime,
+) -> list[Action]:
+    """The archivings that rules ask for, by the one function that weighs rules against memories."""
+    setting = Setting(policy=policy, config=Consolidation(rules=rules), scope=Scope(), namespace="", models=(), now=now)
+    survey = Survey(rows=tuple(rows), conflicts=tuple(conflicts))
+    days = {rule.id: rule.when.min_age_days for rule in rules if rule.id.startswith("lifecycle-ttl-")}
+    changed = {row.id: row.updated_at for row in rows}
+    found = []
+    for action in plan_of(survey, setting).actions:
+        limit = days.get(action.rationale.rule)
+        if limit is not None:
+            if now - changed[action.targets[0]] < timedelta(days=limit):
+                continue
+            reason = f"nobody changed or confirmed it for {limit:g} days"
+            action = replace(action, rationale=replace(action.rationale, reasons=(reason,)))
+        if action.type == "archive":
+            found.append(action)
+    return found

@@ -1,0 +1,434 @@
+"""The policy table as one pure function: a new statement and the evidence about it become a decision.
+
+Why was this dropped, linked, evolved or superseded? The answer is in this file, top to bottom:
+
+1. `settle`: what needs no vector. The filters (junk, recording), the verbatim repeat, the reversion
+   to a superseded text, the ongoing episode.
+2. `judge`: what needs comparison. Same slot, repeat by similarity, conflict, evolution, plain new.
+
+A difference vetoes skip, merge and evolve on every path; only where the relation model reads both
+texts may it overrule a soft one (`core.judging.compare.SOFT`). Nothing here writes: the decision
+carries its effects, and the engine applies them in the transaction it gathered the evidence in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused
+from wellkept.core.gate.worth_keeping import refusal
+from wellkept.core.judging.compare import compare, is_sure
+from wellkept.core.judging.evidence import (
+    Evidence,
+    Judged,
+    Moment,
+    compared,
+    compared_elsewhere,
+    in_scope,
+    says_the_same,
+)
+from wellkept.core.records.lifecycle import effective_time, is_ahead, is_expired
+from wellkept.core.records.summary_levels import is_summary, is_summary_of
+from wellkept.core.text.forms import canonical, slot_key, text_overlap
+from wellkept.policy import BandOutcome, KindPolicy
+from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason
+
+# An update may add to a memory what the memory did not say; what differs must not be appended.
+EVOLVE_TOLERATES = frozenset({"detail", "condition"})
+# Most of the words, not all: a detail more is still the same episode going on.
+REUSE_TOLERATES = frozenset({"detail"})
+
+
+def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
+    """The decision as far as it needs no vector; None when the vectors must be asked."""
+    policy = moment.policy.for_kind(new.kind)
+    return (
+        _filtered(new, policy, evidence, moment)
+        or _repeated(new, policy, evidence, moment)
+        or _ongoing(new, policy, evidence, moment)
+    )
+
+
+def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+    """The decision of everything `settle` left open."""
+    policy = moment.policy.for_kind(new.kind)
+    memory = born(new, evidence, moment)
+    judged = compared(new, policy, evidence, moment)
+    elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
+    replaced = _same_slot(new, policy, evidence, moment)
+    reverted = _reverted(new, policy, evidence, moment)
+    if not reverted:
+        repeats = [found for found in judged if allowed(found, policy, evidence) in ("skip", "merge")]
+        overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence, moment)
+        if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
+            others = [found for found in judged if found not in repeats]
+            return duplicate(new, repeats, others, evidence, moment)
+    reported = _reported([*judged, *elsewhere], policy, evidence)
+    conflicting = [
+        found
+        for found in judged
+        if found in reported
+        and found.memory.id not in {old.id for old in (*replaced, *reverted)}
+        and policy.on_conflict != "ignore"
+    ]
+    repeated = [found for found in judged if _is_possible_repeat(found, policy, evidence)]
+    refusing = [found for found in conflicting if _acts(found, policy, evidence)]
+    if policy.on_conflict == "raise" and (refusing or repeated):
+        return refused(memory, [*refusing, *repeated], judged, evidence, moment)
+    if not conflicting and not replaced and not reverted:
+        for found in judged:
+            if allowed(found, policy, evidence) == "evolve":
+                return evolved(new, found, judged, evidence, moment)
+    retired, warned = _split(conflicting, policy, evidence)
+    ahead = [found for found in retired if _is_ahead(new, found.memory, moment)]
+    retired = [found for found in retired if found not in ahead]
+    warned += ahead
+    story = Story(memory, [*judged, *elsewhere], evidence, moment)
+    story.supersede(replaced, "same_subject")
+    story.supersede(reverted, "reversion")
+    story.supersede([found.memory for found in retired], "conflict_supersede", retired)
+    story.warn(warned, "contradiction")
+    story.warn([found for found in elsewhere if found in reported], "contradiction")
+    story.warn(repeated, "duplicate")
+    refined = [found for found in judged if _is_refined(found, policy, evidence)]
+    story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
+    story.link(refined, "refines")
+    return story.decision()
+
+
+# --------------------------------------------------------------------------------------------
+# Stages that need no vector
+
+
+def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
+    reason = refusal(new, policy)
+    if reason is None:
+        return None
+    return Decision(
+        outcome="rejected",
+        memory=None,
+        dropped=born(new, evidence, moment),
+        reasons=(reason,),
+        degraded=evidence.degraded,
+    )
+
+
+def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
+    """A verbatim repeat confirms the stored one.
+
+    A superseded row does not block, unless the repeat itself is of a time before the current
+    head: then it is history that is known already, and nothing is asserted again.
+    """
+    if policy.on_conflict == "ignore":
+        return None
+    # A row that says the words itself comes before one that only absorbed them.
+    own = canonical(new.content)
+    repeats: list[Judged] = []
+    rows = sorted(
+        evidence.verbatim, key=lambda hit: (hit.memory.status != "active", canonical(hit.memory.content) != own)
+    )
+    for candidate in rows:
+        memory = candidate.memory
+        if is_expired(memory, moment.now) or not says_the_same(new, memory):
+            continue
+        if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
+            continue
+        if memory.status == "active" and (_moved_on(new, memory) or _slot_is_shared(new, policy, evidence, moment)):
+            continue
+        similarity = 1.0 if candidate.stage == "content_hash" else 0.95
+        repeats.append(Judged(candidate, Comparison("same", similarity, None)))
+    return duplicate(new, repeats, [], evidence, moment) if repeats else None
+
+
+def _moved_on(new: NewMemory, memory: Memory) -> bool:
+    """Whether an evolved memory says something else by now than the words it once absorbed."""
+    if not memory.updates:
+        return False
+    return compare(new, memory, cosine=None, similarity=None).relation == "conflict"
+
+
+def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
+    """Whether another value stands in the same slot, so that the repeat must settle which one holds."""
+    replaces = policy.on_same_subject != "none" and "subject" in policy.stages
+    others = (row for row in evidence.slot if canonical(row.content) != canonical(new.content))
+    return replaces and any(not _is_ahead(new, row, moment) for row in others)
+
+
+def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment: Moment) -> bool:
+    head = evidence.heads.get(memory.id)
+    if head is None or head.id == memory.id or head.status != "active":
+        return False
+    if is_summary_of(head, memory):
+        return True  # it is summed up, not replaced; said again, it is known and hides nothing
+    since = min(effective_time(head, head.created_at), moment.now)  # what is announced is no later truth yet
+    return effective_time(new, new.recorded_at or moment.now) < since
+
+
+def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
+    """An ongoing episode with nearly the same words is the same episode."""
+    if "window" not in policy.stages:
+        return None
+    since = moment.now - timedelta(minutes=policy.window_minutes)
+    for memory in sorted(evidence.ongoing, key=lambda item: (item.created_at, item.id), reverse=True):
+        started = effective_time(memory, memory.created_at)
+        # Without punctuation: a full stop makes no other word.
+        overlap = text_overlap(*(canonical(row.summary or row.content) for row in (new, memory)))
+        if started < since or overlap <= policy.overlap or not in_scope(new, memory, policy):
+            continue
+        comparison = compare(new, memory, cosine=None, similarity=None)
+        if any(item.kind not in REUSE_TOLERATES for item in comparison.differences):
+            continue  # "brain status" and "heart status" overlap, and are not one episode
+        match = match_of(Judged(Candidate(memory, "window"), replace(comparison, similarity=overlap)), "reuse", moment)
+        return Decision(
+            outcome="reused",
+            memory=memory,
+            dropped=born(new, evidence, moment),
+            matches=(match,),
+            reasons=(Reason("ongoing_window", f"{overlap:.2f} of the words, started {started.isoformat()}"),),
+        )
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# What the policy's bands allow
+
+
+def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcome | None:
+    """What the bands permit for this pair: the highest band whose outcome nothing vetoes.
+
+    Where the relation model was asked, its word must reach the bound of the policy's risk as well.
+    """
+    relation, opinion = found.comparison.relation, found.comparison.opinion
+    if relation in ("conflict", "none") or policy.on_conflict == "ignore":
+        return None  # `ignore` switches the search for repeats off
+    if opinion is None and evidence.lexical:
+        return None
+    if opinion is not None and _is_told_again(found, policy, evidence):
+        return "skip"
+    for band in policy.bands:
+        if not band.holds(found.similarity):
+            continue
+        match band.outcome:
+            case "skip" if _repeats(found, evidence):
+                return "skip"
+            case "merge" if _repeats(found, evidence) and policy.on_conflict == "supersede":
+                return "merge"
+            case "evolve" if _adds(found, evidence):
+                return "evolve"
+            case "link" if opinion is None or not evidence.lexical:
+                return "link"
+            case _:
+                continue
+    return None
+
+
+def _repeats(found: Judged, evidence: Evidence) -> bool:
+    opinion = found.comparison.opinion
+    if opinion is None:
+        return found.comparison.relation == "same" and not evidence.unjudged
+    return found.worded and _tells_no_more(found) and opinion.repeats >= evidence.bounds.skip
+
+
+def _tells_no_more(found: Judged) -> bool:
+    """Whether the new text says the same or less, and no difference forbids to believe it."""
+    if found.vetoed or found.comparison.relation not in ("same", "generalises"):
+        return False
+    # "Refunds are given" after "only within 14 days" lifts a condition: a change, no repeat.
+    lifted = any(item.kind == "condition" and item.old and not item.new for item in found.comparison.differences)
+    return found.comparison.relation == "same" or not lifted
+
+
+def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """A repeat in other words, sure enough for the policy's risk and near enough for `same_at`."""
+    return policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence)
+
+
+def _adds(found: Judged, evidence: Evidence) -> bool:
+    """Whether the text only adds to the stored one, so that it may be appended."""
+    opinion = found.comparison.opinion
+    if any(item.kind not in EVOLVE_TOLERATES for item in found.comparison.differences):
+        return False
+    if opinion is None:
+        return not evidence.unjudged
+    return found.comparison.relation == "refines" and opinion.refines >= evidence.bounds.evolve
+
+
+def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> bool:
+    """Whether a newer memory contradicts the text: then it is an old value said again, not a repeat."""
+    return any(
+        found.comparison.relation == "conflict"
+        and _is_likely(found, evidence)
+        and moment.now >= _since(found.memory) > _since(repeat.memory)
+        for found in judged
+    )
+
+
+def _since(memory: Memory) -> datetime:
+    return effective_time(memory, memory.created_at)
+
+
+def _is_likely(found: Judged, evidence: Evidence) -> bool:
+    """Whether rules found the conflict, or the model thinks one probable enough to report."""
+    opinion = found.comparison.opinion
+    by_rules = found.comparison.reason not in ("", "model")
+    return by_rules or (opinion is not None and opinion.conflict >= evidence.bounds.flag)
+
+
+def _reported(judged: list[Judged], policy: KindPolicy, evidence: Evidence) -> list[Judged]:
+    """The contradictions worth reporting: all that rules found, and of the model's the nearest it was asked about.
+
+    What a text updates is nearly always the nearest that it does not repeat; a model that errs about a
+    person errs about every fact of that person, and a list nobody can read is worth nothing.
+    """
+    apart = [
+        found
+        for found in judged
+        if found.comparison.opinion is not None and found.comparison.relation in ("conflict", "distinct")
+    ]
+    nearest = max(apart, key=_nearness, default=None)
+    return [
+        found
+        for found in judged
+        if _is_reported(found, policy, evidence)
+        and (found is nearest or found.comparison.opinion is None or found.comparison.reason not in ("", "model"))
+    ]
+
+
+def _nearness(found: Judged) -> float:
+    return found.similarity
+
+
+def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """Whether a contradiction is worth a row in the review list.
+
+    What the model calls distinct may still be a *possible* conflict: an update in other words looks
+    much like another fact, and a report that somebody reads costs less than an old value believed.
+    """
+    if found.spoken and found.comparison.reason in ("", "model"):
+        return False
+    match found.comparison.relation, found.comparison.reason:
+        case "conflict", "model":
+            return _is_likely(found, evidence)
+        case "conflict", _:
+            near = found.comparison.similarity is None or found.similarity >= policy.conflict_at
+            return near or is_sure(found.comparison)
+        case "distinct", _:
+            return found.comparison.opinion is not None and _is_likely(found, evidence)
+        case _:
+            return False
+
+
+def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """Near enough to merge, but the policy only reports: stored, linked, listed."""
+    if policy.on_conflict == "ignore":
+        return False
+    opinion = found.comparison.opinion
+    if opinion is not None:
+        least = evidence.bounds.link if found.worded else evidence.bounds.skip
+        told = _tells_no_more(found) and opinion.repeats >= least
+        return told and allowed(found, policy, evidence) is None
+    merge_at = next((band for band in policy.bands if band.outcome == "merge"), None)
+    return (
+        merge_at is not None
+        and not evidence.lexical
+        and not evidence.unjudged
+        and found.comparison.relation == "same"
+        and merge_at.holds(found.similarity)
+    )
+
+
+def _is_refined(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """The model is sure that the new text adds to the stored one, which stays as it is."""
+    opinion = found.comparison.opinion
+    if opinion is None or found.comparison.relation != "refines" or policy.on_conflict == "ignore":
+        return False
+    return opinion.refines >= evidence.bounds.evolve
+
+
+def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """The link band; in `general` whatever is judged the same without being merged."""
+    if allowed(found, policy, evidence) == "link":
+        return True
+    merges = any(band.outcome == "merge" for band in policy.bands)
+    near = found.comparison.relation == "same" and found.similarity >= policy.act_at
+    sure = found.comparison.opinion is not None or not (evidence.lexical or evidence.unjudged)
+    return merges and near and sure and policy.on_conflict != "ignore"
+
+
+def _split(conflicting: list[Judged], policy: KindPolicy, evidence: Evidence) -> tuple[list[Judged], list[Judged]]:
+    """Conflicts that supersede on their own, and those that are only recorded."""
+    match policy.on_conflict:
+        case "supersede":
+            retired = [found for found in conflicting if _acts(found, policy, evidence)]
+        case "supersede_sure":
+            retired = [found for found in conflicting if _acts(found, policy, evidence) and _is_sure(found)]
+        case _:
+            retired = []
+    return retired, [found for found in conflicting if found not in retired]
+
+
+def _acts(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
+    """Near enough, or by the model probable enough, for the policy to act on its own and not only to report."""
+    opinion = found.comparison.opinion
+    if opinion is not None and found.comparison.reason in ("", "model"):
+        return opinion.conflict >= evidence.bounds.supersede
+    return found.comparison.similarity is not None and found.similarity >= policy.act_at
+
+
+def _is_newer_elsewhere(repeat: Judged, replaced: list[Memory]) -> bool:
+    """Whether another value of the slot stands beside the repeated one, so that the repeat must settle it."""
+    return any(memory.id != repeat.memory.id for memory in replaced)
+
+
+def _is_sure(found: Judged) -> bool:
+    if found.comparison.reason in ("", "model"):
+        return True  # the bound for superseding stands for the rules' certainty
+    return is_sure(found.comparison)
+
+
+# --------------------------------------------------------------------------------------------
+# Same slot, reversion
+
+
+def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
+    """Rows whose slot the new statement fills again."""
+    asked = policy.on_same_subject != "none" and policy.on_conflict != "ignore"
+    if not asked or "subject" not in policy.stages or not slot_key(new.subject):
+        return []
+    near = {candidate.memory.id: candidate.cosine for candidate in evidence.neighbours}
+    rows = []
+    for memory in evidence.slot:
+        if _is_ahead(new, memory, moment):
+            continue  # what is announced replaces nothing until it begins
+        same_text = canonical(memory.content) == canonical(new.content)
+        if not in_scope(new, memory, policy) or is_expired(memory, moment.now):
+            continue
+        if same_text and new.event_time and memory.event_time and new.event_time != memory.event_time:
+            continue  # the same thing happened twice
+        if policy.on_same_subject == "replace_if_similar":
+            cosine = near.get(memory.id)
+            if cosine is None or evidence.calibration is None or evidence.lexical:
+                continue
+            if evidence.calibration.similarity(cosine) < policy.replace_at:
+                continue
+        rows.append(memory)
+    return rows
+
+
+def _is_ahead(new: NewMemory, memory: Memory, moment: Moment) -> bool:
+    return is_ahead(new, memory, recorded=new.recorded_at or moment.now, now=moment.now)
+
+
+def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
+    """Heads of chains that end a superseded text which is now asserted again."""
+    if policy.on_conflict == "ignore":
+        return []
+    heads: dict[str, Memory] = {}
+    for candidate in evidence.verbatim:
+        head = evidence.heads.get(candidate.memory.id)
+        if head is None or head.status != "active" or is_summary(head) or _is_ahead(new, head, moment):
+            continue  # one text said again takes no summary of many away
+        if says_the_same(new, candidate.memory):
+            heads[head.id] = head
+    return list(heads.values())

@@ -1,0 +1,93 @@
+"""The feedback-loop guard: a text that memory has just handed out is an access, not news.
+
+What an agent was given it often writes back, as a summary or a decision of its own. The hash stages of
+most kinds see such a repeat. Events are stored each time, since the same words may be another event;
+for them, and for what nobody asked to keep, only the session tells an echo from an event. Whatever the
+new text brings beside the words (a time, a subject, other figures) makes it news again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellkept.core.gate.outcomes import born, match_of
+from wellkept.core.judging.compare import compare
+from wellkept.core.judging.evidence import Evidence, Judged, Moment
+from wellkept.core.records.lifecycle import is_expired
+from wellkept.core.records.merge import segments
+from wellkept.core.text.forms import canonical
+from wellkept.policy import KindPolicy
+from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason, Stage
+
+_RULE = "handed_out"
+_BROUGHT = (
+    "title",
+    "summary",
+    "subject",
+    "attribute",
+    "trigger",
+    "event_time",
+    "event_end",
+    "ended_at",
+    "polarity",
+    "metadata",
+    "signals",
+)
+
+
+def echoed(new: NewMemory, handed: Sequence[Memory], evidence: Evidence, moment: Moment) -> Decision | None:
+    """The decision that a text is an echo of what was handed out; None when it is news.
+
+    Args:
+        new: The text, which nothing else has settled.
+        handed: Memories handed out to its session under the same canonical text, newest first.
+        evidence: What is known of the text without vectors.
+        moment: Time, id and policy.
+
+    Returns:
+        A duplicate without effects: the use is counted, nothing is confirmed or changed, and the text
+        stays in the journal, from which it can be restored.
+    """
+    policy = moment.policy.for_kind(new.kind)
+    found = next((row for row in handed if _is_echo(new, row, policy, moment)), None)
+    if found is None:
+        return None
+    letters = new.content in (found.content, *segments(found))
+    stage: Stage = "content_hash" if letters else "canonical_hash"
+    same = Comparison("same", 1.0 if letters else 0.95, None)
+    return Decision(
+        outcome="duplicate",
+        memory=found,
+        dropped=born(new, evidence, moment),
+        matches=(match_of(Judged(Candidate(found, stage), same), "duplicate", moment),),
+        reasons=(Reason(_RULE, f"{found.id} was handed out to this session"),),
+    )
+
+
+def is_echo(decision: Decision) -> bool:
+    """Whether this decision took a text for an echo."""
+    return any(reason.rule == _RULE for reason in decision.reasons)
+
+
+def _is_echo(new: NewMemory, row: Memory, policy: KindPolicy, moment: Moment) -> bool:
+    if row.status != "active" or is_expired(row, moment.now):
+        return False
+    if policy.on_conflict == "ignore" and {"hash", "canonical"} & set(policy.stages):
+        return False  # for this kind the caller has switched the search for repeats off
+    if new.kind != row.kind and not new.automatic:
+        return False  # a note made into a decision is a decision
+    if new.agent != row.agent or any(_is_news(new, row, name) for name in _BROUGHT):
+        return False
+    return canonical(row.content) == canonical(new.content) or not _is_overtaken(new, row)
+
+
+def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
+    told, known = getattr(new, name), getattr(row, name)
+    if isinstance(told, str) and isinstance(known, str):
+        return bool(told.strip()) and canonical(told) != canonical(known)
+    return bool(told) and told != known
+
+
+def _is_overtaken(new: NewMemory, row: Memory) -> bool:
+    """Whether a later update of the memory says otherwise than the part of it that comes back."""
+    return compare(new, row, cosine=None, similarity=None).relation == "conflict"

@@ -1,0 +1,260 @@
+"""Outcomes as values: what a repeat, an evolution, a refusal or a new memory does to the store.
+
+Every outcome carries its effects, the matches considered and the reasons; `core.gate.admit` chooses
+between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wellkept.core.judging.evidence import Evidence, Judged, Moment
+from wellkept.core.records import conflicts as flags
+from wellkept.core.records.lifecycle import born_superseded, effective_time, inherit, lifecycle, supersede
+from wellkept.core.records.merge import absorbed, confirm, evolve, gathered, short
+from wellkept.types import (
+    Conflict,
+    Decision,
+    Effect,
+    ImportedMemory,
+    Link,
+    LinkChange,
+    Match,
+    MatchAction,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Reason,
+    Statement,
+)
+
+MAX_LINKS = 5
+
+
+def born(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory:
+    """The memory the new statement would be."""
+    statement = {name: getattr(new, name) for name in Statement.__dataclass_fields__}
+    recorded = new.recorded_at or moment.now
+    past = new if isinstance(new, ImportedMemory) else ImportedMemory(content=new.content)
+    return Memory(
+        **statement,
+        id=moment.id,
+        namespace=moment.namespace,
+        created_at=recorded,
+        updated_at=max(recorded, past.updated_at) if past.updated_at else moment.now,
+        access_count=past.access_count,
+        last_accessed_at=past.last_accessed_at,
+        checked="embedding" not in evidence.degraded and not evidence.outage,
+        embedding=evidence.embedding,
+        chunks=evidence.chunks,
+    )
+
+
+def match_of(found: Judged, action: MatchAction, moment: Moment) -> Match:
+    """What the caller is told about a candidate."""
+    memory = found.memory
+    decay = moment.policy.for_kind(memory.kind).decay
+    return Match(
+        memory_id=memory.id,
+        title=short(memory),
+        lifecycle=lifecycle(memory, decay, moment.now),
+        stage=found.candidate.stage,
+        relation=found.comparison.relation,
+        action=action,
+        similarity=found.comparison.similarity,
+        cosine=found.comparison.cosine,
+        differences=found.comparison.differences,
+        opinion=found.comparison.opinion,
+    )
+
+
+def told(found: Judged) -> str:
+    """How near a memory is, and what the relation model said where it decided: its version and probability."""
+    near = f"{found.similarity:.4f} to {found.memory.id}"
+    opinion, relation = found.comparison.opinion, found.comparison.relation
+    if opinion is None or found.comparison.confidence is None:
+        return near
+    if relation == "distinct":
+        relation = "conflict"  # a possible one; that the texts are merely distinct is nothing to report
+    return f"{relation} with probability {opinion.of(relation):.4f} by {opinion.model}; {near}"
+
+
+def duplicate(
+    new: NewMemory, repeats: list[Judged], others: list[Judged], evidence: Evidence, moment: Moment
+) -> Decision:
+    """Nothing new was said: the first repeat is confirmed, the text goes to the journal."""
+    found = repeats[0]
+    memory, stage = found.memory, found.candidate.stage
+    policy = moment.policy.for_kind(new.kind)
+    after = confirm(memory, new, at=moment.now, raise_importance=policy.on_conflict == "supersede")
+    held = evidence.held.get(memory.id, frozenset())
+    return Decision(
+        outcome="duplicate",
+        memory=after,
+        effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
+        dropped=born(new, evidence, moment),
+        matches=(
+            *(match_of(item, "duplicate", moment) for item in repeats),
+            *(match_of(item, "none", moment) for item in others),
+        ),
+        reasons=(Reason(_skipped(found) if stage == "vector" else stage, told(found)),),
+        degraded=evidence.degraded,
+    )
+
+
+def _skipped(found: Judged) -> str:
+    return "similarity_skip" if found.comparison.confidence is None else "told_again"
+
+
+def _warning(found: Judged) -> str:
+    """The rules are sure of what they report; the relation model only thinks it possible."""
+    by_model = found.comparison.opinion is not None and found.comparison.reason in ("", "model")
+    return "possible_conflict" if by_model else "conflict_warn"
+
+
+def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
+    """The stored memory takes the text as a dated update; the caller embeds the new whole."""
+    memory = found.memory
+    after = gathered(evolve(memory, new.content, at=moment.now, similarity=found.similarity), new)
+    held = evidence.held.get(memory.id, frozenset())
+    return Decision(
+        outcome="evolved",
+        memory=after,
+        effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
+        dropped=born(new, evidence, moment),
+        matches=tuple(match_of(item, "evolve" if item is found else "none", moment) for item in judged),
+        reasons=(Reason("similarity_evolve", told(found)),),
+        degraded=evidence.degraded,
+    )
+
+
+def refused(
+    memory: Memory, reasons: list[Judged], judged: list[Judged], evidence: Evidence, moment: Moment
+) -> Decision:
+    """`on_conflict="raise"`: decided before anything is written."""
+    found = tuple(
+        flags.between(
+            item.memory,
+            memory,
+            item.comparison,
+            kind="contradiction" if item.comparison.relation == "conflict" else "duplicate",
+            moment=(moment.now, moment.policy.conflict_days),
+        )
+        for item in reasons
+    )
+    actions: Mapping[str, MatchAction] = {item.memory.id: "conflict" for item in reasons}
+    return Decision(
+        outcome="rejected",
+        memory=None,
+        dropped=memory,
+        conflicts=found,
+        matches=tuple(match_of(item, actions.get(item.memory.id, "none"), moment) for item in judged),
+        reasons=(Reason("conflict_raise", ", ".join(conflict.a for conflict in found)),),
+        degraded=evidence.degraded,
+    )
+
+
+class Story:
+    """Collects what happens to one text that is stored, then tells it as a decision."""
+
+    def __init__(self, memory: Memory, judged: list[Judged], evidence: Evidence, moment: Moment) -> None:
+        self._memory = memory
+        self._judged = judged
+        self._evidence = evidence
+        self._moment = moment
+        self._actions: dict[str, MatchAction] = {}
+        self._reasons: list[Reason] = []
+        self._later: list[Effect] = []
+        self._links: dict[tuple[str, str, str], Link] = {}
+        self._conflicts: list[Conflict] = []
+        self._superseded: dict[str, Memory] = {}
+
+    def supersede(self, olds: list[Memory], rule: str, judged: list[Judged] | None = None) -> None:
+        """The newer assertion hides the older one; the world's time decides which that is."""
+        for old in olds:
+            if old.id in self._superseded or self._memory.status == "superseded":
+                continue
+            late = effective_time(self._memory, self._memory.created_at) < effective_time(old, old.created_at)
+            if late:
+                self._memory, change = born_superseded(self._memory, old, at=self._moment.now)
+                self._reasons.append(Reason("older_assertion", f"{old.id} is of a later date"))
+                self._note(change)
+            else:
+                self._memory = inherit(self._memory, old)
+                self._superseded[old.id] = old
+                self._reasons.append(Reason(rule, f"replaces {old.id}"))
+                for effect in supersede(old, self._memory, at=self._moment.now):
+                    self._note(effect)
+            self._actions[old.id] = "supersede"
+        for found in judged or ():
+            kept = "keep_old" if found.memory.id not in self._superseded else "keep_new"
+            self._flag(found, "contradiction", settled=kept)
+
+    def warn(self, judged: list[Judged], kind: str) -> None:
+        """Recorded for review; both stay."""
+        for found in judged:
+            self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
+            self._actions.setdefault(found.memory.id, "conflict")
+            rule = "possible_repeat" if kind == "duplicate" else _warning(found)
+            self._reasons.append(Reason(rule, told(found)))
+
+    def link(self, judged: list[Judged], rel: str = "related") -> None:
+        """One link from the new memory to each near one, at most five."""
+        for found in judged[:MAX_LINKS]:
+            if found.memory.id in self._superseded:
+                continue
+            self._note(LinkChange(None, Link(self._memory.id, found.memory.id, rel, self._moment.now)))
+            self._reasons.append(Reason("similarity_link" if rel == "related" else rel, told(found)))
+            self._actions.setdefault(found.memory.id, "connect")
+
+    def decision(self) -> Decision:
+        """The whole story: created, or superseded when something older was hidden."""
+        memory = self._memory
+        hidden = tuple(self._superseded)
+        insert: tuple[Effect, ...] = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
+        return Decision(
+            outcome="superseded" if hidden else "created",
+            memory=memory,
+            effects=(*insert, *self._later),
+            matches=tuple(
+                match_of(item, self._actions.get(item.memory.id, "none"), self._moment) for item in self._judged
+            ),
+            conflicts=tuple(self._conflicts),
+            links=tuple(self._links.values()),
+            reasons=tuple(self._reasons) or (self._plain_reason(),),
+            degraded=self._evidence.degraded,
+        )
+
+    def _plain_reason(self) -> Reason:
+        """Why a text is simply stored."""
+        policy = self._moment.policy.for_kind(self._memory.kind)
+        if "vector" not in policy.stages:
+            return Reason("own_event", f"{self._memory.kind} is append-only")
+        if "embedding" in self._evidence.degraded:
+            return Reason("not_compared", "the embedder could not be asked")
+        near = [found for found in self._judged if found.similarity >= policy.act_at]
+        if near:
+            return Reason("near_but_different", f"{near[0].similarity:.4f} to {near[0].memory.id}")
+        return Reason("nothing_like_it", "no stored memory is near")
+
+    def _note(self, effect: Effect) -> None:
+        if isinstance(effect, LinkChange) and effect.after is not None:
+            key = (effect.after.src, effect.after.dst, effect.after.rel)
+            if key in self._links:
+                return  # exactly one edge
+            self._links[key] = effect.after
+        self._later.append(effect)
+
+    def _flag(self, found: Judged, kind: str, *, settled: str | None) -> None:
+        conflict = flags.between(
+            found.memory,
+            self._memory,
+            found.comparison,
+            kind="duplicate" if kind == "duplicate" else "contradiction",
+            moment=(self._moment.now, self._moment.policy.conflict_days),
+        )
+        if settled is not None:
+            conflict = flags.settled(conflict, "keep_new" if settled == "keep_new" else "keep_old", at=self._moment.now)
+        self._conflicts.append(conflict)
+        if conflict.key not in self._evidence.known_conflicts:
+            self._later.append(flags.opened(conflict))

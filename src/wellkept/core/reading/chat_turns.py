@@ -1,0 +1,100 @@
+"""Whether a text is a turn of a conversation, and who speaks: a question, a greeting or an answer states no fact.
+
+The relation model has learnt from statements. What it says of two turns is no contradiction to show to anybody.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wellkept.core.lexicon import UNSPACED
+from wellkept.core.lexicon.english import english
+from wellkept.core.lexicon.events import event_words
+from wellkept.core.reading.lexer import language_of
+from wellkept.core.reading.small_words import asks
+from wellkept.core.text.forms import fold
+from wellkept.core.text.text_cache import remembered
+
+MOST_READ = 400
+"""Characters at the beginning of a text by which it is told what it is."""
+
+_SPEAKER = re.compile(
+    r"\s*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,2})\s?(?::\s+|:(?=[\u3041-\u9fff]))(?=\S)"
+)
+_ROLES = frozenset("user assistant agent human customer client bot ai speaker caller support".split())
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
+_PLACES = 3
+"""Words of an opening: "Thanks so much", "Hey Mel"."""
+
+
+@remembered(characters=400_000)
+def speaker(text: str) -> str:
+    """Who says a turn, in small letters; empty where no speaker is named.
+
+    A label is none: "Decision: use Postgres", "Port: 8080".
+
+    Example:
+        >>> speaker("Caroline: I moved to Graz."), speaker("Decision: we use Postgres.")
+        ('caroline', '')
+    """
+    found = _SPEAKER.match(fold(text[:MOST_READ]))
+    if found is None:
+        return ""
+    name = found.group(1)
+    lower = name.lower()
+    if lower in _ROLES:
+        return lower
+    if not all(word[0].isupper() or not word[0].islower() for word in name.split()):
+        return ""
+    rest = fold(text[:MOST_READ])[found.end() :]
+    code = language_of(rest).code
+    if _greets(rest, code):
+        return lower
+    words = _words(rest)
+    if code == "en":
+        return lower if len(words) > 1 and not any(word in english().senses for word in lower.split()) else ""
+    of = event_words()[code]
+    return lower if of.persons & (set(rest) if code in UNSPACED else set(words)) else ""
+
+
+@remembered(characters=400_000)
+def is_turn(text: str) -> bool:
+    """Whether a text is said rather than stated: it asks, greets or answers, or names who speaks.
+
+    Example:
+        >>> [is_turn(text) for text in ("What made you pick it?", "Wow, Caroline! Great.", "Ana: I like tea.")]
+        [True, True, True]
+        >>> is_turn("The deploy runs on Friday.")
+        False
+    """
+    code = language_of(text[:MOST_READ]).code
+    return bool(questions(text) or speaker(text) or _greets(fold(text[:MOST_READ]), code))
+
+
+@remembered(characters=400_000)
+def questions(text: str) -> bool:
+    """Whether a text asks: by its sign, or by how it begins (in Chinese and Japanese: ends)."""
+    if asks(text):
+        return True
+    head = fold(text[:MOST_READ]).lower()
+    code = language_of(head).code
+    asking = event_words()[code].asking
+    if code in UNSPACED:
+        return head.rstrip("。.! ").endswith(tuple(asking))
+    words = _words(head)[:4]
+    return any(tuple(words[: len(phrase)]) == phrase for phrase in asking.get(words[0] if words else "", ()))
+
+
+def _greets(text: str, code: str) -> bool:
+    greeting = event_words()[code].greeting
+    opening = _OPENING.match(text.strip())
+    head = opening.group().lower() if opening else ""
+    if code in UNSPACED:
+        return any(head.startswith(word) for word in greeting)
+    spoken = _words(head)
+    return bool(spoken) and spoken[0] in greeting and len(spoken) <= _PLACES
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]

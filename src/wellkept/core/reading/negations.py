@@ -1,0 +1,160 @@
+"""The same proposition affirmed and denied.
+
+A denial contradicts only what it denies whole. "No host other than X", "not all", "not before noon", or a
+denial in both texts leave the affirmed statement standing; there the rules see a difference and no conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellkept.core.lexicon import Language
+from wellkept.core.reading.alignment import Frame
+from wellkept.core.reading.small_words import meanings
+from wellkept.core.reading.tokens import Clause, Token
+from wellkept.core.reading.vetoes import cue_span
+from wellkept.types import Difference
+
+_TENSE_CUES = ("did", "was", "were", "had")
+_QUANTITIES = frozenset(("number", "ordinal"))
+_ENOUGH = 0.75
+_CLOSE = 0.5
+_INFLECTION = 2
+_LIMITS = ("quantity", "only", "bound")
+_CONTRASTED = frozenset(("not", "nicht", "pas", "no", "não", "не", "不是", "而不是"))
+_PERSONS = (
+    frozenset("i me my mine i'm we us our ours".split()),
+    frozenset("you your yours".split()),
+    frozenset("he him his".split()),
+    frozenset("she her hers".split()),
+)
+_PERSONAL = frozenset(word for words in _PERSONS for word in words)
+_UNIVERSAL = frozenset("all every each both".split())
+_INDEFINITE = frozenset("a an some one this several many few every all each people everybody everyone somebody".split())
+_ANYBODY = frozenset("everybody everyone somebody someone anybody anyone one".split())
+_FREQUENCY = frozenset("sometimes often usually frequently regularly occasionally".split())
+_NOBODY = ("nobody", "no one", "noone")
+_DESCRIBING = 2
+
+
+def denied(item: Frame) -> bool:
+    """Whether the two clauses do not agree in how often they deny."""
+    return len(item.a.negations) % 2 != len(item.b.negations) % 2
+
+
+def denial(item: Frame, language: Language, *, sure_topic: bool) -> list[Difference]:
+    """What the negations of two aligned clauses tell; `sure_topic`: nothing else says they differ in topic."""
+    if not denied(item):
+        return _contrast(item)
+    decisive = sure_topic and _covered(item) and _denies_whole(item, language)
+    return [Difference("negation", cue_span(item.a), cue_span(item.b), decisive=decisive)]
+
+
+def _covered(item: Frame) -> bool:
+    """Do both clauses say the same but for the denial, or but for an amount?"""
+    amounts = all(t.value and t.value.kind in _QUANTITIES for slot in item.slots for t in (*slot.a, *slot.b))
+    if item.slots:
+        return amounts and item.ratio >= _CLOSE
+    return len(item.matched) >= max(1, _ENOUGH * min(len(item.a.keys), len(item.b.keys)))
+
+
+def _denies_whole(item: Frame, language: Language) -> bool:
+    """Does one clause deny once, and nothing less, what the other affirms, of the same thing and time?"""
+    a, b = item.a, item.b
+    denying, affirming = (a, b) if a.negations else (b, a)
+    if affirming.negations or len(denying.negations) != 1 or item.moved:
+        return False
+    alone = (item.only_a, item.only_b) if denying is a else (item.only_b, item.only_a)
+    there_is_none = language.code == "en" and _there_is_none(denying, affirming)
+    if _weighty(alone[0], language):
+        return False
+    more = _weighty(alone[1], language)
+    if language.code == "en" and denying.negations[0][1] in _NOBODY and all(t.lower in _ANYBODY for t in more):
+        more, there_is_none = [], True
+    if denying.negations[0][1] == "never":
+        more = [token for token in more if token.lower not in _FREQUENCY]
+    if more and not (there_is_none and _plain(more)) and not _in_its_place(more, affirming, denying):
+        return False
+    scope, affirmed_scope = _words(denying), _words(affirming)
+    harmless = language.soft | _UNIVERSAL if there_is_none else language.soft
+    if scope & language.scopes != (affirmed_scope & language.scopes) - harmless:
+        return False
+    if (scope | affirmed_scope) & language.negative or _past(a) != _past(b):
+        return False
+    limits = _LIMITS[1:] if there_is_none else _LIMITS
+    if any(meanings(a, language.code, group) != meanings(b, language.code, group) for group in limits):
+        return False
+    return _same_persons(scope, affirmed_scope) and not _subject_amount(item, denying)
+
+
+def _there_is_none(denying: Clause, affirming: Clause) -> bool:
+    """ "Nobody …", "There is no …" against "Some …": who denies that there is any denies each, however described."""
+    at, cue = denying.negations[0]
+    return (
+        at == 0
+        and (cue in _NOBODY or cue == "no" and any(token.lower == "there" for token in denying.tokens[:1]))
+        and not any(token.lower in _PERSONAL for token in (*denying.tokens, *affirming.tokens))
+        and bool(affirming.tokens)
+        and (affirming.tokens[0].lower in _INDEFINITE or affirming.tokens[0].value is not None)
+    )
+
+
+def _plain(tokens: Sequence[Token]) -> bool:
+    """At most two describing words, none a name, a date or an identifier."""
+    return len(tokens) <= _DESCRIBING and not any(
+        token.proper or (token.value is not None and token.value.kind != "number") for token in tokens
+    )
+
+
+def _weighty(tokens: Sequence[Token], language: Language) -> list[Token]:
+    return [token for token in tokens if token.key not in language.light and token.lower not in language.light]
+
+
+def _in_its_place(more: Sequence[Token], affirming: Clause, denying: Clause) -> bool:
+    """In a script without blanks: characters that stand exactly where the denial stands (an ending, "may")."""
+    if len(more) > _INFLECTION or not all(token.char for token in more):
+        return False
+    places = [n for n, at in enumerate(affirming.content) if any(affirming.tokens[at] is token for token in more)]
+    return places == list(range(denying.negations[0][0], denying.negations[0][0] + len(more)))
+
+
+def _words(clause: Clause) -> frozenset[str]:
+    return frozenset(token.lower for token in clause.tokens)
+
+
+def _past(clause: Clause) -> bool:
+    """Told of the past by its auxiliary: what was may no longer be."""
+    return any(cue.startswith(_TENSE_CUES) for _, cue in clause.negations) or any(
+        token.lower in _TENSE_CUES for token in clause.tokens
+    )
+
+
+def _same_persons(left: frozenset[str], right: frozenset[str]) -> bool:
+    ours, theirs = ({n for n, words in enumerate(_PERSONS) if words & side} for side in (left, right))
+    return not ours or not theirs or bool(ours & theirs)
+
+
+def _subject_amount(item: Frame, denying: Clause) -> bool:
+    """An amount before the denial belongs to the subject: "502 errors are not …" and "504 errors are …"."""
+    if not item.slots:
+        return False
+    at = denying.negations[0][0]
+    place = denying.content[at] if at < len(denying.content) else len(denying.tokens)
+    starts = (slot.a_at if denying is item.a else slot.b_at for slot in item.slots)
+    return any(start < place for start in starts)
+
+
+def _contrast(item: Frame) -> list[Difference]:
+    """Both set one thing against another, the other way round: "tabs, not spaces" and "spaces, not tabs"."""
+    a, b = item.a, item.b
+    if len(a.negations) != 1 or len(b.negations) != 1 or len(a.keys) != len(b.keys):
+        return []
+    (at_a, cue_a), (at_b, cue_b) = a.negations[0], b.negations[0]
+    if cue_a != cue_b or cue_a not in _CONTRASTED or not at_a or not at_b:
+        return []
+    if sorted(a.keys) != sorted(b.keys) or at_a >= len(a.keys) or at_b >= len(b.keys) or a.keys[at_a] == b.keys[at_b]:
+        return []
+    swap = {a.keys[at_a]: b.keys[at_b], b.keys[at_b]: a.keys[at_a]}
+    if tuple(swap.get(key, key) for key in a.keys) != b.keys:
+        return []
+    return [Difference("negation", cue_span(a), cue_span(b), decisive=True)]

@@ -1,0 +1,1 @@
+"""How memories answer a query: scores, order, groups of repeats, and the context pack."""

@@ -1,0 +1,96 @@
+"""Text of memories inside other text: made harmless, and the block in which decisions are shown.
+
+Memories are written by anybody, and a prompt is read by something that obeys. What stands here keeps
+them data: no line of a memory can pass for a line of the block, nothing invisible comes along, and no
+markup opens or closes anything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from wellkept.core.recall.grouping import grouped, outcome_of
+from wellkept.types import Hit, Memory
+
+HEADING = "## Related Decisions"
+SHOWN = 120
+"""Characters of a decision that its line shows."""
+
+_OUTCOME = 40
+_BREAK = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+_VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
+_JOINERS = frozenset("\u200c\u200d")
+_UNSEEN = frozenset(("Cf", "Cs"))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without anything that is not seen or that a terminal obeys.
+
+    Joiners stay, since emoji and several scripts need them; marks that reorder text, tags and runs of
+    variation selectors can carry a message that nobody sees, and go.
+
+    Example:
+        >>> lines_of("a\\u202eb\\r\\nc\\x1b[0m")
+        ['ab', 'c [0m']
+    """
+    return [_seen(line) for line in _BREAK.split(_VARIANTS.sub("", text))]
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """The beginning of a text on one line, harmless.
+
+    Example:
+        >>> one_line("Use  ruff.\\n# Not a heading", 14)
+        'Use ruff. # No'
+    """
+    head = text if limit is None else text[: limit * 8 + 64]
+    return " ".join(" ".join(lines_of(head)).split())[:limit]
+
+
+def decisions_block(decisions: Iterable[Memory | Hit]) -> str:
+    """Decisions as a list under a heading, each thing once, in the order given.
+
+    Args:
+        decisions: Memories or hits, best first.
+
+    Returns:
+        The block; empty without decisions.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> day = datetime(2026, 3, 1, tzinfo=UTC)
+        >>> made = Memory(id="m", namespace="n", content="Use PostgreSQL.", created_at=day, updated_at=day,
+        ...               kind="decision", confidence=0.8)
+        >>> print(decisions_block([made]))
+        ## Related Decisions
+        - [pending] Use PostgreSQL. (confidence: 0.80)
+    """
+    hits = [item if isinstance(item, Hit) else Hit(item, 0.0, {}) for item in decisions]
+    return _block([group.shown.memory for group in grouped(hits)])
+
+
+def decision_line(memory: Memory) -> str:
+    """One decision: what came of it, the beginning of its text, and how sure its writer was."""
+    outcome = one_line(outcome_of(memory), _OUTCOME) or "pending"
+    text = f"[{outcome}] {one_line(memory.content, SHOWN)}"
+    # Where the block is rendered, "<" would open a tag; every other sign stays what it is.
+    return f"- {text.replace('<', '&lt;')} (confidence: {memory.confidence:.2f})"
+
+
+def _block(memories: Sequence[Memory]) -> str:
+    return "\n".join((HEADING, *map(decision_line, memories))) if memories else ""
+
+
+def _seen(line: str) -> str:
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(map(_harmless, line))
+
+
+def _harmless(char: str) -> str:
+    if char == "\t" or char in _JOINERS:
+        return char
+    category = unicodedata.category(char)
+    return "" if category in _UNSEEN else " " if category == "Cc" else char

@@ -1,0 +1,140 @@
+"""Effects as values: their inverse, what they touch, and what is left of them after an erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import fields, replace
+from datetime import datetime
+from operator import attrgetter
+
+from wellkept.core.records.codec import USAGE
+from wellkept.core.records.wikilinks import is_waiting
+from wellkept.types import (
+    AliasChange,
+    ConflictChange,
+    Effect,
+    JournalEntry,
+    LinkChange,
+    Match,
+    Memory,
+    MemoryChange,
+    Reason,
+)
+
+_recorded = attrgetter(*(field.name for field in fields(Memory) if field.name not in USAGE))
+
+
+def invert(effect: Effect) -> Effect:
+    """The effect that takes this one back; twice inverted it is the same again."""
+    match effect:
+        case MemoryChange(before, after):
+            return MemoryChange(after, before)
+        case AliasChange(memory_id, digest, present):
+            return AliasChange(memory_id, digest, not present)
+        case LinkChange(before_link, after_link):
+            return LinkChange(after_link, before_link)
+        case ConflictChange(before_conflict, after_conflict):
+            return ConflictChange(after_conflict, before_conflict)
+
+
+def touched(effects: Iterable[Effect]) -> tuple[str, ...]:
+    """Ids of the memories that effects are about, each once, in the order they first appear.
+
+    Both ends of a link and both sides of a conflict count; a name that waits for its memory is none.
+    """
+    ids: dict[str, None] = {}
+    for effect in effects:
+        for memory_id in _named(effect):
+            ids.setdefault(memory_id)
+    return tuple(ids)
+
+
+def _named(effect: Effect) -> tuple[str, ...]:
+    match effect:
+        case MemoryChange(before, after):
+            memory = before or after
+            return (memory.id,) if memory else ()
+        case AliasChange(memory_id):
+            return (memory_id,)
+        case LinkChange(before_link, after_link):
+            link = before_link or after_link
+            return tuple(end for end in (link.src, link.dst) if not is_waiting(end)) if link else ()
+        case ConflictChange(before_conflict, after_conflict):
+            conflict = before_conflict or after_conflict
+            return (conflict.a, conflict.b) if conflict else ()
+
+
+def same_record(a: Memory | None, b: Memory | None) -> bool:
+    """Whether two memories are the same but for their usage; None is only the same as None."""
+    if a is None or b is None:
+        return a is b
+    return a is b or bool(_recorded(a) == _recorded(b))
+
+
+# --------------------------------------------------------------------------------------------
+# Erasure (the one verb that removes content)
+
+
+def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:
+    """What remains of an erased memory: id, namespace, kind, times and the status.
+
+    Args:
+        memory: The memory as it was.
+        at: When it was erased; then the tombstone is its next version. None keeps version and
+            time, for the copies of former versions in the journal.
+    """
+    return Memory(
+        id=memory.id,
+        namespace=memory.namespace,
+        kind=memory.kind,
+        content="",
+        status="erased",
+        created_at=memory.created_at,
+        updated_at=at or memory.updated_at,
+        version=memory.version + 1 if at else memory.version,
+    )
+
+
+def scrubbed(entry: JournalEntry, ids: Collection[str]) -> JournalEntry:
+    """The entry without anything the memories said.
+
+    Their former versions become tombstones; their aliases, links and conflicts go. In an entry
+    that concerns one of them the refused text and the details of the reasons go as well, since
+    both may quote it; so do title and differing words where one was only a match.
+    """
+    matched = any(match.memory_id in ids for match in entry.matches)
+    concerned = (
+        entry.memory_id in ids
+        or any(one in ids for one in entry.memory_ids)
+        or any(one in ids for one in touched(entry.effects))
+        or (entry.dropped is not None and entry.dropped.id in ids)
+    )
+    if not (concerned or matched):
+        return entry
+    dropped = entry.dropped
+    return replace(
+        entry,
+        effects=tuple(left for effect in entry.effects if (left := _scrubbed_effect(effect, ids)) is not None),
+        dropped=tombstone(dropped) if dropped is not None and concerned else dropped,
+        reasons=tuple(Reason(reason.rule, "") for reason in entry.reasons),
+        matches=tuple(_scrubbed_match(match, ids, whole=concerned) for match in entry.matches),
+        payload="" if concerned else entry.payload,  # a short secret could be guessed from its hash
+    )
+
+
+def _scrubbed_effect(effect: Effect, ids: Collection[str]) -> Effect | None:
+    if not any(one in ids for one in _named(effect)):
+        return effect
+    if not isinstance(effect, MemoryChange):
+        return None
+    return MemoryChange(
+        tombstone(effect.before) if effect.before else None,
+        tombstone(effect.after) if effect.after else None,
+    )
+
+
+def _scrubbed_match(match: Match, ids: Collection[str], *, whole: bool) -> Match:
+    if match.memory_id in ids:
+        return replace(match, title="", differences=())
+    # The words of a difference come from both texts, so they go when either was erased.
+    return replace(match, differences=()) if whole else match

@@ -1,0 +1,229 @@
+"""Decisions in words: the sentence for the agent, the seeds' message texts, log lines, `check-similar`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellkept.core.records.merge import short
+from wellkept.core.records.wikilinks import names, will_link
+from wellkept.core.text.forms import excerpt
+from wellkept.policy import SIMILARITY_EDGE_THRESHOLD
+from wellkept.types import (
+    Conflict,
+    Decision,
+    Difference,
+    Json,
+    Match,
+    MatchAction,
+    Memory,
+    Reason,
+    Relation,
+    WriteResult,
+)
+
+_NEAR = 0.5
+"""Similarity from which the nearest memory is named although nothing became of it."""
+_REASON_WORDS = {
+    "content_hash": "exactly the same text",
+    "canonical_hash": "the same text in another spelling",
+    "similarity_skip": "nothing in it is new",
+    "told_again": "a paraphrase of what is stored",
+    "similarity_evolve": "similar enough to be appended",
+    "similarity_link": "similar to a stored memory",
+    "refines": "it adds detail to a stored memory",
+    "same_subject": "a new value for the same subject",
+    "reversion": "an earlier value, stated again",
+    "conflict_supersede": "it contradicts the older text and is newer",
+    "older_assertion": "of an earlier date than what is stored",
+    "conflict_warn": "the two cannot both hold",
+    "possible_conflict": "the two may contradict each other",
+    "conflict_judge": "the judge found a contradiction",
+    "possible_repeat": "possibly a duplicate",
+    "conflict_raise": "the policy refuses conflicts",
+    "ongoing_window": "the same episode is still going on",
+    "junk": "not worth keeping",
+    "recording_filter": "nothing was decided",
+    "nothing_like_it": "no match found",
+    "near_but_different": "similar to a stored memory, but not a duplicate",
+    "own_event": "append-only kind: not compared",
+    "not_compared": "stored without comparison",
+    "replay": "the same call was made before",
+    "handed_out": "it was recalled a moment ago, in the same session",
+    "wikilink": "named in the text",
+    "wikilink_waits": "a name that no memory has yet",
+    "wikilink_found": "older texts name it",
+    "auto_link": "among the nearest stored memories",
+    "sweep": "checked after the model came back",
+    "delivery": "queued; it is compared and stored when the queue is flushed",
+    "reactivated": "it was used again",
+    "turn": "another turn of the episode",
+    "plan": "part of a consolidation plan",
+    "undo_run": "the run was undone",
+    "import": "replaced there, where it was imported from",
+    "expired": "nobody decided in time",
+    "reembed": "its vector was recomputed",
+    "repair": "it was repaired",
+    "refused": "it would be refused",
+}
+"""Every rule that a decision or an entry of the journal can name, but those of your own consolidation rules."""
+
+_HOLDS_IT: tuple[MatchAction, ...] = ("duplicate", "reuse")
+"""What a write does with a memory that holds the text already: no row is added."""
+
+
+def duplicate_message(match: Match, *, verb: str = "restore") -> str:
+    """What an agent is told of a duplicate, with the reactivation hint for a faded memory.
+
+    Args:
+        match: The memory that holds the text.
+        verb: What reactivates it where the message is read.
+    """
+    text = f'Duplicate: already stored as "{match.title or "Untitled"}" ({match.memory_id or "?"})'
+    if match.lifecycle != "ACTIVE":
+        text += f" [{match.lifecycle}]. Use {verb} to reactivate if needed"
+    return f"{text}. Not created. ({_percent(match)}% similar)"
+
+
+def queued_message(memory: Memory, *, linking: bool = True) -> str:
+    """What an agent is told of a queued text: what waits, and what it will be linked to where its kind links names."""
+    return f'Queued: "{short(memory)}"{will_link(names(memory.content) if linking else ())}'
+
+
+def message(decision: Decision, *, asked_only: bool = False) -> str:
+    """One sentence or two for the agent: what became of its text, or would, after a `check`."""
+    if asked_only:
+        return f"Not written, only checked. It would answer: {message(decision)}"
+    memory = decision.memory
+    match decision.outcome:
+        case "duplicate":
+            text = duplicate_message(decision.matches[0])
+        case "rejected" if decision.conflicts:
+            words = [f'"{excerpt(item.excerpt_a, 60)}" ({item.a}){_because(item)}' for item in decision.conflicts]
+            text = f"Not stored: the policy refuses conflicts with {', '.join(words)}."
+        case "rejected":
+            reason = decision.reasons[0]
+            text = f"Not stored: {reason_words(reason.rule)} ({reason.detail})."
+        case "evolved" if memory is not None:
+            text = f'Updated: "{short(memory)}" ({memory.id}) took the text as update {memory.evolution_count}.'
+        case "reused" if memory is not None:
+            text = f'Reused: "{short(memory)}" ({memory.id}) is still going on. Not created.'
+        case "queued":
+            text = queued_message(memory) if memory is not None else "Queued"
+        case _ if memory is not None:
+            text = f'Stored: "{short(memory)}" ({memory.id})' + _aside(decision, memory)
+        case _:
+            text = decision.outcome.capitalize()
+    text += _judged_by(decision)
+    if "embedding" in decision.degraded:
+        text += " Stored unchecked: the embedder could not be reached."
+    return text
+
+
+def _judged_by(decision: Decision) -> str:
+    """Where the relation model decided: what it said, how sure it was, and its version."""
+    said = [
+        f"{_reported(match)} with probability {match.opinion.of(_reported(match)):.4f} by {match.opinion.model}"
+        for match in decision.matches
+        if match.action != "none" and match.opinion is not None and not any(item.decisive for item in match.differences)
+    ]
+    return f" Judged {'; '.join(said)}." if said else ""
+
+
+def _reported(match: Match) -> Relation:
+    """What is said of a match: of two that are called distinct, the conflict that is still possible."""
+    return "conflict" if match.action == "conflict" and match.relation == "distinct" else match.relation
+
+
+def _aside(decision: Decision, memory: Memory) -> str:
+    parts = []
+    if memory.status == "superseded":
+        parts.append(f"as history: {memory.superseded_by} is of a later date")
+    replaced = [link.dst for link in decision.links if link.rel == "supersedes" and link.src == memory.id]
+    if replaced:
+        parts.append("replaces " + ", ".join(replaced))
+    linked = [link.dst for link in decision.links if link.rel == "related"]
+    if linked:
+        parts.append("linked to " + ", ".join(linked))
+    unknown = [reason.detail for reason in decision.reasons if reason.rule == "wikilink_waits"]
+    if unknown:
+        parts.append("to be linked once it is written: " + ", ".join(unknown))
+    for conflict in decision.conflicts:
+        if conflict.resolution is None:
+            word = "possible duplicate of" if conflict.kind == "duplicate" else "possible conflict with"
+            parts.append(f'{word} "{excerpt(conflict.excerpt_a, 60)}" ({conflict.a}){_because(conflict)}')
+    return "; ".join(["", *parts]) + "." if parts else "."
+
+
+def _because(conflict: Conflict) -> str:
+    words = [difference_words(item) for item in conflict.differences if item.decisive]
+    return f": {', '.join(words)}" if words else ""
+
+
+def difference_words(difference: Difference) -> str:
+    """`number: "0.85" -> "0.95"`; "Node 18" and "room 18" cannot be told apart, so it says so."""
+    kind, old, new = difference.kind.replace("_", " "), difference.old, difference.new
+    if kind == "identifier" and old.isdecimal() and new.isdecimal():
+        kind = "version or number"
+    return f'{kind}: "{excerpt(old, 40) or "(nothing)"}" -> "{excerpt(new, 40) or "(nothing)"}"'
+
+
+def reason_words(rule: str) -> str:
+    """A rule id in words a person understands."""
+    return _REASON_WORDS.get(rule, rule.replace("_", " "))
+
+
+def _reason_line(reason: Reason, matches: Sequence[Match]) -> str:
+    words = reason_words(reason.rule)
+    if reason.rule == "nothing_like_it" and matches and (matches[0].similarity or 0.0) >= _NEAR:
+        nearest = matches[0]
+        return f'no sure match; nearest: "{excerpt(nearest.title, 60)}" ({_percent(nearest)}% similar)'
+    return f"{words} ({reason.detail})" if reason.rule in ("junk", "recording_filter") else words
+
+
+def why(result: WriteResult) -> str:
+    """The reasons of a result in one line, with the differences that decided."""
+    parts = list(dict.fromkeys(_reason_line(reason, result.matches) for reason in result.reasons))
+    near = any(reason.rule == "near_but_different" for reason in result.reasons)
+    told = result.matches[:1] if near else [match for match in result.matches if match.action != "none"]
+    shown = [item for match in told for item in match.differences]
+    parts += list(dict.fromkeys(difference_words(item) for item in shown))[:3]
+    return "; ".join(parts)
+
+
+def _percent(match: Match) -> int:
+    return int((match.similarity or 0.0) * 100 + 1e-9)
+
+
+def dropped_line(dropped: Memory, match: Match) -> str:
+    """The log line of a dropped duplicate."""
+    return (
+        f'Dedup: dropped {dropped.kind} "{short(dropped)}" — '
+        f'duplicate of "{match.title}" ({match.memory_id}, {_percent(match)}% similar)'
+    )
+
+
+def check_similar(result: WriteResult, *, limit: int = 5) -> dict[str, Json]:
+    """A check as the answer of `check-similar`: what is near, and what a write would do about it.
+
+    Shown is what is near at .90 and more, and whatever the write would act on, repeats first. The
+    recommendation says what a write would do; it does not depend on how many matches are shown.
+    """
+    near = [
+        match
+        for match in result.matches
+        if (match.similarity or 0.0) >= SIMILARITY_EDGE_THRESHOLD or match.action in (*_HOLDS_IT, "evolve")
+    ]
+    near.sort(key=lambda match: (match.action not in _HOLDS_IT, -(match.similarity or 0.0)))
+    matches = [
+        {
+            "node_id": match.memory_id,
+            "title": match.title or "Untitled",
+            "similarity": round(match.similarity or 0.0, 4),
+            "action": "duplicate" if match.action in _HOLDS_IT else "connect",
+            "lifecycle": match.lifecycle,
+        }
+        for match in near
+    ]
+    known = any(match["action"] == "duplicate" for match in matches)
+    recommendation = "duplicate_found" if known else "similar_found" if matches else "unique"
+    return {"matches": matches[: max(0, limit)], "recommendation": recommendation}

@@ -1,0 +1,1 @@
+"""What every verb needs: the context, checked inputs, retries, files and locks."""

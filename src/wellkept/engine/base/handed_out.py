@@ -1,0 +1,62 @@
+"""What packs have handed out: remembered by session, so that its echo is not taken for news.
+
+It is kept in this process only, as hashes, and bounded: the newest sessions, and of each the newest
+texts. A text whose turn has passed, or that another process handed out, is judged like any other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from wellkept.core.records.merge import segments
+from wellkept.core.text.forms import canonical_hash
+from wellkept.types import Memory
+
+MAX_SESSIONS = 256
+MAX_TEXTS = 2_000
+"""Texts of one session that are remembered; about 200 packs of ten."""
+
+
+class Handed:
+    """Texts handed out, by namespace and session; safe to use from several threads.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> day = datetime(2026, 3, 1, tzinfo=UTC)
+        >>> handed = Handed()
+        >>> told = Memory(id="m1", namespace="n", content="Use ruff.", created_at=day, updated_at=day)
+        >>> handed.note("n", "chat", [told])
+        >>> handed.ids("n", "chat", "use RUFF"), handed.ids("n", "another", "use RUFF")
+        (('m1',), ())
+    """
+
+    def __init__(self, *, sessions: int = MAX_SESSIONS, texts: int = MAX_TEXTS) -> None:
+        self._lock = threading.Lock()
+        self._most = (sessions, texts)
+        self._sessions: OrderedDict[tuple[str, str], OrderedDict[tuple[str, str], None]] = OrderedDict()
+
+    def note(self, namespace: str, session: str, memories: Iterable[Memory]) -> None:
+        """Remember that these were handed out to a session; without a name nothing is remembered."""
+        if not session:
+            return
+        # An evolved memory may come back as a whole, or as one of the texts it has grown from.
+        marks = [(canonical_hash(text), row.id) for row in memories for text in (row.content, *segments(row))]
+        with self._lock:
+            told = self._sessions.setdefault((namespace, session), OrderedDict())
+            self._sessions.move_to_end((namespace, session))
+            for mark in marks:
+                told[mark] = None
+                told.move_to_end(mark)
+            while len(told) > self._most[1]:
+                told.popitem(last=False)
+            while len(self._sessions) > self._most[0]:
+                self._sessions.popitem(last=False)
+
+    def ids(self, namespace: str, session: str, text: str) -> tuple[str, ...]:
+        """Ids of the memories that were handed out to this session with this text, in any spelling; newest first."""
+        with self._lock:
+            told = tuple(self._sessions.get((namespace, session), ())) if session else ()
+        digest = canonical_hash(text) if told else ""
+        return tuple(of for mark, of in reversed(told) if mark == digest)

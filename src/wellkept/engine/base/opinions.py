@@ -1,0 +1,101 @@
+"""The relation model's word for one call: each pair is read once, outside transactions; a failure is a value."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from wellkept.core.judging.risk_bounds import NEVER, Bounds
+from wellkept.engine.base.context import Context
+from wellkept.engine.models import fail_open
+from wellkept.errors import ModelError
+from wellkept.policy import Risk
+from wellkept.types import Memory, Opinion
+
+log = logging.getLogger("wellkept")
+
+Pair = tuple[str, str]
+
+
+class NeedsOpinionError(Exception):
+    """The decision needs opinions nobody has asked for yet: leave the transaction, ask, decide again."""
+
+    def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        super().__init__("opinions are missing")
+        self.pairs = pairs
+
+
+class Opinions:
+    """What the relation model has said in one call.
+
+    Without a model nothing is asked, and nothing acts on similarity alone.
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        self._model = ctx.relation_model
+        self._recent, self._namespace = ctx.recent, ctx.namespace
+        self._repeatable = getattr(ctx.relation_model, "repeatable", False)
+        self._known: dict[Pair, Opinion | None] = {}
+        self.failure: ModelError | None = None
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a model that answers."""
+        return self._model is not None and self.failure is None
+
+    @property
+    def silence_decides(self) -> bool:
+        """Whether a pair without an opinion is left to rules and similarity."""
+        return self.available and self._model is not None and self._model.defers
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """The model's own thresholds for a risk; a failure to give them is an outage too."""
+        if self._model is None or self.failure is not None:
+            return NEVER
+        try:
+            return fail_open.bounds(self._model, risk)
+        except ModelError as error:
+            self._fail(error)
+            return NEVER
+
+    def ask(self, pairs: Iterable[Pair]) -> None:
+        """Read the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
+        missing = [pair for pair in dict.fromkeys(pairs) if not self._is_known(pair)]
+        if self._model is None or not missing or self.failure is not None:
+            return
+        try:
+            told = fail_open.read(self._model, missing)
+        except ModelError as error:
+            self._fail(error)
+            return
+        for pair, opinion in zip(missing, told, strict=True):
+            self._known[pair] = opinion
+            if self._repeatable:
+                self._recent.note(self._namespace, pair, opinion)
+
+    def _is_known(self, pair: Pair) -> bool:
+        if self._repeatable and pair not in self._known:
+            self._known.update((pair, opinion) for opinion in self._recent.known(self._namespace, pair))
+        return pair in self._known
+
+    def of(self, new: str, memories: Sequence[Memory]) -> dict[str, Opinion]:
+        """Opinions on a new text and each of these memories, by memory id.
+
+        Raises:
+            NeedsOpinionError: Some of the pairs have not been asked about yet.
+        """
+        if not self.available:
+            return {}
+        pairs = {memory.id: (memory.content, new) for memory in memories}
+        missing = tuple(pair for pair in pairs.values() if pair not in self._known)
+        if missing:
+            raise NeedsOpinionError(missing)
+        return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
+
+    def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:
+        """What is known of these pairs; those that were not asked about or cannot be read are missing."""
+        return {pair: told for pair in pairs if (told := self._known.get(pair)) is not None}
+
+    def _fail(self, error: ModelError) -> None:
+        self.failure = error
+        log.warning("Relation model failed, judging by rules alone: %s", error)

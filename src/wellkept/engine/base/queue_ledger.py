@@ -1,0 +1,330 @@
+"""Where writes wait: a file beside the store that survives a crash, or the memory of the process.
+
+The file holds one line for each act: a write was put, is done, or failed. A line counts once it is whole
+and on the disk, so what was acknowledged is there after a crash, and a line cut off in the writing is none.
+What is done is taken out at the end of each flush: a memory that is erased later must not linger here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wellkept.engine.base.file_lock import lock, try_lock, unlock
+from wellkept.engine.base.queue_lines import line_of, read, settled
+from wellkept.errors import Busy, ReadOnly
+from wellkept.storage.ledger import Ledger, plain_of
+from wellkept.types.queue import QueuedWrite
+
+__all__ = ["FileLedger", "Ledger", "ProcessLedger"]
+
+_Stamp: TypeAlias = tuple[int, int, int, int]
+_Seen: TypeAlias = tuple[_Stamp, dict[str, QueuedWrite]]
+
+log = logging.getLogger("wellkept")
+
+
+class ProcessLedger:
+    """Keeps writes in this process, for stores that end with it."""
+
+    shared = False
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+        self._held: dict[str, QueuedWrite] = {}
+
+    def put(self, writes: Sequence[QueuedWrite]) -> None:
+        """See `Ledger.put`."""
+        with self._lock:
+            self._held.update((one.id, one) for one in writes)
+
+    def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
+        """See `Ledger.settle`."""
+        with self._lock:
+            settled(self._held, done, failed)
+
+    def tidy(self) -> None:
+        """See `Ledger.tidy`; nothing that is done is held."""
+
+    def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
+        """See `Ledger.waiting`."""
+        with self._lock:
+            return _of(namespace, self._held)
+
+    def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """See `Ledger.still`."""
+        with self._lock:
+            return _still(self._held, found)
+
+    def is_empty(self) -> bool:
+        """See `Ledger.is_empty`."""
+        return not self._held
+
+    @contextmanager
+    def turn(self, *, wait: bool = True) -> Iterator[bool]:
+        """See `Ledger.turn`."""
+        with _held(self._turn, wait=wait) as ours:
+            yield ours
+
+
+class FileLedger:
+    """Keeps writes in a file of their own; several processes may use it at once.
+
+    Args:
+        path: The file; made when the first write is put.
+
+    Example:
+        >>> import tempfile
+        >>> ledger = FileLedger(Path(tempfile.mkdtemp()) / "agent.db.queue")
+        >>> ledger.is_empty(), ledger.waiting()
+        (True, ())
+    """
+
+    shared = False
+
+    def __init__(self, path: Path) -> None:
+        self._turn = threading.Lock()
+        self._path = path
+        self._named = False
+        self._seen: _Seen | None = None
+
+    def put(self, writes: Sequence[QueuedWrite]) -> None:
+        """See `Ledger.put`."""
+        if writes:
+            with self._open() as handle:
+                seen = self._unchanged(handle)
+                _append(handle, [{"put": plain_of(one)} for one in writes])
+                if seen is not None:
+                    seen.update((one.id, one) for one in writes)
+                    self._seen = _stamp(handle), seen
+                if not self._named:  # a new file is lost with its name
+                    _keep_names(self._path.parent)
+                    self._named = True
+
+    def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
+        """See `Ledger.settle`."""
+        lines: list[dict[str, Any]] = [{"done": one} for one in done]
+        lines += [{"failed": one, "error": error} for one, error in failed.items()]
+        if not lines:
+            return
+        with self._open() as handle:
+            seen = self._unchanged(handle)
+            _append(handle, lines)
+            if seen is not None:
+                settled(seen, (line["done"] for line in lines if "done" in line), failed)
+                self._seen = _stamp(handle), seen
+
+    def tidy(self) -> None:
+        """See `Ledger.tidy`; where it cannot be done now, it is done at the next flush."""
+        self._seen = None
+        if self.is_empty():
+            return
+        with self._open() as handle:
+            self._tidy(handle)
+
+    def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
+        """See `Ledger.waiting`."""
+        if self.is_empty():
+            return ()
+        with self._open() as handle:
+            return _of(namespace, read(_whole(handle)))
+
+    def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """See `Ledger.still`; what was read for it is kept until `tidy`, and read anew where others have changed it."""
+        with self._open() as handle:
+            held = self._unchanged(handle)
+            if held is None:
+                held = read(_whole(handle))
+                self._seen = _stamp(handle), held
+            return _still(held, found)
+
+    def is_empty(self) -> bool:
+        """See `Ledger.is_empty`."""
+        try:
+            return self._path.stat().st_size == 0
+        except OSError:
+            return True
+
+    @contextmanager
+    def turn(self, *, wait: bool = True) -> Iterator[bool]:
+        """See `Ledger.turn`; other processes are kept out by the lock of a file of its own, which ends with them."""
+        beside = self._path.with_name(self._path.name + ".turn")
+        with _held(self._turn, wait=wait) as ours:
+            if not ours:
+                yield False
+                return
+            with _locked(beside, wait=wait) as handle:
+                try:
+                    yield handle is not None
+                finally:
+                    if handle is not None:
+                        with suppress(OSError):  # Windows keeps a file that is open; the next flush finds it
+                            beside.unlink()
+
+    def _unchanged(self, handle: int) -> dict[str, QueuedWrite] | None:
+        """What was read before, where the file is still the one that was read."""
+        seen = self._seen
+        return seen[1] if seen is not None and seen[0] == _stamp(handle) else None
+
+    def _tidy(self, handle: int) -> None:
+        text = _whole(handle)
+        held = read(text)
+        if not held:
+            os.ftruncate(handle, 0)
+            return
+        kept = b"".join(line_of({"put": plain_of(one)}) for one in held.values())
+        if kept == text or os.name == "nt":  # there an open file cannot be replaced
+            return
+        beside = self._path.with_name(self._path.name + ".new")
+        try:
+            made = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                _write(made, kept)
+                os.fsync(made)
+            finally:
+                os.close(made)
+            os.replace(beside, self._path)
+        except OSError as error:  # the flush itself has succeeded, and its results must be told
+            log.warning("What is done could not be taken out of the queue: %s", error.strerror)
+            with suppress(OSError):
+                beside.unlink()
+        else:
+            _keep_names(self._path.parent)
+
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        """The file, ours alone."""
+        with _locked(self._path, wait=True) as handle:
+            assert handle is not None  # it was waited for
+            with _translated(self._path):
+                yield handle
+
+
+@contextmanager
+def _held(turn: threading.Lock, *, wait: bool) -> Iterator[bool]:
+    if not turn.acquire(blocking=wait):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        turn.release()
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool) -> Iterator[int | None]:
+    """A file that is made, opened and locked; None where another process has it and is not waited for.
+
+    Another process may have put a new one in its place, or removed it, while we waited.
+    """
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    while True:
+        try:
+            handle = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise ReadOnly(
+                f"the queue cannot be written: {error.strerror}", where=str(path), todo="Check its permissions"
+            ) from error
+        try:
+            if not _lock(handle, path, wait=wait):
+                yield None
+                return
+            try:
+                if not _is_same(handle, path):
+                    continue
+                yield handle
+                return
+            finally:
+                os.lseek(handle, 0, os.SEEK_SET)
+                unlock(handle)
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int, path: Path, *, wait: bool) -> bool:
+    try:
+        if not wait:
+            return try_lock(handle)
+        lock(handle)
+    except OSError as error:
+        raise Busy("the queue cannot be locked", where=str(path), todo="Use a local disk") from error
+    return True
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReadOnly(f"the queue cannot be written: {error.strerror}", where=str(path)) from error
+
+
+def _is_same(handle: int, path: Path) -> bool:
+    try:
+        there, ours = path.stat(), os.fstat(handle)
+    except FileNotFoundError:
+        return False
+    return (there.st_ino, there.st_dev) == (ours.st_ino, ours.st_dev)
+
+
+def _append(handle: int, lines: Sequence[Mapping[str, Any]]) -> None:
+    size = os.lseek(handle, 0, os.SEEK_END)
+    text = b"".join(map(line_of, lines))
+    if size:
+        os.lseek(handle, size - 1, os.SEEK_SET)
+        if os.read(handle, 1) != b"\n":
+            text = b"\n" + text  # whoever wrote last did not come to the end of the line
+    try:
+        _write(handle, text)
+        os.fsync(handle)
+    except BaseException:
+        with suppress(OSError):  # what is refused must not be written later all the same
+            os.ftruncate(handle, size)
+        raise
+
+
+def _keep_names(folder: Path) -> None:
+    """Have the names of a folder on the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _write(handle: int, text: bytes) -> None:
+    while text:
+        text = text[os.write(handle, text) :]
+
+
+def _whole(handle: int) -> bytes:
+    size = os.lseek(handle, 0, os.SEEK_END)
+    os.lseek(handle, 0, os.SEEK_SET)
+    parts = []
+    while size > 0 and (part := os.read(handle, size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _stamp(handle: int) -> _Stamp:
+    """Others change a file only by writing more to its end, by emptying it, or by putting another in its place."""
+    there = os.fstat(handle)
+    return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns
+
+
+def _still(held: Mapping[str, QueuedWrite], found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+    return [held[one.id] for one in found if one.id in held]
+
+
+def _of(namespace: str | None, held: Mapping[str, QueuedWrite]) -> tuple[QueuedWrite, ...]:
+    return tuple(one for one in held.values() if namespace in (None, one.namespace))

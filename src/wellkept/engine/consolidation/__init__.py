@@ -1,0 +1,1 @@
+"""Consolidation: planning, execution, reports, reflection and decay."""

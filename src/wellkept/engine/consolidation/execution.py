@@ -1,0 +1,406 @@
+"""Consolidation, the writing half: a plan is executed action by action, and a run is taken back.
+
+Each action is one transaction: whole or not at all, and a failing one fails alone. An action
+is checked against the versions it was planned on; what has changed since is stale and stays as it
+is, what is done already stays done, so that a plan executed twice is executed once.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+
+from wellkept.core.consolidation.merged_memory import changed, holds
+from wellkept.core.consolidation.repointing import apart
+from wellkept.core.records import conflicts as flags
+from wellkept.core.records.effects import invert, touched
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.retry import repeated
+from wellkept.engine.consolidation.merge_effects import conflict_changes, merged, relinks
+from wellkept.engine.consolidation.run_list import LAST, last_run
+from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up
+from wellkept.engine.history.journal import lost_vectors
+from wellkept.engine.models.embedding import Embeddings, NeedsVectorError
+from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
+from wellkept.storage.port import Stale, Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    Action,
+    ActionResult,
+    Conflict,
+    ConflictChange,
+    Effect,
+    Filter,
+    JournalEntry,
+    Memory,
+    MemoryChange,
+    Plan,
+    Reason,
+    RunReport,
+    UndoReport,
+    Vector,
+)
+
+log = logging.getLogger("wellkept.consolidate")
+
+Told = Callable[[int, int], None]
+VERB = "consolidate"
+_MARGIN = 64
+"""Entries about a memory that changed nothing of it (links, conflicts) and stand between its versions."""
+
+
+class _StaleActionError(Exception):
+    """Something the action was planned on has changed."""
+
+
+class _DoneError(Exception):
+    """The store already is what the action would make of it."""
+
+
+def execute(
+    ctx: Context, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), progress: Told | None = None
+) -> RunReport:
+    """Apply a plan.
+
+    Args:
+        ctx: The store; its namespace must be the plan's.
+        plan: The plan, made now or long ago.
+        only: Ids or types of the actions to apply; all when empty.
+        skip: Ids or types of actions to leave out.
+        progress: Told after each action how many are done, and of how many.
+
+    Returns:
+        What became of each action.
+
+    Raises:
+        InvalidPlan: It was made for another namespace, or `only`/`skip` name nothing in it.
+    """
+    _refuse_foreign(ctx, plan, (*only, *skip))
+    run_id = f"consolidate-{ctx.new_id()}"
+    started, began = ctx.clock(), time.monotonic()
+    results = []
+    for at, action in enumerate(plan.actions, start=1):
+        if _is_left_out(action, only, skip):
+            results.append(ActionResult(action.id, action.type, "left_out", "not asked for"))
+        else:
+            results.append(_run(ctx, plan, action, run_id))
+        if progress is not None:
+            progress(at, len(plan.actions))
+    return RunReport(
+        run_id=run_id,
+        mode="execute",
+        plan=plan,
+        started_at=started,
+        seconds=round(time.monotonic() - began, 3),
+        results=tuple(results),
+    )
+
+
+def dry(ctx: Context, plan: Plan, *, forced: str = "") -> RunReport:
+    """The report of a plan that is not executed."""
+    return RunReport(
+        run_id=f"consolidate-{ctx.new_id()}",
+        mode="dry_run",
+        plan=plan,
+        started_at=ctx.clock(),
+        seconds=0.0,
+        forced=forced,
+    )
+
+
+def _refuse_foreign(ctx: Context, plan: Plan, named: Sequence[str]) -> None:
+    if plan.namespace != ctx.namespace:
+        raise InvalidPlan(
+            f"the plan is for namespace {plan.namespace!r}, not {ctx.namespace!r}",
+            where=plan.plan_id,
+            todo="Open the store in that namespace",
+        )
+    known = {action.id for action in plan.actions} | {action.type for action in plan.actions}
+    for name in named:
+        if name not in known:
+            raise InvalidPlan(f"no action {name!r} in the plan", where=plan.plan_id, todo="Use an id or type from it")
+
+
+def _is_left_out(action: Action, only: Collection[str], skip: Collection[str]) -> bool:
+    names = {action.id, action.type}
+    return not names.isdisjoint(skip) or (bool(only) and names.isdisjoint(only))
+
+
+def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
+    if action.type == "noop":
+        return ActionResult(action.id, action.type, "done", "nothing to do")
+    vectors = Embeddings(ctx.embedder)
+    while True:
+        try:
+            entry = repeated(ctx, partial(_applied, ctx, action, (plan, run_id), vectors))
+            return ActionResult(action.id, action.type, "executed", "", entry)
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+        except _DoneError as done:
+            return ActionResult(action.id, action.type, "done", str(done))
+        except (_StaleActionError, Stale) as stale:
+            return ActionResult(action.id, action.type, "stale", str(stale))
+        except (WellkeptError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, StorageError):
+                log.error("CONSOLIDATE/ERROR action=%s %s", action.id, error)
+            return ActionResult(action.id, action.type, "failed", f"{type(error).__name__}: {error}")
+
+
+def _applied(ctx: Context, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        return _apply(ctx, tx, action, run, vectors)
+
+
+def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:
+    plan, run_id = run
+    now = ctx.clock()
+    known = {item.key: item for item in tx.conflicts(ids=action.targets)}
+    rows = _rows(tx, action)
+    _refuse_stale(tx, plan, action, rows, known)
+    effects: list[Effect] = []
+    made: dict[str, Vector] = {}
+    if action.summary:
+        born, made = born_summary(ctx, action, vectors, at=now)
+        effects += born
+    effects += [MemoryChange(rows[one.memory_id], changed(rows[one.memory_id], one, at=now)) for one in action.rows]
+    match action.type:
+        case "merge":
+            effects = merged(ctx, tx, action, changes=effects, rows=rows, conflicts=known.values())
+        case "summarize":
+            if held := held_back(action, known.values(), now):
+                raise _StaleActionError(held)
+            effects = behind_summary(effects)
+            effects += relinks(tx, action.links, action.unlinks, effects)
+        case _:
+            effects += conflict_changes(ctx, action.flags, action.settles, rows=rows, known=known)
+    entry = JournalEntry(
+        at=now,
+        verb=VERB,
+        actor=ctx.actor,
+        policy=ctx.policy.hash,
+        outcome=action.type,
+        memory_id=about(action, effects),
+        memory_ids=tuple(dict.fromkeys((*action.targets, *touched(effects)))),
+        reasons=(
+            Reason(action.rationale.rule, "; ".join(action.rationale.reasons)),
+            Reason("plan", f"{_mark(plan)} action {action.id}"),
+        ),
+        conflict_keys=_named(effects),
+        effects=tuple(effects),
+        run_id=run_id,
+    )
+    return tx.apply(entry, vectors=made)
+
+
+def _mark(plan: Plan) -> str:
+    """By what the journal tells that an entry is of this plan."""
+    return f"{plan.plan_id} {plan.config_hash}"
+
+
+def _rows(tx: Tx, action: Action) -> dict[str, Memory]:
+    """What the action reads or changes, and both sides of the conflicts that it opens."""
+    ids = dict.fromkeys((*action.expect, *(one for flag in action.flags for one in (flag.a, flag.b))))
+    return {row.id: row for row in tx.find(Filter(ids=tuple(ids), statuses=ALL_STATUSES))}
+
+
+def _refuse_stale(
+    tx: Tx, plan: Plan, action: Action, rows: Mapping[str, Memory], known: Mapping[str, Conflict]
+) -> None:
+    """Done before, or planned on something that has changed since."""
+    after = {one.memory_id: one.after for one in action.rows}
+    done = [one for one, said in after.items() if one in rows and holds(rows[one], said)]
+    if action.type == "flag_contradiction":
+        if all(key in known for key in _keys(action)):
+            raise _DoneError("the pair is flagged already")
+    elif there := summed_up(tx, action):
+        raise _DoneError(f"memory {there} sums them up already")
+    elif action.type != "summarize" and after and len(done) == len(after):
+        raise _DoneError("the memories are so already")
+    for memory_id, version in action.expect.items():
+        row = rows.get(memory_id)
+        if row is None:
+            raise _StaleActionError(f"memory {memory_id} does not exist any more")
+        if row.version != version and not (action.type == "flag_contradiction" and _own_doing(tx, plan, row, version)):
+            raise _StaleActionError(
+                f"memory {memory_id} has changed since: version {row.version}, planned on {version}"
+            )
+    _refuse_forged(action, rows)
+    if action.type == "merge":
+        held = apart(known.values(), {})
+        for one in action.targets:
+            for other in held.get(one, frozenset()) & {*action.targets}:
+                raise _StaleActionError(f"since then {one} and {other} are held apart by a conflict")
+
+
+def _refuse_forged(action: Action, rows: Mapping[str, Memory]) -> None:
+    """A plan is a file, and a file may have been edited: what it says of the memories must be so."""
+    for one in action.rows:
+        if not holds(rows[one.memory_id], one.before):
+            raise _StaleActionError(f"memory {one.memory_id} is not what the plan says it was")
+    if action.type == "merge":
+        for gone in (row for name in action.targets if (row := rows[name]).status != "active"):
+            raise _StaleActionError(f"memory {gone.id} is {gone.status}")
+
+
+def _own_doing(tx: Tx, plan: Plan, row: Memory, version: int) -> bool:
+    """Whether only this plan has changed a memory since: a flag that failed alone may be opened later."""
+    left = row.version
+    for entry in reversed(tx.journal(memory_ids=(row.id,), newest=row.version - version + _MARGIN)):
+        changes = [item for item in entry.effects if isinstance(item, MemoryChange) and row.id in _ends(item)]
+        if left == version or not changes:
+            continue
+        if not any(reason.rule == "plan" and reason.detail.startswith(_mark(plan)) for reason in entry.reasons):
+            return False
+        left -= len(changes)
+    return left == version
+
+
+def _ends(change: MemoryChange) -> set[str]:
+    return {end.id for end in (change.before, change.after) if end is not None}
+
+
+def _keys(action: Action) -> tuple[str, ...]:
+    return tuple(flags.key_of(flag.a, flag.b, flag.kind) for flag in action.flags)
+
+
+def _named(effects: Sequence[Effect]) -> tuple[str, ...]:
+    ends = [end for item in effects if isinstance(item, ConflictChange) for end in (item.before, item.after)]
+    return tuple(sorted({end.key for end in ends if end is not None}))
+
+
+# --------------------------------------------------------------------------------------------
+# Taking a run back
+
+
+def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoReport:
+    """Take a whole run back, in one transaction, newest entry first.
+
+    Args:
+        ctx: The store.
+        run_id: The run, as its report and every journal entry of it say; `last` for the newest whose changes stand.
+        force_except: Take back what can be, and leave what later changes stand on.
+
+    Raises:
+        NotFound: No such run in this namespace, or nothing of it is left to take back.
+        UndoBlocked: Later changes stand in the way; names them. Nothing was changed.
+    """
+    run_id = last_run(ctx) if run_id == LAST else run_id
+    vectors = Embeddings(ctx.embedder)
+    unfit: dict[int, tuple[int, ...]] = {}
+    while True:
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                return _undo_run(ctx, tx, run_id, force_except=force_except, vectors=vectors, unfit=unfit)
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+        except _UnfitError as stale:
+            if not force_except:
+                raise UndoBlocked(str(stale), entries=(), where=run_id) from stale
+            unfit[stale.seq] = ()
+
+
+class _UnfitError(Exception):
+    """An entry does not fit what is stored, and its transaction has to be left."""
+
+    def __init__(self, seq: int, why: str) -> None:
+        super().__init__(f"entry {seq} no longer fits: {why}")
+        self.seq = seq
+
+
+def _undo_run(
+    ctx: Context,
+    tx: Tx,
+    run_id: str,
+    *,
+    force_except: bool,
+    vectors: Embeddings,
+    unfit: Mapping[int, tuple[int, ...]],
+) -> UndoReport:
+    of_run = tx.journal(run_id=run_id)
+    since = _Since(tx.journal(after=of_run[0].seq - 1) if of_run else ())
+    entries = [item for item in of_run if item.effects and not since.is_undone(item.seq)]
+    if not entries:
+        raise NotFound(f"no run {run_id!r} to take back", where=ctx.namespace, todo="List the runs to see their ids")
+    undone: list[int] = []
+    blocked: dict[int, tuple[int, ...]] = dict(unfit)
+    for entry in sorted(entries, key=lambda item: -item.seq):
+        if entry.seq in unfit:
+            continue
+        if later := since.standing_on(entry):
+            blocked[entry.seq] = later
+            continue
+        back = tuple(invert(effect) for effect in reversed(entry.effects))
+        taken = JournalEntry(
+            at=ctx.clock(),
+            verb="undo",
+            actor=ctx.actor,
+            policy=ctx.policy.hash,
+            outcome="undone",
+            memory_id=entry.memory_id,
+            memory_ids=touched(back),
+            reasons=(Reason("undo_run", run_id),),
+            effects=back,
+            undoes=entry.seq,
+            run_id=f"undo-{run_id}",
+        )
+        try:
+            tx.apply(taken, vectors=lost_vectors(tx, back, vectors))
+        except Stale as stale:
+            raise _UnfitError(entry.seq, str(stale)) from stale
+        since.take_back(entry.seq)
+        undone.append(entry.seq)
+    if blocked and not force_except:
+        names = "; ".join(f"entry {seq} by {', '.join(map(str, later))}" for seq, later in sorted(blocked.items()))
+        raise UndoBlocked(
+            f"later changes stand in the way: {names}",
+            entries=sorted({one for entries in blocked.values() for one in entries}, reverse=True),
+            where=run_id,
+            todo="Undo those first, or take back the rest with force_except (--force-except)",
+        )
+    return UndoReport(run_id=run_id, undone=tuple(undone), blocked=blocked)
+
+
+class _Since:
+    """The journal from a run's first entry on: what stands on what, read once for all entries of the run.
+
+    The same answers as `journal.refuse_if_blocked` gives for one entry.
+    """
+
+    def __init__(self, entries: Sequence[JournalEntry]) -> None:
+        self._entries = {item.seq: item for item in entries}
+        self._of: defaultdict[str, list[int]] = defaultdict(list)
+        self._gone: set[int] = set()
+        for item in reversed(entries):
+            if item.undoes and item.seq not in self._gone:
+                self._gone.add(item.undoes)
+            ids = item.memory_ids if item.verb == "erase" else touched(item.effects)
+            for memory_id in ids:
+                self._of[memory_id].append(item.seq)  # newest first
+
+    def is_undone(self, seq: int) -> bool:
+        """Whether an entry stands taken back, counting undos of undos."""
+        return seq in self._gone
+
+    def take_back(self, seq: int) -> None:
+        """The entry has been taken back now."""
+        self._gone.add(seq)
+
+    def standing_on(self, entry: JournalEntry) -> tuple[int, ...]:
+        """Later entries that the undo of this one would run over, newest first."""
+        later: dict[int, None] = {}
+        for memory_id in touched(entry.effects):
+            for seq in self._of[memory_id]:
+                if seq <= entry.seq:
+                    break
+                later[seq] = None
+        found = []
+        for seq in sorted(later, reverse=True):
+            item = self._entries[seq]
+            # The undo of something older stands in the way itself; of something later, both cancel out.
+            cancelled = seq in self._gone or item.undoes > entry.seq
+            if item.verb == "erase" or not cancelled:
+                found.append(seq)
+        return tuple(found)

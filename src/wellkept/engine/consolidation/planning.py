@@ -1,0 +1,366 @@
+"""Consolidation, the reading half: look at what is stored side by side, ask the models, make the plan.
+
+Nothing here writes. The store is read in one snapshot; models are asked outside of it; the plan is
+pure (`core/consolidation/plan.py`). What changes in the meantime is found when the plan is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from wellkept.core.consolidation.findings import (
+    Court,
+    Finding,
+    Near,
+    Patience,
+    comparable,
+    exact_groups,
+    families,
+    in_turn,
+    is_open,
+    judged,
+    looked_at,
+    nearest_only,
+    of_one_frame,
+    of_one_subject,
+    order_of,
+    says_something,
+)
+from wellkept.core.consolidation.merged_memory import merged_from
+from wellkept.core.consolidation.near_pairs import near_pairs
+from wellkept.core.consolidation.plan import Setting, Survey, plan_of
+from wellkept.core.consolidation.repointing import heirs
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.judging.evidence import rests_on_words
+from wellkept.core.judging.risk_bounds import NEVER, Bounds
+from wellkept.core.records.lifecycle import is_expired
+from wellkept.core.records.vectors import cosine
+from wellkept.core.text.forms import canonical
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import Opinions
+from wellkept.engine.consolidation.scope import rows_in
+from wellkept.engine.gate.untitled import bare, is_worth_it, nearer
+from wellkept.engine.models.embedding import Embeddings
+from wellkept.errors import InvalidField
+from wellkept.policy import Policy
+from wellkept.storage.port import Tx
+from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Memory, Opinion, Plan, Scope, Vector
+
+Progress = Callable[[str, int, int], None]
+"""Told which step, how much of it is done, and how much there is."""
+
+_AT_ONCE = 1_024
+_MOST_SPOKEN = 12
+"""Texts of one memory that a further merge is checked against."""
+
+
+def plan(
+    ctx: Context, config: Consolidation | None = None, scope: Scope | None = None, *, progress: Progress | None = None
+) -> Plan:
+    """What a consolidation of this namespace would do; nothing is written.
+
+    Args:
+        ctx: The store.
+        config: Rules and thresholds; the built-in ones by default.
+        scope: Which memories; all active ones by default.
+        progress: Told how far it is.
+
+    Returns:
+        The plan; the same for the same store, policy, rules and models.
+
+    Raises:
+        InvalidField: The scope makes no sense.
+    """
+    config = config if config is not None else Consolidation()
+    scope = _sound(scope if scope is not None else Scope())
+    tell = progress if progress is not None else _quiet
+    now = ctx.clock()
+    ctx.scale.prepare()
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        everything = rows_in(tx, scope)
+        rows = tuple(row for row in everything if is_known(row.kind, ctx.policy))
+        tell("read", len(rows), len(rows))
+        vectors = tx.vectors({row.embedding for row in rows if row.embedding})
+    holding = [row for row in rows if not is_expired(row, now)]  # as at the gate
+    groups = exact_groups(holding, ctx.policy)
+    nears = _nears(ctx, _without_repeats(holding, groups), vectors, config)
+    del vectors
+    bench = _Bench(ctx, config, tell)
+    findings = _agreed_before(ctx, bench, nearest_only(bench.judged(nears)))
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        links = tuple(tx.links(concerned)) if (concerned := _concerned(groups, findings)) else ()
+        survey = Survey(
+            rows=rows,
+            groups=tuple(groups),
+            findings=tuple(findings),
+            conflicts=_conflicts(tx, rows),
+            links=links,
+            hidden=_hidden(tx, links, frozenset(concerned)),
+            asked=bench.asked,
+            compared=bench.compared,
+            degraded=bench.degraded + (("unknown_kind",) if len(rows) < len(everything) else ()),
+        )
+    models = (ctx.embedder.id, ctx.relation_model.id if ctx.relation_model is not None else "")
+    return plan_of(
+        survey,
+        Setting(policy=ctx.policy, config=config, scope=scope, namespace=ctx.namespace, models=models, now=now),
+    )
+
+
+def _quiet(step: str, done: int, whole: int) -> None:
+    pass
+
+
+def is_known(kind: str, policy: Policy) -> bool:
+    """Whether the policy in force has heard of a kind; memories of another one are left alone, and the plan says so."""
+    return kind in policy.kinds or "*" in policy.kinds
+
+
+def _sound(scope: Scope) -> Scope:
+    """Refuse a scope that would silently mean something else."""
+    if scope.limit is not None and (isinstance(scope.limit, bool) or scope.limit < 0):
+        raise InvalidField(f"{scope.limit!r} is not a number of memories", where="limit", todo="Use 0 or more, or none")
+    for name in ("created_from", "created_to"):
+        at = getattr(scope, name)
+        if at is not None and at.tzinfo is None:
+            raise InvalidField("a time has no zone", where=name, todo="Give it one, such as UTC")
+    return scope
+
+
+def _without_repeats(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]]) -> list[Memory]:
+    """Of each group of equal texts only the newest is compared with others."""
+    left_out = {row.id for group in groups for row in group[:-1]}
+    return [row for row in rows if row.id not in left_out]
+
+
+# --------------------------------------------------------------------------------------------
+# Pairs
+
+
+def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], config: Consolidation) -> list[Near]:
+    """Pairs worth a comparison: near by vector, or about the same attribute of the same subject."""
+    calibration = ctx.scale.calibration
+    found: dict[tuple[str, str], Near] = {}
+    for family in families(rows, ctx.policy):
+        with_vector = [row for row in family if row.embedding in vectors]
+        if len(with_vector) < 2:
+            continue
+        matrix = np.asarray([vectors[row.embedding] for row in with_vector], dtype=np.float32)
+        first, second, cosines = near_pairs(
+            matrix,
+            floor=calibration.cosine(config.look_at),
+            all_from=calibration.cosine(min(config.merge_at, 1.0)),
+            nearest=config.nearest,
+        )
+        for a, b, raw in zip(first.tolist(), second.tolist(), cosines.tolist(), strict=True):
+            near = Near(with_vector[a], with_vector[b], raw, calibration.similarity(raw))
+            if comparable(near, ctx.policy):
+                found[near.key] = near
+    for old, new in (*of_one_subject(rows), *of_one_frame(rows)):
+        if (old.id, new.id) not in found:
+            near = _near(ctx, old, new, vectors)
+            if comparable(near, ctx.policy):
+                found[near.key] = near
+    return in_turn(found.values())
+
+
+def _near(ctx: Context, old: Memory, new: Memory, vectors: Mapping[str, Vector]) -> Near:
+    ours, theirs = vectors.get(old.embedding), vectors.get(new.embedding)
+    if ours is None or theirs is None:
+        return Near(old, new, None, None)
+    raw = cosine(ours, theirs)
+    return Near(old, new, raw, ctx.scale.calibration.similarity(raw))
+
+
+def _nearest_of(nears: Iterable[Near]) -> frozenset[tuple[str, str]]:
+    """The nearest pair of each newer memory; of equally near ones the first by id."""
+    best: dict[str, tuple[float, str]] = {}
+    for near in nears:
+        rank = (-(near.similarity or 0.0), near.a.id)
+        best[near.b.id] = min(best.get(near.b.id, rank), rank)
+    return frozenset((older, newer) for newer, (_, older) in best.items())
+
+
+class _Bench:
+    """Judges pairs: asks the relation model what rules leave open, and remembers what could not run.
+
+    Attributes:
+        asked: Pairs that the model had an opinion on.
+        compared: Pairs that were looked at.
+    """
+
+    def __init__(self, ctx: Context, config: Consolidation, tell: Progress) -> None:
+        self._ctx = ctx
+        self._config = config
+        self._tell = tell
+        self._opinions = Opinions(ctx)
+        self._bounds: dict[str, Bounds] = {}
+        self._nearest: frozenset[tuple[str, str]] | None = None
+        self.asked = 0
+        self.compared = 0
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What could not run; its part of the findings is missing."""
+        missing: tuple[str, ...] = () if self._opinions.available else ("relation",)
+        if self._ctx.embedder.lexical:
+            missing += ("lexical",)
+        return missing + tuple(self._ctx.scale.degraded)
+
+    def judged(self, nears: Sequence[Near], *, all_of_them: bool = False) -> list[Finding]:
+        """What the pairs say that matters for a plan; all of them on request, whatever they say."""
+        found: list[Finding] = []
+        patience = None if all_of_them else Patience()
+        self._nearest = None if all_of_them else _nearest_of(nears)
+        for start in range(0, len(nears), _AT_ONCE):
+            part = self._looked_at(nears[start : start + _AT_ONCE], patience)
+            found += (one for one in self._page(part) if all_of_them or says_something(one))
+            self._tell("compare", min(start + _AT_ONCE, len(nears)), len(nears))
+        return found
+
+    def _looked_at(self, nears: Sequence[Near], patience: Patience | None) -> list[tuple[Near, Comparison, bool]]:
+        """What the rules say of each pair, and whether they leave it open for the relation model."""
+        found = []
+        for near in nears:
+            if patience is not None and patience.is_out(near):
+                continue
+            told = looked_at(near)
+            is_left = self._opinions.available and is_open(near, told, ask_at=self._config.ask_at)
+            is_left = is_left and self._is_worth_asking(near)
+            if patience is not None and not is_left:
+                patience.told(near, told)
+            found.append((near, told, is_left))
+        return found
+
+    def _is_worth_asking(self, near: Near) -> bool:
+        """Whether the model's word could change anything: the pair may merge, or is its newer memory's nearest.
+
+        Of the model's contradictions only that of the nearest is flagged, and reading a pair costs more
+        than all else: on 30,000 sentences four in five pairs could not have changed the plan.
+        """
+        if self._nearest is None or near.key in self._nearest:
+            return True
+        if (near.similarity or 0.0) < self._config.merge_at:
+            return False
+        return rests_on_words(near.b, near.a, near.similarity, self._bounds_of(near.b.kind))
+
+    def _page(self, part: Sequence[tuple[Near, Comparison, bool]]) -> Iterator[Finding]:
+        opinions = self._opinions
+        asked = [near for near, _, is_left in part if is_left]
+        opinions.ask((near.a.content, near.b.content) for near in asked)
+        said = {
+            (near.a.content, near.b.content): opinion
+            for near in asked
+            for opinion in opinions.of(near.b.content, (near.a,)).values()
+        }
+        self.asked += len(said)
+        self.compared += len(part)
+        court = Court(
+            policy=self._ctx.policy, bounds_of=self._bounds_of, opinions=said, lexical=self._ctx.embedder.lexical
+        )
+        untitled = self._without_titles([(near, told) for near, told, _ in part], said)
+        for near, told, _ in part:
+            found = untitled.get(near.key)
+            yield judged(near, court, told) if found is None else judged(found, court, looked_at(found))
+
+    def _without_titles(
+        self, pairs: Sequence[tuple[Near, Comparison]], said: Mapping[tuple[str, str], Opinion]
+    ) -> dict[tuple[str, str], Near]:
+        """Pairs under unlike titles that may be a repeat or a contradiction, as near as their texts are."""
+        found = [
+            near
+            for near, told in pairs
+            if is_worth_it(
+                near.b,
+                near.a,
+                told.relation,
+                said.get((near.a.content, near.b.content)),
+                self._bounds_of(near.b.kind),
+            )
+        ]
+        vectors = Embeddings(self._ctx.embedder)
+        vectors.fetch(text for near in found for text in bare(near.b, near.a))
+        nearest = {}
+        for near in found:
+            raw = nearer(near.cosine, near.b, near.a, vectors)
+            similarity = near.similarity if raw is None else self._ctx.scale.calibration.similarity(raw)
+            nearest[near.key] = replace(near, cosine=raw, similarity=similarity)
+        return nearest
+
+    def may_merge(self, found: Finding) -> bool:
+        """Whether a pair says the same and is near enough for any merging rule."""
+        return found.verdict == "same" and (found.near.similarity or 0.0) >= self._config.merge_at
+
+    def _bounds_of(self, kind: str) -> Bounds:
+        if kind not in self._bounds:
+            risk = self._ctx.policy.for_kind(kind).risk
+            self._bounds[kind] = self._opinions.bounds(risk) if self._opinions.available else NEVER
+        return self._bounds[kind]
+
+
+def _agreed_before(ctx: Context, bench: _Bench, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, but for pairs that only the present texts call the same.
+
+    What an earlier run merged into a memory is part of it, so it must say the same as well: complete
+    linkage would else be lost from night to night, one neighbour at a time.
+    """
+    grown = [one for one in findings if bench.may_merge(one) and (merged_from(one.near.a) or merged_from(one.near.b))]
+    if not grown:
+        return list(findings)
+    ids = {name for one in grown for row in (one.near.a, one.near.b) for name in merged_from(row)}
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        former = {row.id: row for row in tx.find(Filter(ids=tuple(sorted(ids)), statuses=ALL_STATUSES))}
+        whole = {row.id: row for one in grown for row in (one.near.a, one.near.b)} | former
+        vectors = tx.vectors({row.embedding for row in whole.values() if row.embedding})
+    crossed: dict[tuple[str, str], list[Near]] = {}
+    for one in grown:
+        ours, theirs = (_spoken(row, former) for row in (one.near.a, one.near.b))
+        pairs = [sorted(pair, key=order_of) for pair in product(ours, theirs)]
+        crossed[one.near.key] = [_near(ctx, old, new, vectors) for old, new in pairs if old.id != new.id]
+    wanted = {near.key: near for nears in crossed.values() for near in nears}
+    apart = {
+        found.near.key for found in bench.judged(list(wanted.values()), all_of_them=True) if not bench.may_merge(found)
+    }
+    refused = {key for key, nears in crossed.items() if any(near.key in apart for near in nears)}
+    return [replace(one, verdict="apart") if one.near.key in refused else one for one in findings]
+
+
+def _spoken(row: Memory, former: Mapping[str, Memory]) -> list[Memory]:
+    """A memory and what it has absorbed, one for each text; the newest of them where they are many."""
+    texts = {canonical(row.content): row}
+    for name in reversed(merged_from(row)):
+        other = former.get(name)
+        if other is not None and other.content and len(texts) < _MOST_SPOKEN:
+            texts.setdefault(canonical(other.content), other)
+    return list(texts.values())
+
+
+# --------------------------------------------------------------------------------------------
+# What stands around the pairs
+
+
+def _concerned(groups: Iterable[tuple[Memory, ...]], findings: Iterable[Finding]) -> list[str]:
+    """Ids that a merge may touch."""
+    ids = {row.id for group in groups for row in group}
+    ids |= {one for found in findings if found.verdict == "same" for one in found.near.key}
+    return sorted(ids)
+
+
+def _conflicts(tx: Tx, rows: Sequence[Memory]) -> tuple[Conflict, ...]:
+    """Conflicts of the rows, and of what an earlier run merged into them."""
+    there = {row.id for row in rows} | heirs(rows).keys()
+    return tuple(item for item in tx.conflicts() if item.a in there or item.b in there)
+
+
+def _hidden(tx: Tx, links: Iterable[Link], ids: frozenset[str]) -> dict[str, tuple[Memory, ...]]:
+    """Superseded rows behind these, which must not lose their head when it is merged away."""
+    behind = tuple(dict.fromkeys(link.dst for link in links if link.rel == "supersedes" and link.src in ids))
+    found: dict[str, tuple[Memory, ...]] = {}
+    for row in tx.find(Filter(ids=behind, statuses=ALL_STATUSES)) if behind else ():
+        if row.status == "superseded" and row.superseded_by in ids:
+            found[row.superseded_by] = (*found.get(row.superseded_by, ()), row)
+    return found

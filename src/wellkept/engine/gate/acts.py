@@ -1,0 +1,388 @@
+"""Acts on stored memories: supersede, restore, revise, forget, erase, link, unlink, resolve.
+
+Each is a handful of effects applied and journaled in one transaction, like every write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from wellkept.core.judging.compare import compare
+from wellkept.core.records import conflicts as flags
+from wellkept.core.records import lifecycle
+from wellkept.core.records.effects import touched
+from wellkept.core.records.merge import absorb, absorbed, aliases, segments
+from wellkept.core.text.forms import is_line
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import new_memory
+from wellkept.engine.base.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.gate import mentions, rejudge
+from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.models.judgements import Judgements, NeedsJudgementError
+from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfReference
+from wellkept.storage.port import Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    AliasChange,
+    Conflict,
+    ConflictChange,
+    Effect,
+    Filter,
+    JournalEntry,
+    Link,
+    LinkChange,
+    Memory,
+    MemoryChange,
+    Reason,
+    Resolution,
+    Statement,
+    Vector,
+)
+
+REVISABLE = frozenset(Statement.__dataclass_fields__)
+MAX_REL = 100
+
+
+def fetch(tx: Tx, memory_id: str) -> Memory:
+    """One memory of any status.
+
+    Raises:
+        NotFound: There is none in this namespace.
+    """
+    rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
+    if not rows:
+        raise NotFound(f"no memory {memory_id!r}", where=tx.namespace, todo="List the memories to see their ids")
+    return rows[0]
+
+
+def supersede(ctx: Context, old_id: str, new_id: str) -> int:
+    """Hide `old_id` behind `new_id`; returns the journal entry."""
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        old, new = fetch(tx, old_id), fetch(tx, new_id)
+
+        def successor(step: str) -> str:
+            rows = tx.find(Filter(ids=(step,), statuses=ALL_STATUSES))
+            return rows[0].superseded_by if rows else ""
+
+        lifecycle.check_supersession(old, new, successor)
+        now = ctx.clock()
+        effects = list(_new_links(tx, lifecycle.supersede(old, new, at=now)))
+        heir = lifecycle.inherit(new, old)
+        if heir is not new:
+            effects.append(MemoryChange(new, replace(heir, updated_at=now, version=new.version + 1)))
+        return apply(ctx, tx, effects, verb="supersede", outcome="superseded", memory_id=new_id)
+
+
+def restore(ctx: Context, memory_id: str) -> int:
+    """Make a superseded, archived, faded or dropped memory current again; 0 when nothing had to change."""
+    vectors = Embeddings(ctx.embedder)
+    while True:
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                return _restore(ctx, tx, memory_id, vectors)
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+
+
+def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
+    rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
+    now = ctx.clock()
+    if not rows:
+        return _restore_dropped(ctx, tx, memory_id, vectors)
+    memory = rows[0]
+    if memory.status == "active":
+        decay = ctx.policy.for_kind(memory.kind).decay
+        if lifecycle.lifecycle(memory, decay, now) == "ACTIVE":
+            return 0
+        # The lifecycle is computed, so a reactivation is a use of the memory.
+        tx.touch({memory.id: (memory.access_count + 1, now, memory.stability)})
+        reason = Reason("reactivated", "used again")
+        return apply(ctx, tx, (), verb="restore", outcome="restored", memory_id=memory_id, reasons=(reason,))
+    ids = (memory_id,)
+    effects = lifecycle.restore(memory, at=now, links=tuple(tx.links(ids)), conflicts=tuple(tx.conflicts(ids=ids)))
+    return apply(ctx, tx, effects, verb="restore", outcome="restored", memory_id=memory_id)
+
+
+def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
+    """A text that the gate did not store is stored after all, as the memory it would have been."""
+    dropped = next((entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped), None)
+    if dropped is None or dropped.id != memory_id or not dropped.content:
+        raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
+    now = ctx.clock()
+    memory, made = with_vector(replace(dropped, status="active", updated_at=now), vectors)
+    effects: tuple[Effect, ...] = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
+    return apply(ctx, tx, effects, verb="restore", outcome="created", memory_id=memory_id, vectors=made)
+
+
+def revise(ctx: Context, memory_id: str, changes: Mapping[str, Any]) -> Memory:
+    """Edit a memory; its vector and its hashes follow the text."""
+    unknown = set(changes) - REVISABLE
+    if unknown:
+        allowed = ", ".join(sorted(REVISABLE))
+        raise InvalidField("cannot be revised", where=", ".join(sorted(unknown)), todo=f"Revise one of: {allowed}")
+    vectors, opinions = Embeddings(ctx.embedder), Opinions(ctx)
+    judgements = Judgements(ctx.judge)
+    while True:
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                return _revise(ctx, tx, memory_id, changes=changes, models=(vectors, opinions, judgements))
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+            if vectors.failure is None:
+                ctx.scale.prepare()
+        except NeedsOpinionError as missing:
+            opinions.ask(missing.pairs)
+        except NeedsJudgementError as missing:
+            judgements.ask(missing.pairs)
+
+
+def _revise(
+    ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any], models: tuple[Embeddings, Opinions, Judgements]
+) -> Memory:
+    vectors, opinions, judgements = models
+    memory = fetch(tx, memory_id)
+    if memory.status == "erased":
+        raise IllegalTransition(f"{memory_id} was erased; nothing is left to revise", where="revise")
+    now = ctx.clock()
+    fields = {name: changes.get(name, getattr(memory, name)) for name in REVISABLE}
+    checked = new_memory(fields.pop("content"), fields, ctx.policy)
+    values = {name: getattr(checked, name) for name in REVISABLE}
+    rewritten = values["content"] != memory.content
+    after = replace(
+        memory, **values, updates=() if rewritten else memory.updates, updated_at=now, version=memory.version + 1
+    )
+    effects: list[Effect] = []
+    made: dict[str, Vector] = {}
+    if text_of(after) != text_of(memory):
+        after, made = with_vector(after, vectors)
+    if rewritten:
+        held = _held(tx, memory_id)
+        # The row no longer says what these hashes stand for: said again, it is news, not a repeat.
+        effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
+        effects += absorbed(memory_id, (after.content,), held)
+        effects += _reconsidered(tx, after, now)
+        if after.status == "active" and after.embedding in made:
+            effects += rejudge.conflicts_of(ctx, tx, after, made[after.embedding], (opinions, judgements))
+    named = mentions.of_revised(ctx, tx, memory, after)
+    apply(
+        ctx, tx, [MemoryChange(memory, after), *effects, *named.effects], verb="revise", outcome="revised",
+        memory_id=memory_id, reasons=named.reasons, vectors=made,
+    )  # fmt: skip
+    return after
+
+
+def _held(tx: Tx, memory_id: str) -> frozenset[str]:
+    """Every hash that points at a memory, read from its history."""
+    held: set[str] = set()
+    for entry in tx.journal(memory_ids=(memory_id,)):
+        for effect in entry.effects:
+            if isinstance(effect, AliasChange) and effect.memory_id == memory_id:
+                (held.add if effect.present else held.discard)(effect.hash)
+    return frozenset(held)
+
+
+def _reconsidered(tx: Tx, memory: Memory, now: datetime) -> list[Effect]:
+    """Open conflicts of a rewritten memory, judged again: settled where the two no longer differ in anything."""
+    changes: list[Effect] = []
+    for conflict in tx.conflicts(ids=(memory.id,)):
+        other = tx.find(Filter(ids=(conflict.b if conflict.a == memory.id else conflict.a,)))
+        if conflict.resolution is not None or not other:
+            continue
+        first, second = (memory, other[0]) if conflict.a == memory.id else (other[0], memory)
+        comparison = compare(second, first, cosine=None, similarity=conflict.similarity)
+        wanted = "conflict" if conflict.kind == "contradiction" else "same"
+        after = flags.retold(conflict, first, second, comparison)
+        if comparison.relation != wanted:
+            after = flags.settled(after, "dismissed", at=now)
+        changes.append(ConflictChange(conflict, after))
+    return changes
+
+
+def forget(ctx: Context, memory_id: str) -> int:
+    """Archive a memory: hidden, kept, restorable."""
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        effects = lifecycle.archive(fetch(tx, memory_id), at=ctx.clock())
+        return apply(ctx, tx, effects, verb="forget", outcome="archived", memory_id=memory_id)
+
+
+def erase(ctx: Context, memory_id: str) -> int:
+    """Remove a memory's content, or a text the gate refused, for good; no content stays."""
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        refused = [entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped is not None]
+        if not any(dropped.id == memory_id and dropped.content for dropped in refused):
+            if fetch(tx, memory_id).status == "erased":
+                return 0
+        entry = JournalEntry(
+            at=ctx.clock(),
+            verb="erase",
+            actor=ctx.actor,
+            policy=ctx.policy.hash,
+            outcome="erased",
+            memory_id=memory_id,
+            memory_ids=(memory_id,),
+        )
+        return tx.erase((memory_id,), entry)
+
+
+def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
+    """Link two memories; the same link twice is one link."""
+    rel = "related" if rel == "relates_to" else rel.strip()
+    if src == dst:
+        raise SelfReference("a memory cannot be linked to itself", where=src, todo="Name two different memories")
+    if len(rel) > MAX_REL or not is_line(rel):
+        raise InvalidField(f"{rel[:40]!r} is not a relation", where="rel", todo="Use one line of text, as in 'refines'")
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        if strict:
+            fetch(tx, src)
+            fetch(tx, dst)
+        made = Link(src, dst, rel, ctx.clock())
+        effects = _new_links(tx, (LinkChange(None, made),))
+        if effects:
+            apply(ctx, tx, effects, verb="link", outcome="linked", memory_id=src)
+            return made
+        return next(item for item in tx.links((src,)) if (item.src, item.dst, item.rel) == (src, dst, rel))
+
+
+def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
+    """Remove the links between two memories, all or of one relation; says how many there were.
+
+    The `supersedes` link of a superseded memory stays: it says what its status says.
+    """
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        wanted = {None: None, "relates_to": "related"}.get(rel, rel)
+        target = next(iter(tx.find(Filter(ids=(dst,), statuses=("superseded",)))), None)
+        held = target is not None and target.superseded_by == src
+        if held and wanted == "supersedes":
+            raise IllegalTransition(
+                f"{dst} is superseded by {src}, and this link says so", where="unlink", todo=f"Restore {dst} instead"
+            )
+        gone = [
+            LinkChange(item, None)
+            for item in tx.links((src,))
+            if item.src == src and item.dst == dst and wanted in (None, item.rel)
+            if not (held and item.rel == "supersedes")
+        ]
+        if gone:
+            apply(ctx, tx, gone, verb="unlink", outcome="unlinked", memory_id=src)
+        return len(gone)
+
+
+def resolve(ctx: Context, key: str, resolution: Resolution) -> Conflict:
+    """Settle a conflict the way a person or an agent decided."""
+    vectors = Embeddings(ctx.embedder)
+    while True:
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                return _resolve(ctx, tx, key, resolution=resolution, vectors=vectors)
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+
+
+def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors: Embeddings) -> Conflict:
+    found = tx.conflicts(keys=(key,))
+    if not found:
+        raise NotFound(f"no conflict {key!r}", where=ctx.namespace, todo="List the conflicts to see their keys")
+    conflict = found[0]
+    if conflict.resolution is not None:
+        raise IllegalTransition(
+            f"conflict {key} is settled: {conflict.resolution}", where="resolve", todo="Undo that entry to decide again"
+        )
+    now = ctx.clock()
+    older, newer = fetch(tx, conflict.a), fetch(tx, conflict.b)
+    effects: list[Effect] = []
+    made: dict[str, Vector] = {}
+    both = older.status == newer.status == "active"
+    match resolution:
+        case "keep_new" | "keep_old" if both:
+            loser, winner = (older, newer) if resolution == "keep_new" else (newer, older)
+            effects += _new_links(tx, lifecycle.supersede(loser, winner, at=now))
+            heir = lifecycle.inherit(winner, loser)
+            if heir is not winner:
+                effects.append(MemoryChange(winner, replace(heir, updated_at=now, version=winner.version + 1)))
+            if conflict.kind == "duplicate":
+                # Its words lead to the winner: said again they are no reversion.
+                effects += absorbed(winner.id, segments(loser), frozenset())
+        case "keep_both":
+            rel = "contradicts" if conflict.kind == "contradiction" else "related"
+            effects += _new_links(tx, (LinkChange(None, Link(newer.id, older.id, rel, now)),))
+        case "merge" if both:
+            held = frozenset(alias for alias in aliases(newer.content) if older in tx.find(Filter(hashes=(alias,))))
+            grown, changes = absorb(older, newer, at=now, held=held)
+            grown, made = with_vector(grown, vectors)
+            effects += [MemoryChange(older, grown), *changes[1:]]
+            effects += _new_links(tx, lifecycle.supersede(newer, grown, at=now))
+        case "merge":
+            gone = older if older.status != "active" else newer
+            raise IllegalTransition(
+                f"{gone.id} is {gone.status}, so there is nothing to merge",
+                where="resolve",
+                todo="Restore it first, or settle the conflict as dismissed",
+            )
+        case _:
+            pass  # dismissed, or one of the two is already out of the way
+    after = flags.settled(conflict, resolution, at=now)
+    apply(
+        ctx, tx, [*effects, ConflictChange(conflict, after)], verb="resolve", outcome=resolution,
+        memory_id=newer.id, vectors=made,
+    )  # fmt: skip
+    return after
+
+
+def with_vector(memory: Memory, vectors: Embeddings) -> tuple[Memory, dict[str, Vector]]:
+    """The memory with the vector of its present text; after an outage it is marked unchecked.
+
+    Raises:
+        NeedsVectorError: The text must be embedded first, outside the transaction.
+    """
+    text = text_of(memory)
+    embedded = vectors.get(text)
+    if embedded is None:
+        return replace(memory, embedding="", chunks=0, checked=False), {}
+    if embedded.vector is None:
+        return replace(memory, embedding="", chunks=0), {}
+    key = vector_key(text)
+    return replace(memory, embedding=key, chunks=embedded.chunks), {key: embedded.vector}
+
+
+def apply(
+    ctx: Context,
+    tx: Tx,
+    effects: Sequence[Effect],
+    *,
+    verb: str,
+    outcome: str,
+    memory_id: str,
+    reasons: tuple[Reason, ...] = (),
+    vectors: Mapping[str, Vector] | None = None,
+) -> int:
+    """Apply the effects of an act and journal it."""
+    entry = JournalEntry(
+        at=ctx.clock(),
+        verb=verb,
+        actor=ctx.actor,
+        policy=ctx.policy.hash,
+        outcome=outcome,
+        memory_id=memory_id,
+        memory_ids=tuple(dict.fromkeys((memory_id, *touched(effects)))),
+        reasons=reasons,
+        effects=tuple(effects),
+    )
+    return tx.apply(entry, vectors=vectors)
+
+
+def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:
+    """The effects without links that are there already: (src, dst, rel) is unique."""
+    ends = [effect.after.src for effect in effects if isinstance(effect, LinkChange) and effect.after]
+    there = {(item.src, item.dst, item.rel) for item in tx.links(ends)} if ends else set()
+    return [
+        effect
+        for effect in effects
+        if not (
+            isinstance(effect, LinkChange)
+            and effect.after
+            and (effect.after.src, effect.after.dst, effect.after.rel) in there
+        )
+    ]

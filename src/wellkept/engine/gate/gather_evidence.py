@@ -1,0 +1,261 @@
+"""Evidence for one write, read inside the transaction that will apply the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+
+from wellkept.core.gate.outcomes import born
+from wellkept.core.judging.evidence import Evidence, Moment, in_scope, may_contradict, reaches
+from wellkept.core.judging.what_to_ask import ASK_AT, MOST_ASKED, questions
+from wellkept.core.reading.lexer import language_is_known
+from wellkept.core.records.lifecycle import head_of
+from wellkept.core.records.merge import aliases, canonical_alias, content_alias
+from wellkept.core.records.summary_levels import is_summary_of
+from wellkept.core.records.vectors import cosines
+from wellkept.core.text.forms import slot_key
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import Opinions
+from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
+from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
+from wellkept.policy import KindPolicy
+from wellkept.storage.port import Tx
+from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Degradation, Effect, Filter, Memory, NewMemory, Status
+
+MAX_COMPARED = 16
+MAX_BESIDE = 8
+SHORT = 24
+"""Characters of a text of a few words."""
+_MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
+
+
+def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
+    """What hashes, slot and window tell; the embedder is not asked."""
+    policy = ctx.policy.for_kind(new.kind)
+    verbatim = _verbatim(tx, new, policy)
+    ongoing: tuple[Memory, ...] = ()
+    if "window" in policy.stages:
+        since = ctx.clock() - timedelta(minutes=policy.window_minutes)
+        ongoing = tuple(tx.find(Filter(kinds=(new.kind,), ongoing=True, created_from=since)))
+    slot: tuple[Memory, ...] = ()
+    if "subject" in policy.stages and slot_key(new.subject):
+        slot = tuple(tx.find(Filter(kinds=(new.kind,), subject=new.subject, attribute=new.attribute)))
+    return Evidence(
+        verbatim=verbatim,
+        heads=_heads(tx, verbatim),
+        slot=slot,
+        ongoing=ongoing,
+        held=_held(new, verbatim),
+        contradiction_fn=ctx.contradiction_fn,
+    )
+
+
+class FirstLook:
+    """What was gathered before the lock was taken, of the items that it leaves open; spares asking twice.
+
+    Inside the transaction it is as good as a second look while nobody else has written: the journal
+    has then grown by this run's own entries only. Once this run itself has written, "nothing is
+    known of these words" still holds for words it has not written.
+
+    Args:
+        seq: The newest journal entry of the view that was looked at.
+    """
+
+    def __init__(self, seq: int) -> None:
+        self._seq = seq
+        self._open: dict[int, Evidence] = {}
+        self._wrote = False
+        self._keys: set[str] = set()
+        self._aliases: set[str] = set()
+
+    def leave_open(self, index: int, evidence: Evidence) -> None:
+        """Item `index` has an unused key, and its hashes, slot and window decide nothing."""
+        self._open[index] = evidence
+
+    def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
+        """This run has appended entry `seq`."""
+        if seq == self._seq + 1:  # else somebody wrote between look and lock: what was seen is stale for good
+            self._seq = seq
+        self._wrote = True
+        self._keys.add(key)
+        self._aliases.update(effect.hash for effect in effects if isinstance(effect, AliasChange))
+
+    def is_unused(self, index: int, new: NewMemory, tx: Tx) -> bool:
+        """Whether the key of this item is known to be unused."""
+        return tx.seq == self._seq and index in self._open and new.idempotency_key not in self._keys
+
+    def evidence(self, index: int, new: NewMemory, tx: Tx, policy: KindPolicy) -> Evidence | None:
+        """What is known of an item that was left open; None when it has to be gathered again."""
+        found = self._open.get(index)
+        if found is None or tx.seq != self._seq:
+            return None
+        if not self._wrote:
+            return found
+        known = found.verbatim or found.slot or found.ongoing
+        if known or "window" in policy.stages or ("subject" in policy.stages and new.subject):
+            return None
+        return None if self._aliases.intersection(aliases(new.content)) else found
+
+
+def kinds_near(ctx: Context, kind: str) -> tuple[str, ...]:
+    """The kinds that a memory of this kind is compared with, its own first (`conflicts_with`)."""
+    if ctx.relation_model is None or not reaches(kind, ctx.policy):
+        return (kind,)
+    return (
+        kind,
+        *sorted(other for other in ctx.policy.kinds if other not in (kind, "*") and reaches(other, ctx.policy)),
+    )
+
+
+def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment: Moment) -> Evidence:
+    """The same evidence with the relation model's word on what the rules leave open.
+
+    Raises:
+        NeedsOpinionError: Some pairs have not been asked about yet.
+    """
+    if not evidence.neighbours:
+        return evidence  # nothing is near: there is nothing to ask, and nothing is missing
+    bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
+    if not opinions.available:
+        degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
+        return replace(evidence, unjudged=True, outage=opinions.failure is not None, degraded=degraded)
+    told = opinions.of(new.content, questions(new, evidence, moment))
+    return replace(evidence, opinions=told, bounds=bounds, unjudged=not opinions.silence_decides)
+
+
+def with_vectors(
+    ctx: Context, tx: Tx, new: NewMemory, *, evidence: Evidence, vectors: Embeddings, near: Nearby, index: int
+) -> Evidence:
+    """The same evidence with the nearest memories; after an outage it says so instead.
+
+    Raises:
+        NeedsVectorError: The text has not been embedded yet.
+    """
+    text = text_of(new)
+    embedded = vectors.get(text)
+    degraded = vectors.degraded(text)
+    if embedded is None or embedded.vector is None:
+        return replace(evidence, degraded=degraded)
+    policy = ctx.policy.for_kind(new.kind)
+    # Where the rules cannot read a "not", similarity must not act on its own.
+    known = language_is_known(new.content)
+    if "vector" in policy.stages:
+        degraded += ctx.scale.degraded
+    return replace(
+        evidence,
+        degraded=degraded if known else (*degraded, "language"),
+        lexical=ctx.embedder.lexical or embedded.spelled or not known,
+        calibration=ctx.scale.calibration,
+        embedding=vector_key(text),
+        chunks=embedded.chunks,
+        neighbours=_neighbours(ctx, tx, new, policy=policy, near=near, index=index),
+    )
+
+
+def _verbatim(tx: Tx, new: NewMemory, policy: KindPolicy) -> tuple[Candidate, ...]:
+    found: dict[str, Candidate] = {}
+    kinds = (new.kind,)
+    statuses: tuple[Status, ...] = ("active", "superseded")
+    exact = (content_alias(new.content),) if "hash" in policy.stages else ()
+    folded = (canonical_alias(new.content),) if "canonical" in policy.stages else ()
+    # Most texts are new, and one question for both hashes tells that.
+    if exact and folded and not tx.find(Filter(hashes=exact + folded, kinds=kinds, statuses=statuses), limit=1):
+        return ()
+    if exact:
+        where = Filter(hashes=exact, kinds=kinds, statuses=statuses)
+        found.update((memory.id, Candidate(memory, "content_hash")) for memory in tx.find(where))
+    if folded and not any(hit.memory.status == "active" for hit in found.values()):
+        where = Filter(hashes=folded, kinds=kinds, statuses=statuses)
+        for memory in tx.find(where):
+            found.setdefault(memory.id, Candidate(memory, "canonical_hash"))
+    return tuple(found.values())
+
+
+def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
+    heads = {}
+    for candidate in verbatim:
+        memory = candidate.memory
+        if memory.status != "superseded":
+            continue
+        known: dict[str, Memory] = {}
+        step = memory.superseded_by
+        while step and step not in known:
+            rows = tx.find(Filter(ids=(step,), statuses=ALL_STATUSES))
+            if not rows:
+                break
+            known[step] = rows[0]
+            if is_summary_of(rows[0], memory):
+                break  # what replaced the summary has not replaced each of its sources
+            step = rows[0].superseded_by
+        heads[memory.id] = head_of(memory, known)
+    return heads
+
+
+def _held(new: NewMemory, verbatim: tuple[Candidate, ...]) -> dict[str, frozenset[str]]:
+    """Which of the new text's aliases a row has: both after a hit on the letter, else the canonical one."""
+    both = frozenset((content_alias(new.content), canonical_alias(new.content)))
+    canonical = frozenset((canonical_alias(new.content),))
+    return {hit.memory.id: both if hit.stage == "content_hash" else canonical for hit in verbatim}
+
+
+def _neighbours(
+    ctx: Context, tx: Tx, new: NewMemory, *, policy: KindPolicy, near: Nearby, index: int
+) -> tuple[Candidate, ...]:
+    """All rows of the scope that are near enough to matter, nearest first, not the newest few."""
+    if "vector" not in policy.stages and len(kinds_near(ctx, new.kind)) == 1:
+        return ()
+    wanted = _floor(policy)
+    if policy.on_conflict != "ignore":
+        # One word is so much of a short text that vectors lie anywhere; the nearest few are looked at all the same.
+        wanted = 0.0 if len(new.content) <= SHORT else min(wanted, ASK_AT)
+    floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
+    limit = FIRST_ASK
+    while True:
+        close, complete = near.of(index, limit=limit, floor=floor)
+        inside: list[Candidate] = []
+        beside: list[Candidate] = []  # of other kinds, for a contradiction only
+        keys = tuple(close)
+        for start in range(0, len(keys), MAX_COMPARED):
+            if len(inside) >= MAX_COMPARED:
+                break
+            for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED])):
+                if is_summary_of(new, row):
+                    continue  # Not even a judge is asked whether it contradicts its source
+                if in_scope(new, row, policy) and "vector" in policy.stages:
+                    inside.append(Candidate(row, "vector", close[row.id]))
+                elif may_contradict(new, row, ctx.policy):
+                    beside.append(Candidate(row, "vector", close[row.id]))
+        searched = "vector" in policy.stages
+        if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
+            return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
+        limit *= 8
+
+
+def _floor(policy: KindPolicy) -> float:
+    bounds = [band.at for band in policy.bands]
+    if policy.on_conflict != "ignore":
+        bounds.append(policy.conflict_at)
+    if policy.on_same_subject == "replace_if_similar":
+        bounds.append(policy.replace_at)
+    return min(bounds, default=1.0)
+
+
+def earlier_items(items: Sequence[NewMemory], index: int, vectors: Embeddings, moment: Moment) -> tuple[Candidate, ...]:
+    """Items of the same run that come before this one and are near it, as the memories they will be."""
+    own = vectors.vector(items[index])
+    if own is None or not index:
+        return ()
+    there = [(place, found) for place in range(index) if (found := vectors.vector(items[place])) is not None]
+    if not there:
+        return ()
+    near = cosines(own, np.asarray([found for _, found in there]))
+    order = np.argsort(-near, kind="stable")[: MOST_ASKED * 2]
+    empty = Evidence()
+    return tuple(
+        Candidate(replace(born(items[place], empty, moment), id=f"item {place}"), "vector", float(near[at]))
+        for at in order.tolist()
+        if (place := there[at][0]) is not None
+    )

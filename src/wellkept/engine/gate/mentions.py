@@ -1,0 +1,231 @@
+"""Links that a text makes by itself: to what it names in `[[brackets]]`, and to what is nearest to it.
+
+Both are part of the write that stores the text: found and made in its transaction, journaled with it and
+undone with it. One link leads from one memory to another, however many ways lead to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wellkept.core.records.vectors import cosines, rounded
+from wellkept.core.records.wikilinks import is_waiting, keys, names, waiting
+from wellkept.core.text.forms import canonical, search_terms
+from wellkept.engine.base.context import Context
+from wellkept.policy import KindPolicy
+from wellkept.storage.port import Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    Decision,
+    Effect,
+    Filter,
+    Link,
+    LinkChange,
+    Memory,
+    MemoryChange,
+    Reason,
+    Vector,
+)
+
+NAMED = "wikilink"
+UNKNOWN = "wikilink_waits"
+FOUND = "wikilink_found"
+NEAREST = "auto_link"
+RULES = frozenset({NAMED, UNKNOWN, FOUND, NEAREST})
+"""Each link of this module has one reason with one of these rules, in the order of the links."""
+
+_CANDIDATES = (64, 512, 4096)
+"""Rows that share words with a name, and how many are looked at one after the other: the one whose title it is
+shares all of its words, but so may many that only speak of it."""
+_REL = "related"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a text links to, and why.
+
+    Attributes:
+        links: Links to memories that are there; those that wait are among the effects only.
+        effects: One change for each reason, and before it the end of the link that had waited.
+    """
+
+    links: tuple[Link, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+
+def with_mentions(
+    ctx: Context, tx: Tx, decision: Decision, *, text: str, own: Collection[str], vector: Vector | None
+) -> Decision:
+    """The decision with the links that the text makes by itself, after the caller's own.
+
+    Args:
+        text: What was said; of an evolved memory only that is read, not the whole.
+        own: Ids that the caller links to.
+        vector: Of the text; None after an outage, when nothing is near.
+    """
+    memory = decision.memory
+    if memory is None or decision.outcome not in ("created", "superseded", "evolved"):
+        return decision  # a repeat links nothing
+    taken = {link.dst for link in decision.links if link.src == memory.id} | set(own)
+    taken |= {change.before.id for change in decision.effects if isinstance(change, MemoryChange) and change.before}
+    if decision.outcome == "evolved":
+        taken |= _reached(tx, memory)
+    made = _made(ctx, tx, memory, text=text, taken=taken, vector=vector)
+    if not made.reasons:
+        return decision
+    return replace(
+        decision,
+        links=(*made.links, *decision.links),
+        effects=(*decision.effects, *made.effects),
+        reasons=(*decision.reasons, *made.reasons),
+    )
+
+
+def of_revised(ctx: Context, tx: Tx, before: Memory, after: Memory) -> Made:
+    """What a rewritten memory links to beside what it did; names that are gone from it wait no more."""
+    policy = ctx.policy.for_kind(after.kind)
+    if not policy.wikilinks or after.status != "active":
+        return Made()
+    there = tx.links((after.id,))
+    still = {waiting(name) for name in names(after.content)}
+    gone = [LinkChange(link, None) for link in there if link.src == after.id and is_waiting(link.dst)]
+    gone = [change for change in gone if change.before is not None and change.before.dst not in still]
+    made = _Maker(ctx, tx, after, {link.dst for link in there if link.src == after.id})
+    if before.content != after.content:
+        made.name(names(after.content))
+    if keys(before) != keys(after):
+        made.answer()
+    told = made.done()
+    return replace(told, effects=(*gone, *told.effects))
+
+
+def _made(ctx: Context, tx: Tx, memory: Memory, *, text: str, taken: set[str], vector: Vector | None) -> Made:
+    policy = ctx.policy.for_kind(memory.kind)
+    maker = _Maker(ctx, tx, memory, taken)
+    if policy.wikilinks:
+        maker.name(names(text))
+    if policy.auto_link and vector is not None:
+        maker.near(policy, vector)
+    if policy.wikilinks:
+        maker.answer()
+    return maker.done()
+
+
+def _reached(tx: Tx, memory: Memory) -> set[str]:
+    return {link.dst for link in tx.links((memory.id,)) if link.src == memory.id}
+
+
+class _Maker:
+    """Collects the links of one memory, none twice.
+
+    Args:
+        taken: Ends that the memory is linked to already.
+    """
+
+    def __init__(self, ctx: Context, tx: Tx, memory: Memory, taken: set[str]) -> None:
+        self._ctx = ctx
+        self._tx = tx
+        self._memory = memory
+        self._taken = {*taken, memory.id}
+        self._links: list[Link] = []
+        self._effects: list[Effect] = []
+        self._reasons: list[Reason] = []
+
+    def name(self, found: Iterable[str]) -> None:
+        """Link to each memory that is named; a name that nobody has waits for it."""
+        for name in found:
+            if canonical(name) in keys(self._memory):
+                continue
+            row = _titled(self._tx, name, self._memory.id)
+            end = row.id if row is not None else waiting(name)
+            if row is not None and waiting(name) in self._taken:
+                self._wait_no_more(waiting(name))
+            if end in self._taken:
+                continue
+            self._taken.add(end)
+            link = Link(self._memory.id, end, _REL, self._memory.updated_at)
+            self._effects.append(LinkChange(None, link))
+            if row is None:
+                self._reasons.append(Reason(UNKNOWN, f"[[{name}]]"))
+            else:
+                self._links.append(link)
+                self._reasons.append(Reason(NAMED, f"[[{name}]] is {row.id}"))
+
+    def near(self, policy: KindPolicy, vector: Vector) -> None:
+        """Link to the nearest memories of any kind, from the policy's similarity on."""
+        asked = np.asarray([vector], dtype=np.float32)
+        # Of what is nearest some is taken already: the host asks for twice as many as it links to.
+        limit = 2 * policy.auto_link + len(self._taken)
+        around = self._tx.nearest(asked, limit=limit, statuses=("active",))[0]
+        if not around.ids:
+            return
+        calibration = self._ctx.scale.calibration
+        exact = [rounded(float(value)) for value in cosines(vector, around.vectors)]
+        near = sorted(zip(around.ids, exact, strict=True), key=lambda pair: (-pair[1], pair[0]))
+        left = policy.auto_link
+        for end, cosine in near:
+            similarity = calibration.similarity(cosine)
+            if not left or similarity < policy.auto_link_at:
+                return
+            if end in self._taken:
+                continue
+            self._taken.add(end)
+            left -= 1
+            link = Link(self._memory.id, end, _REL, self._memory.updated_at)
+            self._links.append(link)
+            self._effects.append(LinkChange(None, link))
+            self._reasons.append(Reason(NEAREST, f"{similarity:.4f} to {end}"))
+
+    def answer(self) -> None:
+        """Texts that have waited for this name are linked to the memory that now has it."""
+        ends = tuple(waiting(key) for key in sorted(keys(self._memory)))
+        waited = [link for link in self._tx.links(ends) if link.dst in ends] if ends else []
+        there = {(one.src, one.rel) for one in self._tx.links((self._memory.id,)) if one.dst == self._memory.id}
+        for link in waited:
+            if link.src == self._memory.id:
+                continue
+            self._effects.append(LinkChange(link, None))
+            if (link.src, link.rel) in there:
+                continue
+            made = Link(link.src, self._memory.id, link.rel, self._memory.updated_at)
+            self._effects.append(LinkChange(None, made))
+            self._reasons.append(Reason(FOUND, f"{link.src} names it"))
+
+    def _wait_no_more(self, end: str) -> None:
+        for link in self._tx.links((self._memory.id,)):
+            if link.src == self._memory.id and link.dst == end and link.rel == _REL:
+                self._effects.append(LinkChange(link, None))
+                self._taken.discard(end)
+
+    def done(self) -> Made:
+        """All of it."""
+        return Made(tuple(self._links), tuple(self._effects), tuple(self._reasons))
+
+
+def _titled(tx: Tx, name: str, own: str) -> Memory | None:
+    """The memory with this id or title; of several with one title the newest."""
+    rows = tx.find(Filter(ids=(name,), statuses=ALL_STATUSES))
+    if rows and rows[0].status != "erased":
+        return rows[0]
+    terms = search_terms(name)
+    key = canonical(name)
+    seen = 0
+    for most in _CANDIDATES if terms else ():
+        ids = tx.match(terms, limit=most)
+        rows = [row for row in tx.find(Filter(ids=tuple(ids[seen:]))) if key in keys(row) and row.id != own]
+        if rows:
+            return max(rows, key=lambda row: (row.created_at, row.id))
+        seen = len(ids)
+        if seen < most or _is_awaited(tx, name, ids[: _CANDIDATES[0]]):
+            break
+    return None
+
+
+def _is_awaited(tx: Tx, name: str, ids: Sequence[str]) -> bool:
+    """Whether one of these waits for the name: then nobody had it, and whoever gets it answers."""
+    end = waiting(name)
+    return any(link.dst == end for link in tx.links(ids))

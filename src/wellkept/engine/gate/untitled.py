@@ -1,0 +1,71 @@
+"""How alike two texts are without their titles: a title heads a text and must not keep two texts apart.
+
+One vector stands for title and text. Where the titles differ it tells too little about the texts, so both are
+embedded once more without them: only where they are a likely repeat, or where rules see a contradiction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wellkept.core.judging.compare import compare
+from wellkept.core.judging.evidence import Evidence
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.records.vectors import cosine
+from wellkept.core.text.forms import canonical
+from wellkept.engine.models.embedding import Embeddings, text_of
+from wellkept.types import Candidate, NewMemory, Opinion, Relation, Statement
+
+
+def bare_texts(new: NewMemory, evidence: Evidence) -> list[str]:
+    """The texts that `with_bare_texts` compares."""
+    return [text for hit in evidence.neighbours if _matters(new, hit, evidence) for text in bare(new, hit.memory)]
+
+
+def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings) -> Evidence:
+    """The same evidence, with repeats and contradictions under other titles as near as their texts are.
+
+    Raises:
+        NeedsVectorError: A text has not been embedded yet.
+    """
+    near = tuple(
+        replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors)) if _matters(new, hit, evidence) else hit
+        for hit in evidence.neighbours
+    )
+    return replace(evidence, neighbours=near)
+
+
+def is_worth_it(new: Statement, old: Statement, relation: Relation, opinion: Opinion | None, bounds: Bounds) -> bool:
+    """Whether the titles differ and it matters; `relation` is what the comparison says so far."""
+    if not _are_unlike(new, old):
+        return False
+    return relation == "conflict" or (opinion is not None and opinion.repeats >= bounds.link)
+
+
+def bare(*rows: Statement) -> list[str]:
+    """The texts to be embedded."""
+    return [text_of(replace(row, title="")) for row in rows]
+
+
+def nearer(known: float | None, one: Statement, other: Statement, vectors: Embeddings) -> float | None:
+    """The cosine of the bare texts where it is higher; the known one where the embedder failed.
+
+    Raises:
+        NeedsVectorError: A text has not been embedded yet.
+    """
+    ours, theirs = (vectors.get(text) for text in bare(one, other))
+    if known is None or ours is None or theirs is None or ours.vector is None or theirs.vector is None:
+        return known
+    return max(known, cosine(ours.vector, theirs.vector))
+
+
+def _matters(new: NewMemory, hit: Candidate, evidence: Evidence) -> bool:
+    if not _are_unlike(new, hit.memory):
+        return False
+    opinion = evidence.opinions.get(hit.memory.id)
+    told = compare(new, hit.memory, cosine=hit.cosine, similarity=None, opinion=opinion)
+    return is_worth_it(new, hit.memory, told.relation, opinion, evidence.bounds)
+
+
+def _are_unlike(new: Statement, old: Statement) -> bool:
+    return new.title != old.title and canonical(new.title) != canonical(old.title)

@@ -1,0 +1,539 @@
+"""The write gate: gather, decide, apply, journal, in one transaction; models are asked outside it.
+
+One item or a thousand take the same path. Items are decided in order, so that each sees its
+predecessors; texts are embedded in one batch before the lock is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from wellkept.core.gate.admit import settle
+from wellkept.core.gate.feedback_guard import echoed, is_echo
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.core.judging.what_to_ask import questions
+from wellkept.core.records.codec import dumps, to_plain
+from wellkept.core.records.effects import touched
+from wellkept.core.records.explain import dropped_line, message
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.base.retry import repeated
+from wellkept.engine.gate.gather_evidence import (
+    FirstLook,
+    earlier_items,
+    kinds_near,
+    with_opinions,
+    with_vectors,
+    without_vectors,
+)
+from wellkept.engine.gate.mentions import with_mentions
+from wellkept.engine.gate.neighbours import Nearby
+from wellkept.engine.gate.untitled import bare_texts, with_bare_texts
+from wellkept.engine.history.journal import is_undone
+from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.models.judgements import Judgements, NeedsJudgementError
+from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
+from wellkept.storage.port import Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    Decision,
+    Filter,
+    ImportedMemory,
+    JournalEntry,
+    Link,
+    LinkChange,
+    Match,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Reason,
+    Vector,
+    WriteResult,
+)
+
+log = logging.getLogger("wellkept")
+
+CHUNK = 128
+_JOURNALED_MATCHES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a run of writes happens: the verb, and the import or batch it belongs to."""
+
+    verb: str = "remember"
+    run_id: str = ""
+
+
+def remember(ctx: Context, new: NewMemory) -> WriteResult:
+    """Decide and apply one write.
+
+    Raises:
+        ConflictError: A conflict under `on_conflict="raise"`; nothing was written.
+        IdempotencyMismatch: The key came before with another payload.
+        NotFound: A link target does not exist.
+        ModelError: The embedder failed and the policy says `on_error="raise"`.
+        StorageError: The store could not be written; nothing was half written.
+    """
+    result = remember_all(ctx, [new], Cause())[0]
+    if isinstance(result, WellkeptError):
+        raise result
+    return result
+
+
+def remember_all(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
+    """Decide and apply writes in order; an item that fails is its error, the others go on."""
+    results: list[WriteResult | WellkeptError] = []
+    for start in range(0, len(items), CHUNK):
+        results += _run(ctx, items[start : start + CHUNK], cause)
+    return results
+
+
+def check(ctx: Context, new: NewMemory) -> WriteResult:
+    """What `remember` would do now; nothing is written."""
+    vectors = Embeddings(ctx.embedder)
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        new, before = replayed(tx, new)
+        if before is not None:
+            return before
+        _check_links(tx, new)
+        seen = tx.seq
+        evidence = without_vectors(ctx, tx, new)
+        decision = _settled(ctx, tx, new, evidence)
+    if decision is None:
+        vectors.fetch([text_of(new)])
+        _raise_if_asked(ctx, new, vectors)
+        _prepare_scale(ctx, (new,), vectors)
+        with ctx.storage.begin(ctx.namespace, write=False) as tx:
+            near = Nearby(1, lambda _: _query(ctx, new, vectors))
+            near.enter(tx)
+            if tx.seq != seen:
+                evidence = without_vectors(ctx, tx, new)
+            evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
+        opinions = Opinions(ctx)
+        moment = _moment(ctx)
+        opinions.ask(_pairs(new, evidence, moment))
+        evidence = with_opinions(new, evidence, opinions, moment)
+        vectors.fetch(bare_texts(new, evidence))
+        evidence = with_bare_texts(new, evidence, vectors)
+        judgements = Judgements(ctx.judge)
+        judgements.ahead(new, evidence, moment)
+        decision = judgements.decided(new, evidence, moment)
+    return _result(decision, entry=0, asked_only=True)
+
+
+def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
+    """Decide and apply a chunk; what was not kept is decided anew, what was kept stands."""
+    models = (Embeddings(ctx.embedder), Opinions(ctx), Judgements(ctx.judge))
+    results: list[WriteResult | WellkeptError] = []
+    while len(results) < len(items):
+        results += repeated(ctx, partial(_pass, ctx, items[len(results) :], cause, models))
+    return results
+
+
+def _pass(
+    ctx: Context, items: Sequence[NewMemory], cause: Cause, models: tuple[Embeddings, Opinions, Judgements]
+) -> list[WriteResult | WellkeptError]:
+    """The results of the items, or of the first of them when a later transaction failed for a passing reason."""
+    vectors, opinions, judgements = models
+    texts, look = _first_look(ctx, items)
+    vectors.fetch(texts)
+    if texts:
+        _prepare_scale(ctx, items, vectors)
+    near = Nearby(len(items), lambda place: _query(ctx, items[place], vectors))
+    _ask_ahead(ctx, items, look, vectors=vectors, near=near, models=(opinions, judgements))
+    results: list[WriteResult | WellkeptError] = []
+    while len(results) < len(items):
+        needed: tuple[str, ...] = ()
+        open_pairs: tuple[tuple[str, str], ...] = ()
+        to_judge: tuple[tuple[str, str], ...] = ()
+        kept = len(results)
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                near.enter(tx)
+                gate = _Gate(ctx, tx, items, models=models, near=near, look=look, cause=cause)
+                while len(results) < len(items):
+                    try:
+                        results.append(gate.pass_through(len(results)))
+                    except NeedsVectorError as missing:
+                        needed = missing.texts  # commit what is decided, embed outside, go on
+                        break
+                    except NeedsOpinionError as missing:
+                        open_pairs = missing.pairs
+                        break
+                    except NeedsJudgementError as missing:
+                        to_judge = missing.pairs
+                        break
+                    except StorageError:
+                        raise
+                    except WellkeptError as error:
+                        results.append(error)
+        except StorageError as error:
+            if error.transient and kept:
+                return results[:kept]
+            raise
+        vectors.fetch(needed)
+        opinions.ask(open_pairs)
+        judgements.ask(to_judge)
+    return results
+
+
+def _ask_ahead(
+    ctx: Context,
+    items: Sequence[NewMemory],
+    look: FirstLook,
+    *,
+    vectors: Embeddings,
+    near: Nearby,
+    models: tuple[Opinions, Judgements],
+) -> None:
+    """Ask the relation model before the lock is taken, about stored memories and about earlier items of the run.
+
+    Whatever turns out to be missing inside the transaction is asked then, outside it.
+    """
+    opinions, judgements = models
+    if not opinions.available and not judgements.available:
+        return
+    moment = _moment(ctx)
+    pairs: list[tuple[str, str]] = []
+    seen: list[tuple[NewMemory, Evidence]] = []
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        near.enter(tx)
+        for index, new in enumerate(items):
+            evidence = look.evidence(index, new, tx, ctx.policy.for_kind(new.kind))
+            if evidence is None or vectors.vector(new) is None:
+                continue
+            evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=index)
+            within = earlier_items(items, index, vectors, moment)
+            ahead = replace(evidence, neighbours=(*evidence.neighbours, *within))
+            pairs += _pairs(new, ahead, moment)
+            seen.append((new, ahead))
+    opinions.ask(pairs)
+    if judgements.available:
+        for new, evidence in seen:
+            judgements.ahead(new, with_opinions(new, evidence, opinions, moment), moment)
+
+
+def _prepare_scale(ctx: Context, items: Sequence[NewMemory], vectors: Embeddings) -> None:
+    """An embedder nobody has measured is measured before the first comparison, outside the transaction."""
+    policies = [ctx.policy.for_kind(new.kind) for new in items]
+    compared = any("vector" in policy.stages or policy.auto_link for policy in policies)
+    if compared and vectors.failure is None:  # an endpoint that is down is not asked a thousand things more
+        ctx.scale.prepare()
+
+
+def _pairs(new: NewMemory, evidence: Evidence, moment: Moment) -> list[tuple[str, str]]:
+    return [(memory.content, new.content) for memory in questions(new, evidence, moment)]
+
+
+def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], FirstLook]:
+    """Texts that the hash stages leave open (only these are embedded), and what was seen of them."""
+    texts = []
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        look = FirstLook(tx.seq)
+        for index, new in enumerate(items):
+            if new.idempotency_key and tx.journal(key=new.idempotency_key):
+                if _is_free_again(tx, new):
+                    texts.append(text_of(new))
+                continue
+            evidence = without_vectors(ctx, tx, new)
+            if _settled(ctx, tx, new, evidence) is None:
+                texts.append(text_of(new))
+                look.leave_open(index, evidence)
+    return texts, look
+
+
+class _Gate:
+    """The gate inside one writing transaction."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        tx: Tx,
+        items: Sequence[NewMemory],
+        *,
+        models: tuple[Embeddings, Opinions, Judgements],
+        near: Nearby,
+        look: FirstLook,
+        cause: Cause,
+    ) -> None:
+        self._ctx = ctx
+        self._tx = tx
+        self._items = items
+        self._vectors, self._opinions, self._judgements = models
+        self._look = look
+        self._cause = cause
+        self._near = near
+
+    def pass_through(self, index: int) -> WriteResult:
+        """Decide and apply one item."""
+        new = self._items[index]
+        if not self._look.is_unused(index, new, self._tx):
+            new, before = replayed(self._tx, new)
+            if before is not None:
+                return before
+        _check_links(self._tx, new)
+        decision = self._decide(new, index)
+        if decision.reasons and decision.reasons[0].rule == "conflict_raise":
+            raise ConflictError(
+                message(decision).rstrip("."),
+                conflicts=decision.conflicts,
+                todo='Supersede or revise the stored one, or write with on_conflict="warn"',
+            )
+        vector = self._vectors.vector(new)
+        decision = with_mentions(self._ctx, self._tx, decision, text=new.content, own=new.links, vector=vector)
+        decision = self._with_links(new, decision)
+        decision, made = self._embedded(decision)
+        seq = self._tx.apply(self._entry(new, decision), vectors=made)
+        self._look.wrote(seq, new.idempotency_key, decision.effects)
+        self._count_use(new, decision)
+        self._near.applied(seq)
+        for effect in decision.effects:
+            if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
+                self._near.wrote(effect.after, self._vectors.vector(effect.after))
+        if decision.outcome == "duplicate" and decision.dropped is not None:
+            log.info("%s", dropped_line(decision.dropped, decision.matches[0]))
+        elif decision.outcome == "superseded" and decision.memory is not None:
+            for link in decision.links:
+                if link.rel == "supersedes":
+                    subject = decision.memory.subject
+                    log.info("Superseded fact %s (subject=%s) with %s", link.dst, subject, link.src)
+        elif decision.outcome == "reused" and decision.memory is not None:
+            log.debug("Skipping duplicate episode, reusing %s", decision.memory.id)
+        elif decision.outcome == "rejected" and decision.reasons[0].rule == "recording_filter":
+            log.debug("Skipping decision recording: informational response")
+        return _result(decision, entry=seq)
+
+    def _count_use(self, new: NewMemory, decision: Decision) -> None:
+        """An echo of what was handed out is an access, and what a repeat was used elsewhere counts here: nothing
+        about the memory changes but its use."""
+        heard = decision.memory
+        if heard is None:
+            return
+        if is_echo(decision):
+            self._tx.touch({heard.id: (heard.access_count + 1, self._ctx.clock(), heard.stability)})
+        elif isinstance(new, ImportedMemory) and new.access_count and decision.dropped is not None:
+            last = max(filter(None, (heard.last_accessed_at, new.last_accessed_at)), default=heard.created_at)
+            self._tx.touch({heard.id: (heard.access_count + new.access_count, last, heard.stability)})
+
+    def _decide(self, new: NewMemory, index: int) -> Decision:
+        moment = _moment(self._ctx)
+        evidence = self._look.evidence(index, new, self._tx, self._ctx.policy.for_kind(new.kind))
+        if evidence is None:
+            evidence = without_vectors(self._ctx, self._tx, new)
+            decision = _settled(self._ctx, self._tx, new, evidence)
+            if decision is not None:
+                return decision
+        evidence = with_vectors(
+            self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
+        )
+        _raise_if_asked(self._ctx, new, self._vectors, self._opinions)
+        evidence = with_opinions(new, evidence, self._opinions, moment)
+        return self._judgements.decided(new, with_bare_texts(new, evidence, self._vectors), moment)
+
+    def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
+        """The caller's own links, each to a memory that exists."""
+        memory = decision.memory
+        if not new.links or memory is None:
+            return decision
+        stored = decision.outcome in ("created", "superseded")
+        there = () if stored else self._tx.links((memory.id,))  # a repeat's links go to the memory it repeats
+        made = {(link.src, link.dst, link.rel) for link in (*decision.links, *there)}
+        now = memory.updated_at
+        extra = [
+            Link(memory.id, dst, "related", now)
+            for dst in new.links
+            if dst != memory.id and (memory.id, dst, "related") not in made
+        ]
+        return replace(
+            decision,
+            links=(*extra, *decision.links),
+            effects=(*decision.effects, *(LinkChange(None, link) for link in extra)),
+        )
+
+    def _embedded(self, decision: Decision) -> tuple[Decision, dict[str, Vector]]:
+        """The decision with vectors for every changed text; an evolved text needs a new one."""
+        made: dict[str, Vector] = {}
+        effects = list(decision.effects)
+        memory = decision.memory
+        for place, effect in enumerate(effects):
+            if not isinstance(effect, MemoryChange) or effect.after is None:
+                continue
+            if _reworded(effect) or _revectored(effect):
+                after = self._with_vector(effect.after, reworded=_reworded(effect))
+                vector = self._vectors.vector(after)
+                if vector is not None:
+                    made[after.embedding] = vector
+                if after is not effect.after:
+                    memory = after if memory is not None and memory.id == after.id else memory
+                    effects[place] = MemoryChange(effect.before, after)
+                    decision = replace(decision, effects=tuple(effects), memory=memory)
+        return decision, made
+
+    def _with_vector(self, memory: Memory, *, reworded: bool) -> Memory:
+        if not reworded and (memory.embedding or not memory.updates):
+            return memory
+        text = text_of(memory)
+        embedded = self._vectors.get(text)
+        if embedded is None:
+            return replace(memory, embedding="", chunks=0, checked=False)
+        if embedded.vector is None:
+            return replace(memory, embedding="", chunks=0) if reworded else memory
+        return replace(memory, embedding=vector_key(text), chunks=embedded.chunks)
+
+    def _entry(self, new: NewMemory, decision: Decision) -> JournalEntry:
+        memory = decision.memory
+        told = tuple(match for match in decision.matches if match.action != "none")[:_JOURNALED_MATCHES]
+        return JournalEntry(
+            at=self._ctx.clock(),
+            verb=self._cause.verb,
+            actor=self._ctx.actor,
+            policy=self._ctx.policy.hash,
+            outcome=decision.outcome,
+            memory_id=memory.id if memory is not None else "",
+            memory_ids=_ids(decision, told),
+            reasons=decision.reasons,
+            matches=told,
+            conflict_keys=tuple(conflict.key for conflict in decision.conflicts),
+            degraded=decision.degraded,
+            effects=decision.effects,
+            dropped=decision.dropped,
+            idempotency_key=new.idempotency_key,
+            payload=payload_of(new) if new.idempotency_key else "",
+            run_id=self._cause.run_id,
+        )
+
+
+def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
+    """The same key again is a no-op that answers with what was done then.
+
+    A key whose entry stands undone is free again: the write goes on under the next form of it.
+
+    Raises:
+        IdempotencyMismatch: The key came before with another payload.
+    """
+    payload = payload_of(new) if new.idempotency_key else ""
+    turn = 0
+    key = new.idempotency_key
+    while key and (earlier := tx.journal(key=key)):
+        entry = earlier[-1]
+        if entry.payload and entry.payload != payload:  # an erased entry no longer says
+            raise IdempotencyMismatch(
+                "this idempotency key came before with another payload",
+                where=new.idempotency_key,
+                todo="Use a new key for a new text",
+            )
+        if not is_undone(tx, entry.seq):
+            return new, _as_before(tx, entry)
+        turn += 1
+        key = f"{new.idempotency_key}~{turn}"
+    return (new if turn == 0 else replace(new, idempotency_key=key)), None
+
+
+def _is_free_again(tx: Tx, new: NewMemory) -> bool:
+    try:
+        return replayed(tx, new)[1] is None
+    except IdempotencyMismatch:
+        return False  # told when the item's turn comes
+
+
+def _check_links(tx: Tx, new: NewMemory) -> None:
+    """A link of a new memory leads to one that exists; a dangling one can be made by `link`."""
+    if not new.links:
+        return
+    there = {row.id for row in tx.find(Filter(ids=new.links, statuses=ALL_STATUSES))}
+    missing = [link for link in new.links if link not in there]
+    if missing:
+        raise NotFound(
+            f"no memory {missing[0]!r} to link to", where="links", todo="Pass the id of a memory of this namespace"
+        )
+
+
+def _as_before(tx: Tx, entry: JournalEntry) -> WriteResult:
+    rows = tx.find(Filter(ids=(entry.memory_id,), statuses=ALL_STATUSES)) if entry.memory_id else []
+    memory = rows[0] if rows else None
+    return WriteResult(
+        outcome="duplicate" if memory is not None else "rejected",
+        memory=memory,
+        reasons=(Reason("replay", f"entry {entry.seq}: {entry.outcome}"),),
+        message=f"Already done in entry {entry.seq} ({entry.outcome}). Nothing changed.",
+        dropped=entry.dropped.id if entry.dropped else "",
+    )
+
+
+def payload_of(new: NewMemory) -> str:
+    """Hash of everything a write says, without its key and without how it was used elsewhere."""
+    plain = to_plain(new)
+    for name in ("idempotency_key", "access_count", "last_accessed_at", "updated_at"):
+        plain.pop(name, None)
+    return hashlib.sha256(dumps(plain).encode()).hexdigest()[:32]
+
+
+def _ids(decision: Decision, told: tuple[Match, ...]) -> tuple[str, ...]:
+    ids = [*touched(decision.effects), *(match.memory_id for match in told)]
+    if decision.dropped is not None:
+        ids.append(decision.dropped.id)
+    return tuple(dict.fromkeys(ids))
+
+
+def _revectored(effect: MemoryChange) -> bool:
+    """Whether the text that stands for the memory is another than before."""
+    return effect.before is None or effect.after is None or effect.before.embedding != effect.after.embedding
+
+
+def _reworded(effect: MemoryChange) -> bool:
+    """Whether a repeat filled in a title or summary, so that the vector stands for another text."""
+    before, after = effect.before, effect.after
+    if before is None or after is None or not before.embedding or before.embedding != after.embedding:
+        return False
+    return text_of(before) != text_of(after)
+
+
+def _moved(effect: MemoryChange) -> bool:
+    """Whether the memory is near other texts than before: a new vector, or no longer current."""
+    return _revectored(effect) or (
+        effect.before is not None and effect.after is not None and effect.before.status != effect.after.status
+    )
+
+
+def _settled(ctx: Context, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
+    """What needs no vector; last of all, whether the text only comes back from this session's packs."""
+    moment = _moment(ctx)
+    decision = settle(new, evidence, moment)
+    ids = () if decision is not None else ctx.handed.ids(ctx.namespace, ctx.session, new.content)
+    return echoed(new, tx.find(Filter(ids=ids)), evidence, moment) if ids else decision
+
+
+def _query(ctx: Context, new: NewMemory, vectors: Embeddings) -> tuple[tuple[str, ...], Vector] | None:
+    vector = vectors.vector(new)
+    return None if vector is None else (kinds_near(ctx, new.kind), vector)
+
+
+def _moment(ctx: Context) -> Moment:
+    return Moment(ctx.clock(), ctx.new_id(), ctx.namespace, ctx.policy)
+
+
+def _raise_if_asked(ctx: Context, new: NewMemory, *models: Embeddings | Opinions) -> None:
+    if ctx.policy.for_kind(new.kind).on_error == "raise":
+        for model in models:
+            if model.failure is not None:
+                raise model.failure
+
+
+def _result(decision: Decision, *, entry: int, asked_only: bool = False) -> WriteResult:
+    return WriteResult(
+        outcome=decision.outcome,
+        memory=decision.memory,
+        links=decision.links,
+        conflicts=decision.conflicts,
+        matches=decision.matches,
+        reasons=decision.reasons,
+        degraded=decision.degraded,
+        message=message(decision, asked_only=asked_only),
+        entry=entry,
+        dropped=decision.dropped.id if decision.dropped is not None else "",
+    )

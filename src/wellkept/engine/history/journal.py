@@ -1,0 +1,168 @@
+"""Reading the journal and taking entries back: history and undo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wellkept.core.records.effects import invert, touched
+from wellkept.engine.base.context import Context
+from wellkept.engine.lookup.read import at_most
+from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
+from wellkept.storage.port import Stale, Tx
+from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Vector, Version
+
+
+def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
+    """Every state a memory has had, oldest first, each with the decision that made it."""
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        entries = tx.journal(memory_ids=(memory_id,))
+    if not entries:
+        raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
+    versions = []
+    state: Memory | None = None
+    for entry in entries:
+        for effect in entry.effects:
+            if isinstance(effect, MemoryChange) and memory_id in (_id(effect.before), _id(effect.after)):
+                state = effect.after
+        versions.append(Version(entry.seq, entry.at, entry.verb, entry.outcome, entry.actor, entry.reasons, state))
+    return tuple(versions)
+
+
+def log(ctx: Context, *, newest: int | None, after: int) -> tuple[JournalEntry, ...]:
+    """The journal's entries, oldest first."""
+    newest, after = at_most("newest", newest), at_most("after", after) or 0
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return tuple(tx.journal(after=after, newest=newest))
+
+
+def undo(ctx: Context, seq: int) -> int:
+    """Take one entry back, to the byte; the undo is an entry itself and can be undone.
+
+    Raises:
+        NotFound: No such entry.
+        IllegalTransition: It was taken back before, or it changed nothing, or its content was erased.
+        UndoBlocked: Later entries changed the same memories; names them.
+    """
+    vectors = Embeddings(ctx.embedder)
+    while True:
+        try:
+            with ctx.storage.begin(ctx.namespace, write=True) as tx:
+                return _undo(ctx, tx, seq, vectors)
+        except NeedsVectorError as missing:
+            vectors.fetch(missing.texts)
+
+
+def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
+    entry = _entry(tx, seq)
+    if not entry.effects:
+        raise IllegalTransition(
+            f"entry {seq} ({entry.outcome}) changed no memory",
+            where="undo",
+            todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
+        )
+    refuse_if_blocked(tx, entry)
+    back = tuple(invert(effect) for effect in reversed(entry.effects))
+    taken = JournalEntry(
+        at=ctx.clock(),
+        verb="undo",
+        actor=ctx.actor,
+        policy=ctx.policy.hash,
+        outcome="undone",
+        memory_id=entry.memory_id,
+        memory_ids=touched(back),
+        effects=back,
+        undoes=seq,
+    )
+    try:
+        return tx.apply(taken, vectors=lost_vectors(tx, back, vectors))
+    except Stale as stale:
+        raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
+
+
+def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
+    """Vectors of texts that come back and are not kept any more: another memory with the same text was
+    erased, or the embedder changed. After an outage they stay missing, and `verify` says so.
+
+    Raises:
+        NeedsVectorError: They must be made first, outside the transaction.
+    """
+    ends = [effect.after for effect in back if isinstance(effect, MemoryChange) and effect.after is not None]
+    wanted = {memory.embedding: text_of(memory) for memory in ends if memory.embedding}
+    kept = tx.vectors(wanted)
+    made: dict[str, Vector] = {}
+    for key, text in wanted.items():
+        embedded = vectors.get(text) if key not in kept and key == vector_key(text) else None
+        if embedded is not None and embedded.vector is not None:
+            made[key] = embedded.vector
+    return made
+
+
+def _entry(tx: Tx, seq: int) -> JournalEntry:
+    entry: JournalEntry | None = None
+    undone_by = 0
+    for found in tx.journal(seqs=(seq,)):
+        if found.seq == seq:
+            entry = found
+        elif found.undoes == seq and not is_undone(tx, found.seq):
+            undone_by = found.seq
+    if entry is None:
+        raise NotFound(f"no journal entry {seq}", where=tx.namespace, todo="Show the journal to see the numbers")
+    if undone_by:
+        raise IllegalTransition(
+            f"entry {seq} was taken back by entry {undone_by}", where="undo", todo=f"Undo entry {undone_by} to redo it"
+        )
+    return entry
+
+
+def is_undone(tx: Tx, seq: int) -> bool:
+    """Whether an entry stands taken back, counting undos of undos."""
+    return any(found.undoes == seq and not is_undone(tx, found.seq) for found in tx.journal(seqs=(seq,)))
+
+
+def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
+    """Later entries that touched the same memories stand in the way, unless they cancel out themselves."""
+    ids = touched(entry.effects)
+    later = [found for found in tx.journal(memory_ids=ids, after=entry.seq) if found.seq > entry.seq and found.effects]
+    undone: set[int] = set()
+    for found in sorted(later, key=lambda item: -item.seq):
+        # Only with what came after the entry too: the undo of something older stands in the way itself.
+        if found.undoes > entry.seq and found.seq not in undone:
+            undone |= {found.undoes, found.seq}
+    if any(found.verb == "erase" for found in tx.journal(memory_ids=ids, after=entry.seq)):
+        raise IllegalTransition(f"entry {entry.seq} touches a memory that was erased", where="undo")
+    stakes, links = _stakes(entry.effects)
+    standing = [found for found in later if found.seq not in undone and _is_in_the_way(found, stakes, links)]
+    if standing:
+        names = ", ".join(f"{found.seq} ({found.verb}: {found.outcome})" for found in reversed(standing))
+        raise UndoBlocked(
+            f"later entries changed the same memories: {names}",
+            entries=[found.seq for found in reversed(standing)],
+            where=f"entry {entry.seq}",
+            todo="Undo those first, newest first",
+        )
+
+
+def _stakes(effects: Iterable[Effect]) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+    """Memories that a later entry must not have touched, and links that it must not have made or removed.
+
+    A plain link changes neither of the memories that it leads from and to: two texts that are linked to one
+    memory can be taken back each for itself, whatever was done to that memory meanwhile.
+    """
+    ids: set[str] = set()
+    links: set[tuple[str, str]] = set()
+    for effect in effects:
+        link = effect.before or effect.after if isinstance(effect, LinkChange) else None
+        if link is not None and link.rel == "related":
+            links.add((link.src, link.dst))
+        else:
+            ids.update(touched((effect,)))
+    return frozenset(ids), frozenset(links)
+
+
+def _is_in_the_way(later: JournalEntry, ids: frozenset[str], links: frozenset[tuple[str, str]]) -> bool:
+    return not ids.isdisjoint(touched(later.effects)) or not links.isdisjoint(_stakes(later.effects)[1])
+
+
+def _id(memory: Memory | None) -> str:
+    return memory.id if memory is not None else ""

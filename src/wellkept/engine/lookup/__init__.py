@@ -1,0 +1,1 @@
+"""Reading stored memories by id or by filter."""

@@ -1,0 +1,117 @@
+"""Vectors for one call: each text is embedded once, outside any transaction, and a failure is a value."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from wellkept.core.text.forms import content_hash, embed_text
+from wellkept.engine.models import fail_open
+from wellkept.errors import ModelError, ModelResponseInvalid
+from wellkept.models.port import Embedded, Embedder
+from wellkept.types import Degradation, Memory, NewMemory, Statement, Vector
+
+log = logging.getLogger("wellkept")
+
+
+class NeedsVectorError(Exception):
+    """The decision needs vectors nobody has made yet: leave the transaction, make them, decide again."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        super().__init__("vectors are missing")
+        self.texts = texts
+
+
+def text_of(statement: Statement) -> str:
+    """The text whose vector stands for a statement: one builder for check, create and backfill."""
+    return embed_text(
+        kind=statement.kind,
+        title=statement.title,
+        summary=statement.summary,
+        content=statement.content,
+        trigger=statement.trigger,
+    )
+
+
+def vector_key(text: str) -> str:
+    """The hash under which the vector of a text is kept."""
+    return content_hash(text)[:32]
+
+
+def usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequence[Embedded]:
+    """The answer of a model, if it is one: nothing that would pass for a vector and is none.
+
+    Raises:
+        ModelResponseInvalid: Too few or too many, of another size, without length, or not finite.
+    """
+    if len(made) != wanted:
+        raise ModelResponseInvalid(f"asked for {wanted} vectors, got {len(made)}", where=embedder.id)
+    for one in made:
+        if one.vector is None:
+            continue
+        if one.vector.shape != (embedder.dim,):
+            raise ModelResponseInvalid(
+                f"a vector has shape {one.vector.shape}, not ({embedder.dim},)", where=embedder.id
+            )
+        if not np.isfinite(one.vector).all() or not one.vector.any():
+            raise ModelResponseInvalid("a vector is zero or not finite", where=embedder.id)
+    return made
+
+
+class Embeddings:
+    """The vectors that one call has made so far.
+
+    Args:
+        embedder: Asked at most once per text.
+        on_failure: What an outage means for the caller, for the log.
+    """
+
+    def __init__(self, embedder: Embedder, *, on_failure: str = "Dedup check failed, creating normally") -> None:
+        self._embedder = embedder
+        self._on_failure = on_failure
+        self._known: dict[str, Embedded] = {}
+        self.failure: ModelError | None = None
+
+    def fetch(self, texts: Iterable[str]) -> None:
+        """Embed what is not known yet, in one batch. An outage is remembered in `failure`, not raised."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if not missing or self.failure is not None:
+            return
+        try:
+            made = usable(fail_open.embed(self._embedder, missing), len(missing), self._embedder)
+        except ModelError as error:
+            self.failure = error
+            log.warning("%s: %s", self._on_failure, error)
+            return
+        self._known.update(zip(missing, made, strict=True))
+
+    def adopt(self, text: str, vector: Vector, chunks: int) -> None:
+        """Take over a vector that is stored already."""
+        self._known[text] = Embedded(vector, chunks)
+
+    def get(self, text: str) -> Embedded | None:
+        """The vector of a text; None after an outage.
+
+        Raises:
+            NeedsVectorError: Nobody asked for it yet.
+        """
+        found = self._known.get(text)
+        if found is None and self.failure is None:
+            raise NeedsVectorError((text,))
+        return found
+
+    def degraded(self, text: str) -> tuple[Degradation, ...]:
+        """What is missing about this text: an outage, an unreadable text, a fallback embedder."""
+        found = self._known.get(text)
+        if found is None:
+            return ("embedding",)
+        if found.vector is None:
+            return ("unreadable",)
+        return ("lexical",) if self._embedder.lexical or found.spelled else ()
+
+    def vector(self, statement: NewMemory | Memory) -> Vector | None:
+        """The vector of a statement, if there is one."""
+        found = self._known.get(text_of(statement))
+        return None if found is None else found.vector

@@ -1,0 +1,138 @@
+"""The one place where anything that foreign code raises is caught: a broken model must not lose a memory.
+
+Embedders and judges are plugged in by others. Whatever they raise becomes a value here: an outage
+that the result names, and that `reembed` mends later. Our own code is never run under these guards.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wellkept.core.gate.admit import judge
+from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.port import Embedded, Embedder, RelationModel, Summariser
+from wellkept.policy import Risk
+from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
+
+log = logging.getLogger("wellkept")
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
+    """The embedder's answer.
+
+    Raises:
+        ModelError: It failed, in whatever way.
+    """
+    try:
+        return embedder.embed(texts)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(
+            f"the embedder failed: {type(error).__name__}",
+            where=embedder.id,
+            todo="Mend it, then run `wellkept reembed`",
+        ) from error
+
+
+def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+    """The relation model's answer.
+
+    Raises:
+        ModelError: It failed, in whatever way, or did not answer for every pair with an opinion or None.
+    """
+    try:
+        told = list(model.read(pairs))
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
+    if len(told) != len(pairs):
+        raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
+    if not all(item is None or _is_sound(item) for item in told):
+        raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=model.id)
+    return told
+
+
+def _is_sound(opinion: object) -> bool:
+    if not isinstance(opinion, Opinion):
+        return False
+    shares = (opinion.same, opinion.refines, opinion.generalises, opinion.conflict, opinion.distinct)
+    return all(0.0 <= share <= 1.0 for share in shares)  # false for NaN too
+
+
+def bounds(model: RelationModel, risk: Risk) -> Bounds:
+    """The relation model's thresholds.
+
+    Raises:
+        ModelError: It failed, in whatever way.
+    """
+    try:
+        told = model.bounds(risk)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the relation model has no bounds: {type(error).__name__}", where=model.id) from error
+    if not isinstance(told, Bounds):
+        raise ModelResponseInvalid("the relation model gave something that is not a record of bounds", where=model.id)
+    return told
+
+
+def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:
+    """The summariser's text.
+
+    Raises:
+        ModelError: It failed, in whatever way, or gave something that is no text.
+    """
+    try:
+        text = model.summarise(texts, limit=limit)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the summariser failed: {type(error).__name__}", where=model.id) from error
+    if not isinstance(text, str):
+        raise ModelResponseInvalid("the summariser gave something that is not text", where=model.id)
+    return text
+
+
+class GuardedJudge:
+    """A judge that may fail: then it has found nothing, and `failed` says so.
+
+    Args:
+        judge: The caller's own contradiction function.
+    """
+
+    def __init__(self, judge: ContradictionFn) -> None:
+        self._judge = judge
+        self.failed = False
+
+    def __call__(self, old: Memory, new: Statement) -> bool:
+        """The judge's answer; False when it failed."""
+        try:
+            return bool(self._judge(old, new))
+        except Exception as error:  # noqa: BLE001 - foreign code; the result says `degraded`
+            self.failed = True
+            log.warning("Judge failed, stored without it: %s", type(error).__name__)
+            return False
+
+
+def judged(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+    """The core's decision; a judge that failed leaves the new memory unchecked, never unwritten."""
+    if evidence.contradiction_fn is None:
+        return judge(new, evidence, moment)
+    guarded = GuardedJudge(evidence.contradiction_fn)
+    decision = judge(new, replace(evidence, contradiction_fn=guarded), moment)
+    if not guarded.failed:
+        return decision
+    memory = decision.memory
+    effects = []
+    for effect in decision.effects:
+        if isinstance(effect, MemoryChange) and effect.before is None and effect.after is not None:
+            memory = replace(effect.after, checked=False)
+            effect = MemoryChange(None, memory)
+        effects.append(effect)
+    return replace(decision, memory=memory, effects=tuple(effects), degraded=(*decision.degraded, "judge"))

@@ -1,0 +1,116 @@
+"""The judge's word for one call: asked outside any transaction, last of all; a failure is a value."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Real
+
+from wellkept.core.gate.judge_review import left_open, reviewed, unreviewed
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.engine.models import fail_open
+from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.port import Judge
+from wellkept.types import Decision, NewMemory
+
+log = logging.getLogger("wellkept")
+
+Pair = tuple[str, str]
+
+
+class NeedsJudgementError(Exception):
+    """The judge is to be asked first: leave the transaction, ask, decide again."""
+
+    def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        super().__init__("judgements are missing")
+        self.pairs = pairs
+
+
+class Judgements:
+    """What the judge has said in one call. After a failure it is not asked again in that call.
+
+    Args:
+        judge: None when there is none: decisions are then left as they are.
+    """
+
+    def __init__(self, judge: Judge | None) -> None:
+        self._judge = judge
+        self._known: dict[Pair, float | None] = {}
+        self._name = ""
+        self.failure: ModelError | None = None
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a judge that answers."""
+        return self._judge is not None and self.failure is None
+
+    def ask(self, pairs: Iterable[Pair]) -> None:
+        """Judge the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if self._judge is None or not missing or self.failure is not None:
+            return
+        try:
+            self._name, told = _asked(self._judge, missing)
+        except ModelError as error:
+            self.failure = error
+            log.warning("Judge failed, stored without it: %s", error)
+            return
+        self._known.update(zip(missing, told, strict=True))
+
+    def ahead(self, new: NewMemory, evidence: Evidence, moment: Moment) -> None:
+        """Ask what the decision will want to know, before the lock is taken."""
+        if not self.available:
+            return
+        try:
+            # The caller's own function is asked once, when it counts.
+            self.decided(new, replace(evidence, contradiction_fn=None), moment)
+        except NeedsJudgementError as missing:
+            self.ask(missing.pairs)
+
+    def decided(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+        """The core's decision, with the possible conflicts that the judge adds.
+
+        Raises:
+            NeedsJudgementError: Some pairs have not been asked about yet.
+        """
+        decision = fail_open.judged(new, evidence, moment)
+        if self._judge is None:
+            return decision
+        asked = left_open(decision, new, evidence, moment)
+        pairs = {item.memory.id: (item.memory.content, new.content) for item in asked}
+        missing = tuple(pair for pair in pairs.values() if pair not in self._known)
+        if missing and self.failure is not None:
+            return unreviewed(decision)
+        if missing:
+            raise NeedsJudgementError(missing)
+        told = {memory_id: self._known[pair] for memory_id, pair in pairs.items()}
+        return reviewed(decision, asked, told, judge=self._name, moment=moment) if told else decision
+
+
+def _asked(judge: Judge, pairs: Sequence[Pair]) -> tuple[str, list[float | None]]:
+    """What the judge calls itself, and its answers.
+
+    Raises:
+        ModelError: It failed, in whatever way, or did not answer with a probability for every pair.
+    """
+    kind = type(judge).__name__
+    try:
+        told = list(judge.judge(pairs))
+        name = str(getattr(judge, "id", kind))
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the judge failed: {type(error).__name__}", where=kind) from error
+    if len(told) != len(pairs):
+        raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)} answers", where=name)
+    return name, [_probability(value, name) for value in told]
+
+
+def _probability(value: object, judge: str) -> float | None:
+    if value is None:
+        return None
+    share = float(value) if isinstance(value, Real) else -1.0
+    if not 0 <= share <= 1:
+        raise ModelResponseInvalid("the judge gave something that is not a probability", where=judge)
+    return round(share, 4)

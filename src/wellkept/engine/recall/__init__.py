@@ -1,0 +1,1 @@
+"""Answering a query: candidates, scores, order, groups, packs."""

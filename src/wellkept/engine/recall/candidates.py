@@ -1,0 +1,162 @@
+"""Which memories may answer a question: found by meaning, by words, or along a chain of replacements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wellkept.core.records.codec import iso
+from wellkept.core.records.lifecycle import head_of, is_expired
+from wellkept.core.records.validity import held_at
+from wellkept.core.records.vectors import cosines, rounded
+from wellkept.core.text.forms import search_terms
+from wellkept.core.text.titles import headed_text
+from wellkept.engine.history import as_of
+from wellkept.engine.lookup import filters
+from wellkept.engine.recall.question import Question
+from wellkept.storage.port import Tx
+from wellkept.types import ALL_STATUSES, Filter, LeftOut, Memory, Status
+
+_LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Rows that may be shown and fit the filter, and the exact cosine of those that have a vector."""
+
+    rows: tuple[Memory, ...]
+    near: Mapping[str, float]
+
+
+def gather(tx: Tx, q: Question) -> Pool:
+    """The candidates: of meaning and words as a union, or all rows where a filter or a time is asked for."""
+    return _showable(tx, _all(tx, q) if q.in_full else _proposed(tx, q), q)
+
+
+def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
+    """The pool with further rows, as far as they may be shown and fit the filter."""
+    more = _showable(tx, rows, q)
+    return Pool((*pool.rows, *more.rows), {**pool.near, **more.near})
+
+
+def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
+    rows = list(rows)
+    successors = successors_of(tx, rows, q)
+    rows = [row for row in rows if not obstacle(row, q, successors) and not filters.misfit(row, q.where)]
+    return Pool(tuple(rows), exact(tx, rows, q))
+
+
+def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:
+    """Why a row may not be shown, whatever is asked; empty when it may."""
+    if row.status == "superseded" and row.status not in q.statuses:
+        return f"superseded by {row.superseded_by}"
+    if row.status not in q.statuses:
+        return row.status
+    if q.valid_at is not None:
+        return "" if held_at(row, successors.get(row.superseded_by), q.valid_at) else f"not so at {iso(q.valid_at)}"
+    if row.expires_at is not None and is_expired(row, q.now):
+        return f"expired at {iso(row.expires_at)}"
+    return ""
+
+
+def successors_of(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
+    """What replaced the superseded ones, where it matters when that was."""
+    ids = tuple(dict.fromkeys(row.superseded_by for row in rows if row.superseded_by)) if q.valid_at else ()
+    return {row.id: row for row in find(tx, Filter(ids=ids, statuses=ALL_STATUSES), q)} if ids else {}
+
+
+def heads(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
+    """The current end of the chain of each of these, by the id it starts from."""
+    known = {row.id: row for row in rows}
+    starts = list(known.values())
+    edge = {row.superseded_by for row in starts if row.superseded_by} - known.keys()
+    while edge:
+        found = find(tx, Filter(ids=tuple(sorted(edge)), statuses=ALL_STATUSES), q)
+        known.update((row.id, row) for row in found)
+        edge = {row.superseded_by for row in found if row.superseded_by} - known.keys()
+    return {row.id: head_of(row, known) for row in starts}
+
+
+def find(tx: Tx, where: Filter, q: Question) -> list[Memory]:
+    """Rows of this view; those of the past come without a use that only became known later."""
+    rows = tx.find(where)
+    return as_of.unused(rows) if q.as_of is not None else rows
+
+
+def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:
+    """The cosine of each row that has a vector, rounded so that storage precision orders no equals."""
+    if q.vector is None:
+        return {}
+    named = {row.id: row.embedding for row in rows if row.embedding}
+    stored = tx.vectors(set(named.values()))
+    ids = [memory_id for memory_id, name in named.items() if name in stored]
+    if not ids:
+        return {}
+    matrix = np.stack([stored[named[memory_id]] for memory_id in ids])
+    return {key: rounded(float(value)) for key, value in zip(ids, cosines(q.vector, matrix), strict=True)}
+
+
+def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
+    """What would have answered too but is hidden, and why; the nearest first, as many as the pool takes."""
+    held = {row.id for row in pool.rows}
+    rows = [row for row in _near_any(tx, q) if row.id not in held or (q.by_meaning_alone and row.id not in pool.near)]
+    successors = successors_of(tx, rows, q)
+    near = exact(tx, rows, q)
+    rows.sort(key=lambda row: (-near.get(row.id, 0.0), row.id))
+    left = []
+    for row in rows[: q.pool]:
+        unfit = filters.misfit(row, q.where)
+        why = obstacle(row, q, successors) or (f"does not fit the filter: {unfit}" if unfit else "")
+        if not why:
+            why = "has no vector" if q.by_meaning_alone and row.id not in near else "outside the pool of candidates"
+        left.append(LeftOut(row, why, None, {"cosine": near[row.id]} if row.id in near else {}))
+    return left
+
+
+def _proposed(tx: Tx, q: Question) -> list[Memory]:
+    """The nearest and those that share words; of a near one that was replaced, what replaced it."""
+    near = _nearest(tx, q, statuses=("active", "superseded"))
+    words = () if q.by_meaning_alone else tx.match(q.terms, limit=q.pool, kinds=q.where.kinds)
+    ids = tuple(dict.fromkeys((*near, *words)))
+    rows = {row.id: row for row in tx.find(Filter(ids=ids, statuses=ALL_STATUSES))} if ids else {}
+    replaced = [row for row in rows.values() if row.status == "superseded"]
+    rows.update((row.id, row) for row in (heads(tx, replaced, q).values() if replaced else ()))
+    more: list[Memory] = []
+    if q.include_superseded:
+        # The words of a replaced row are in no index; there are few of them.
+        more = _worded(tx.find(Filter(kinds=q.where.kinds, statuses=("superseded",))), q)
+    elif replaced:
+        # Replaced ones took the places of current ones, which are looked for again.
+        ids = tuple(key for key in _nearest(tx, q, statuses=("active",)) if key not in rows)
+        more = tx.find(Filter(ids=ids)) if ids else []
+    return list({**rows, **{row.id: row for row in more}}.values())
+
+
+def _worded(rows: Iterable[Memory], q: Question) -> list[Memory]:
+    wanted = set(q.terms)
+    return [row for row in rows if not wanted.isdisjoint(search_terms(headed_text(row)))]
+
+
+def _nearest(tx: Tx, q: Question, *, statuses: Sequence[Status], kinds: Sequence[str] | None = None) -> tuple[str, ...]:
+    if q.vector is None:
+        return ()
+    wanted = q.where.kinds if kinds is None else kinds
+    asked = np.asarray([q.vector], dtype=np.float32)
+    return tx.nearest(asked, limit=q.pool, kinds=wanted, statuses=statuses)[0].ids
+
+
+def _all(tx: Tx, q: Question) -> list[Memory]:
+    if q.as_of is None:
+        return tx.find(replace(filters.proposed(q.where), statuses=q.statuses))
+    # The past answers what a gate asks; the rest of the filter is looked at here.
+    return find(tx, Filter(hashes=q.where.hashes, statuses=q.statuses), q)
+
+
+def _near_any(tx: Tx, q: Question) -> list[Memory]:
+    if q.as_of is not None:
+        return find(tx, Filter(statuses=_LOOKED_AT), q)
+    words = tx.match(q.terms, limit=q.pool)
+    ids = tuple(dict.fromkeys((*_nearest(tx, q, statuses=_LOOKED_AT, kinds=()), *words)))
+    return tx.find(Filter(ids=ids, statuses=ALL_STATUSES)) if ids else []

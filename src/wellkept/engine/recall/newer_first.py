@@ -1,0 +1,145 @@
+"""Of two answers about one thing the newer comes first.
+
+A listed contradiction is one such pair. But most updates are told in other words ("she works at Acme", then
+"Globex hired her in May"), and what is listed has to be right nearly always. An order may be wrong more often:
+nothing is hidden by it. So the relation model is asked about the few pairs that matter to this very question:
+the best answers, and newer ones that answer it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from wellkept.core.reading.small_words import asks
+from wellkept.core.recall import rank
+from wellkept.core.records.conflicts import is_reviewed
+from wellkept.core.records.lifecycle import effective_time
+from wellkept.core.records.vectors import cosines
+from wellkept.core.text.time_stamps import without_stamp
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import Opinions
+from wellkept.storage.port import Tx
+from wellkept.types import Hit, Memory, Opinion
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A better answer that is older, and a newer one; how near they are, and the newer one's share of the score."""
+
+    older: Hit
+    newer: Hit
+    similarity: float
+
+    @property
+    def share(self) -> float:
+        """The newer one's score over the older one's."""
+        return self.newer.score / self.older.score if self.older.score > 0 else 1.0
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What the model reads, the older first."""
+        # Lines of a chat begin with the time; that it differs says nothing of what they tell.
+        return without_stamp(self.older.memory.content), without_stamp(self.newer.memory.content)
+
+    @property
+    def worth(self) -> tuple[float, str, str]:
+        """What is asked about first: what answers well and speaks of the same."""
+        return -self.newer.score * self.similarity, self.older.memory.id, self.newer.memory.id
+
+
+def newer_first(tx: Tx, scored: list[Hit], now: datetime) -> list[Hit]:
+    """The newer of two memories that contradict each other comes first, also after the review has expired.
+
+    What begins later than now does not come before what holds.
+    """
+    by_id = {hit.memory.id: hit for hit in scored}
+    pairs = []
+    for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
+        ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
+        overruled = is_reviewed(item) and item.resolution != "keep_new"
+        if item.kind != "contradiction" or overruled or len(ends) < 2:
+            continue
+        older, newer = sorted(ends, key=lambda end: _asserted(end, now))
+        pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
+    scores = {hit.memory.id: hit.score for hit in scored}
+    return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
+
+
+def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinions, now: datetime) -> list[Hit]:
+    """What the relation model takes for an update of a better answer comes before it.
+
+    Where it has no opinion, only a newer answer comes first that is very near to the older one and answers nearly
+    as well.
+
+    Args:
+        hits: The answers, best first.
+        pairs: What `later` found among them.
+        opinions: Of this call, not to be asked inside a transaction; says afterwards whether the model failed.
+        now: The moment asked about.
+    """
+    opinions.ask(pair.texts for pair in pairs)
+    told = opinions.told(pair.texts for pair in pairs) if opinions.available else {}
+    first = [pair for pair in pairs if _comes_first(pair, told.get(pair.texts))]
+    by_id = {hit.memory.id: hit for hit in hits}
+    scores = {hit.memory.id: hit.score for hit in hits}
+    first.sort(key=lambda pair: (_asserted(pair.newer.memory, now), pair.older.memory.id))
+    contradicted = [(pair.older.memory.id, pair.newer.memory.id) for pair in first]
+    return [by_id[key] for key in rank.newer_first(scores, contradicted)]
+
+
+def _comes_first(pair: Later, said: Opinion | None) -> bool:
+    if said is None:
+        return pair.similarity >= rank.NEAR_AT and pair.share >= rank.NEAR_SHARE
+    return said.conflict >= rank.UPDATE_AT
+
+
+def later(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> list[Later]:
+    """The few pairs of a best answer and a newer one that may be its update, those worth most first."""
+    if ctx.embedder.lexical:
+        return []
+    return sorted(_pairs(ctx, tx, hits, now), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
+
+
+def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> Iterator[Later]:
+    best = [hit for hit in hits[: rank.LATER_AMONG] if hit.memory.status == "active" and hit.memory.embedding]
+    stored = tx.vectors(hit.memory.embedding for hit in best)
+    best = [hit for hit in best if hit.memory.embedding in stored]
+    settled = _settled(tx, best)
+    for place, older in enumerate(best[: rank.OLDER_AMONG]):
+        rest = [hit for hit in best[place + 1 :] if _may_update(older, hit, now) and _pair(older, hit) not in settled]
+        if not rest:
+            continue
+        matrix = np.asarray([stored[hit.memory.embedding] for hit in rest])
+        near = cosines(stored[older.memory.embedding], matrix)
+        for newer, value in zip(rest, near, strict=True):
+            similarity = ctx.scale.calibration.similarity(float(value))
+            if similarity >= rank.UPDATE_NEAR:
+                yield Later(older, newer, similarity)
+
+
+def _may_update(older: Hit, newer: Hit, now: datetime) -> bool:
+    """Newer, nearly an answer, no question, and not told in the same sitting, which is one account."""
+    one, other = older.memory, newer.memory
+    if newer.score < rank.LEAST_SHARE * older.score or _asserted(one, now) >= _asserted(other, now):
+        return False
+    return not (one.source and one.source == other.source) and not asks(one.content) and not asks(other.content)
+
+
+def _settled(tx: Tx, best: Sequence[Hit]) -> set[frozenset[str]]:
+    """Pairs that somebody has looked at: their order is as it was decided."""
+    if len(best) < 2:
+        return set()
+    return {frozenset((it.a, it.b)) for it in tx.conflicts(ids=[hit.memory.id for hit in best]) if is_reviewed(it)}
+
+
+def _pair(one: Hit, other: Hit) -> frozenset[str]:
+    return frozenset((one.memory.id, other.memory.id))
+
+
+def _asserted(row: Memory, now: datetime) -> tuple[bool, datetime, datetime, str]:
+    since = effective_time(row, row.created_at)
+    return since <= now, since, row.created_at, row.id

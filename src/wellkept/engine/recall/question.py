@@ -1,0 +1,224 @@
+"""What `recall` is asked, checked once: the options as one value with everything derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast, get_args
+
+from wellkept.core.text.forms import check_text, search_terms
+from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
+from wellkept.engine.lookup import filters
+from wellkept.engine.lookup.read import count
+from wellkept.engine.models.embedding import Embeddings
+from wellkept.errors import EmptyContent, InvalidField, use_one_of
+from wellkept.types import (
+    WEIGHT_PRESETS,
+    Degradation,
+    ExpandSpec,
+    Filter,
+    HybridWeights,
+    RecallMode,
+    RecallOptions,
+    Status,
+    Vector,
+)
+
+MAX_OVERFETCH = 100
+OVERFETCH = 4
+_MEANING = HybridWeights(cosine=1.0, lexical=0.0, recency=0.0, importance=0.0)
+_WORDS = HybridWeights(cosine=0.0, lexical=1.0, recency=0.0, importance=0.0)
+_OPTIONS = frozenset(RecallOptions.__annotations__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How a caller wants to be answered, before anything was looked at."""
+
+    limit: int = 5
+    where: Filter | None = None
+    mode: RecallMode = "default"
+    include_superseded: bool = False
+    explain: bool = False
+    touch: bool = True
+    options: RecallOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question, ready to be answered.
+
+    Attributes:
+        text: The query.
+        vector: Of the query; None after an outage.
+        terms: Its words.
+        pool: How many candidates each way of searching may propose.
+        weights: Of the parts of the score.
+        blended: Whether the score is the default blend.
+        as_of: What the store held then; None for now.
+        valid_at: What held in the world then; None for whatever is current.
+        now: The moment that ages and ends are counted to.
+        grouped: Whether repeats of one thing are shown once.
+        ask_model: Whether the relation model tells them too.
+        rerank: Whether a reranker may put the best in order.
+        degraded: What could not run.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    vector: Vector | None
+    limit: int
+    pool: int
+    where: Filter
+    mode: RecallMode
+    weights: HybridWeights
+    expand: ExpandSpec | None
+    include_superseded: bool
+    as_of: datetime | None
+    valid_at: datetime | None
+    now: datetime
+    explain: bool
+    grouped: bool
+    ask_model: bool
+    rerank: bool
+    degraded: tuple[Degradation, ...]
+
+    @property
+    def blended(self) -> bool:
+        """Whether the score is the default blend."""
+        return self.mode == "default"
+
+    @property
+    def by_meaning_alone(self) -> bool:
+        """Whether only rows with a vector are wanted; after an outage there is nothing else than words."""
+        return self.mode == "semantic" and self.vector is not None
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """Statuses of rows that may be shown: what held at another time may be replaced by now."""
+        return ("active", "superseded") if self.include_superseded or self.valid_at else ("active",)
+
+    @property
+    def in_full(self) -> bool:
+        """Whether every row is looked at: what a filter leaves may lie outside any pool."""
+        return self.as_of is not None or self.valid_at is not None or filters.narrows(self.where)
+
+
+_SAID_ELSEWHERE = {
+    **dict.fromkeys(("k", "n", "n_results", "num_results", "top_k", "topk"), "limit"),
+    **dict.fromkeys(("filter", "filters", "kind", "kinds", "tags"), "where=Filter(...)"),
+}
+"""What other libraries call it, and what it is here."""
+
+
+def _instead_of(option: str) -> str:
+    known = _SAID_ELSEWHERE.get(option)
+    if known is not None:
+        return f"Use `{known}`"
+    return use_one_of(option, sorted((*_OPTIONS, "limit", "where", "mode")))
+
+
+def check_query(query: object) -> str:
+    """The text asked for.
+
+    Raises:
+        InvalidInput: It is no text, empty, too long, or holds what no text may hold.
+    """
+    if not isinstance(query, str):
+        raise InvalidField(f"must be text, not {type(query).__name__}", where="query", todo="Pass a str")
+    try:
+        check_text(query, limit=MAX_QUERY_CHARS)
+    except EmptyContent as error:
+        raise EmptyContent("The query is empty", where="query", todo="Ask something") from error
+    return query
+
+
+def question(
+    query: str, asked: Asked, vectors: Embeddings, now: datetime, *, usual: HybridWeights | None = None
+) -> Question:
+    """The question with everything derived from it; every option is checked before the model is asked.
+
+    Args:
+        query: What was asked.
+        asked: The options of the call.
+        vectors: Makes the query's vector.
+        now: The time.
+        usual: What the store weighs with when a call says nothing else.
+
+    Raises:
+        InvalidInput: An option cannot be used; says which and what is allowed.
+    """
+    query = check_query(query)
+    limit = count("limit", asked.limit, MAX_LIMIT)
+    options = cast("dict[str, Any]", asked.options)
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise InvalidField("unknown option", where=unknown[0], todo=_instead_of(unknown[0]))
+    where = filters.checked(asked.where)
+    mode = asked.mode
+    if mode == "default" and usual is not None:
+        mode = "hybrid"
+    weights = _weights(mode, options.get("weights"), usual)
+    overfetch = count("overfetch", options.get("overfetch", OVERFETCH), MAX_OVERFETCH)
+    expand = options.get("expand")
+    if expand is not None and not isinstance(expand, ExpandSpec):
+        raise InvalidField(f"{type(expand).__name__} is not an ExpandSpec", where="expand", todo="Pass an ExpandSpec")
+    as_of, valid_at = moment("as_of", options.get("as_of")), moment("valid_at", options.get("valid_at"))
+    if as_of is not None and where.embedded is not None:
+        raise InvalidField("cannot be asked of the past", where="where.embedded", todo="Leave out as_of or it")
+    grouped = options.get("grouped")
+    if grouped is not None and not isinstance(grouped, bool):
+        raise InvalidField(f"{grouped!r} is not allowed", where="grouped", todo="Use True, False or None")
+    rerank = options.get("rerank", True)
+    if not isinstance(rerank, bool):
+        raise InvalidField(f"{rerank!r} is not allowed", where="rerank", todo="Use True or False")
+    vectors.fetch([query])
+    embedded = vectors.get(query)
+    vector = embedded.vector if embedded is not None else None
+    if mode == "semantic" and vector is None:
+        weights = _WORDS
+    return Question(
+        text=query,
+        terms=tuple(dict.fromkeys(search_terms(query))),
+        vector=vector,
+        limit=limit,
+        pool=limit * overfetch,
+        where=where,
+        mode=mode,
+        weights=weights,
+        expand=expand,
+        include_superseded=bool(asked.include_superseded),
+        as_of=as_of,
+        valid_at=valid_at,
+        now=as_of or now,
+        explain=bool(asked.explain),
+        # The modes of the source are its plain orders.
+        grouped=asked.mode == "default" if grouped is None else grouped,
+        ask_model=grouped is True,
+        rerank=mode != "semantic" and rerank,
+        degraded=vectors.degraded(query),
+    )
+
+
+def weights_of(given: object, *, where: str) -> HybridWeights:
+    """Weights as a value, or by the name of a preset.
+
+    Raises:
+        InvalidField: They are neither.
+    """
+    if isinstance(given, str) and given in WEIGHT_PRESETS:
+        return WEIGHT_PRESETS[given]
+    if not isinstance(given, HybridWeights):
+        todo = use_one_of(given, WEIGHT_PRESETS, words="Pass HybridWeights, or one of")
+        raise InvalidField(f"{given!r} is not allowed", where=where, todo=todo)
+    return given
+
+
+def _weights(mode: RecallMode, given: object, usual: HybridWeights | None) -> HybridWeights:
+    if mode not in get_args(RecallMode):
+        raise InvalidField(f"{mode!r} is not allowed", where="mode", todo=use_one_of(mode, get_args(RecallMode)))
+    if given is not None and mode != "hybrid":
+        raise InvalidField(f"mode {mode!r} has weights of its own", where="weights", todo='Use mode="hybrid"')
+    if given is None:
+        return _MEANING if mode == "semantic" else usual or WEIGHT_PRESETS[mode]
+    return weights_of(given, where="weights")

@@ -1,0 +1,230 @@
+"""Recall: what holds about a query, best first, with the reason. A read never waits for a write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+
+from wellkept.core.recall import rank
+from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
+from wellkept.core.records.conflicts import is_open
+from wellkept.core.text.titles import headed_text
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import Opinions
+from wellkept.engine.history import as_of
+from wellkept.engine.lookup.read import note_use
+from wellkept.engine.models.embedding import Embeddings
+from wellkept.engine.recall import candidates, expansion, newer_first, repeats, same_sitting
+from wellkept.engine.recall.candidates import Pool
+from wellkept.engine.recall.question import Asked, Question, question
+from wellkept.engine.recall.repeats import Known
+from wellkept.engine.recall.reranking import reranked
+from wellkept.storage.port import Tx
+from wellkept.types import Hit, Hits, LeftOut, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was found: all hits by their place, what is hidden, what is known about repeats."""
+
+    hits: tuple[Hit, ...]
+    hidden: tuple[LeftOut, ...]
+    known: Known
+
+
+def recall(ctx: Context, query: str, asked: Asked) -> Hits:
+    """Current memories relevant to the query, best first; see `MemoryStore.recall`.
+
+    In this order: candidates that may be shown and fit the filter, scores, order, each thing once, the
+    first `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
+    """
+    vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
+    q = question(query, asked, vectors, ctx.clock(), usual=ctx.hybrid_weights)
+    look = _views(ctx, q, vectors)
+    opinions = Opinions(ctx)
+    # Models are asked between the looks, so that a slow one keeps no view of the store open.
+    with look() as tx:
+        pool, scored = _in_context(tx, candidates.gather(tx, q), q)
+        hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
+    scored = reranked(ctx, scored, q)
+    with look() as tx:
+        # `semantic` is the plain order of the cosines.
+        hits = scored if q.mode == "semantic" else _current_first(tx, newer_first.newer_first(tx, scored, q.now), q)
+        # Given weights say how much age counts: then only a contradiction changes their order.
+        later = newer_first.later(ctx, tx, hits, q.now) if q.blended else []
+        known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
+    if later:
+        hits = newer_first.updates_first(hits, later, opinions, q.now)
+        if opinions.failure is not None:
+            hits = [replace(hit, degraded=(*hit.degraded, "relation")) for hit in hits]
+    seen = _Seen(tuple(hits), hidden, known)
+    things = _things(ctx, seen, q, opinions)
+    with look() as tx:
+        found = _answer(tx, things, seen, q)
+    if asked.touch and q.as_of is None:  # the past is not used, it is looked at
+        note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
+    return found
+
+
+def _views(ctx: Context, q: Question, vectors: Embeddings) -> Callable[[], AbstractContextManager[Tx]]:
+    """Opens a view of the store; that of the past is made once."""
+    if q.as_of is None:
+        return partial(ctx.storage.begin, ctx.namespace, write=False)
+    past = as_of.past_at(ctx, q.as_of)
+    as_of.learn(ctx, past, as_of.everything(past), vectors)
+    return lambda: nullcontext(past)
+
+
+def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[Hit]:
+    """All hits with those that say the same listed under the newest of them, where that is wanted."""
+    if not q.grouped:
+        return list(seen.hits)
+    reader = opinions if q.ask_model else None
+    groups, degraded = repeats.each_once(ctx, seen.hits, seen.known, reader, limit=q.limit)
+    return [
+        replace(
+            group.shown,
+            repeats=tuple(hit.memory for hit in group.repeats),
+            degraded=tuple(dict.fromkeys((*group.shown.degraded, *degraded))),
+        )
+        for group in groups
+    ]
+
+
+def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
+    """Of a memory that was replaced and the one that holds now the latter comes first, where both are shown."""
+    replaced = [hit.memory for hit in hits if hit.memory.status == "superseded"]
+    if not replaced:
+        return hits
+    by_id = {hit.memory.id: hit for hit in hits}
+    scores = {hit.memory.id: hit.score for hit in hits}
+    pairs = [(key, head.id) for key, head in candidates.heads(tx, replaced, q).items()]
+    return [by_id[key] for key in rank.newer_first(scores, pairs)]
+
+
+def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
+    hits = [replace(hit, rank=place) for place, hit in enumerate(things[: q.limit], 1)]
+    added = expansion.expanded(tx, hits, q) if q.expand is not None else expansion.NOTHING
+    hits += added.hits
+    left_out: list[LeftOut] = []
+    if q.explain:
+        left_out += _beyond(things, seen, q)
+        left_out += [*added.left_out, *seen.hidden]
+    shown = {key for hit in hits for key in hit.ids}
+    flagged = [item for item in tx.conflicts(ids=sorted(shown)) if is_open(item, q.now)]
+    return Hits(
+        (
+            replace(hit, conflicts=tuple(item for item in flagged if not {item.a, item.b}.isdisjoint(hit.ids)))
+            for hit in hits
+        ),
+        left_out=_once(left_out, shown),
+        dangling=added.dangling,
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Scores
+
+
+def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
+    """The candidates with their scores, best first; every part is computed here, for all backends."""
+    rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
+    told = [document_terms(headed_text(row)) for row in rows]
+    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool alone
+    worded = any(lexical)
+    linked = _activation(tx, pool, rows, q)
+    found = []
+    for row, words in zip(rows, lexical, strict=True):
+        cosine = pool.near.get(row.id)
+        every: dict[str, float | None] = {
+            "cosine": cosine,
+            # Where no document holds a word of the query, words tell nothing.
+            "lexical": words if worded or q.blended else None,
+            "recency": rank.recency(row, q.weights, q.now),
+            "importance": row.importance,
+            "polarity": float(row.polarity),
+            "confidence": row.confidence,
+            "activation": linked.get(row.id),
+        }
+        counted: Mapping[str, float]
+        if q.blended:
+            score, counted = rank.blend(cosine, words)[0], _blend_shares(cosine)
+        else:
+            score, counted = rank.hybrid(every, q.weights)
+        shown = every if q.explain else {name: every[name] for name in q.weights.shares()}
+        parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
+        found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
+    found.sort(key=_order)
+    return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
+    """The candidates scored, and in the default mode lifted by what was told beside them (`core.recall.scoring.in_context`).
+
+    An answer that has no words of the question and a far meaning comes into the pool by its neighbour.
+    """
+    scored = _scored(tx, pool, q)
+    if not q.blended:
+        return pool, scored
+    new, beside = same_sitting.around(tx, [hit.memory for hit in scored[: same_sitting.LIFTING]], pool, q)
+    if new:
+        pool = candidates.widened(tx, pool, new, q)
+        scored = _scored(tx, pool, q)
+    if not beside:
+        return pool, scored
+    raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
+    found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
+    found.sort(key=_order)
+    return pool, [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+
+
+def _lifted(hit: Hit, score: float) -> Hit:
+    lift = round(score - hit.score, 6)
+    if lift <= 0:
+        return hit
+    return replace(
+        hit,
+        score=round(hit.score + lift, 6),
+        parts={**hit.parts, "context": round(lift, 4)},
+        weights={**hit.weights, "context": 1.0},
+    )
+
+
+def _blend_shares(cosine: float | None) -> dict[str, float]:
+    return {"lexical": 1.0} if cosine is None else {"cosine": rank.SEMANTIC_SHARE, "lexical": rank.LEXICAL_SHARE}
+
+
+def _activation(tx: Tx, pool: Pool, rows: Sequence[Memory], q: Question) -> dict[str, float]:
+    if not q.weights.activation or not rows:
+        return {}
+    seeds = {row.id: pool.near.get(row.id, 0.0) for row in rows}
+    return rank.activation(seeds, [(link.src, link.dst) for link in tx.links(list(seeds))])
+
+
+def _order(hit: Hit) -> tuple[float, float, float, str]:
+    """Best first; ties by importance, then the newer."""
+    memory = hit.memory
+    return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
+
+
+# --------------------------------------------------------------------------------------------
+# What is not shown
+
+
+def _beyond(things: Sequence[Hit], seen: _Seen, q: Question) -> Iterator[LeftOut]:
+    by_id = {hit.memory.id: hit for hit in seen.hits}
+    for place, thing in enumerate(things[q.limit :], q.limit + 1):
+        for key in thing.ids:
+            hit = by_id[key]
+            why = f"ranked {place} of {len(things)}, and {q.limit} were asked for"
+            yield LeftOut(hit.memory, why, hit.score, hit.parts)
+
+
+def _once(left_out: Sequence[LeftOut], shown: set[str]) -> Iterator[LeftOut]:
+    seen = set(shown)  # what came over a link may have been ranked too low before
+    for item in left_out:
+        if item.memory.id not in seen:
+            seen.add(item.memory.id)
+            yield item

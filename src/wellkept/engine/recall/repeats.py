@@ -1,0 +1,116 @@
+"""Each thing once: what the store and the relation model add to the pure rules of `core.recall.grouping`.
+
+The model is asked outside transactions and about few pairs; when it fails, repeats in other words stay
+apart and the answer says `degraded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellkept.core.judging.what_to_ask import CLOSE_AT
+from wellkept.core.recall.grouping import BY_WORDS, Pair, grouped, open_pairs
+from wellkept.core.records.conflicts import is_reviewed
+from wellkept.core.records.vectors import cosines
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import Opinions
+from wellkept.storage.port import Tx
+from wellkept.types import Conflict, Degradation, Hit, Memory, Opinion
+from wellkept.types.packs import Group
+
+MOST_ASKED = 24
+"""Pairs that one reading may cost; a group of five repeats in other words takes ten."""
+
+_LEAST_AMONG = 10
+_ALIKE: Sequence[str] = ("decision", "episode")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows about hits and each other.
+
+    Attributes:
+        apart: Pairs of ids that contradict each other, also where that has been looked at; one that was
+            dismissed is none.
+        near: Pairs of ids that are near in meaning; only of these the model is asked.
+        disputes: Contradictions of which the newer side comes first.
+    """
+
+    apart: frozenset[frozenset[str]] = frozenset()
+    near: frozenset[frozenset[str]] = frozenset()
+    disputes: tuple[Conflict, ...] = ()
+
+
+def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Known:
+    """What this view of the store knows about the hits.
+
+    Args:
+        for_model: Whether the relation model will be asked, so that nearness matters.
+    """
+    rows = {hit.memory.id: hit.memory for hit in hits}
+    if len(rows) < 2:
+        return Known()
+    found = [item for item in tx.conflicts(ids=tuple(rows)) if item.kind == "contradiction"]
+    apart = frozenset(frozenset((item.a, item.b)) for item in found if item.resolution not in ("dismissed", "merge"))
+    disputes = tuple(item for item in found if not is_reviewed(item) or item.resolution == "keep_new")
+    if not for_model or ctx.relation_model is None:
+        return Known(apart, disputes=disputes)
+    stored = tx.vectors([row.embedding for row in rows.values() if row.embedding])
+    held = [row for row in rows.values() if row.embedding in stored]
+    near = _near(ctx, held, np.asarray([stored[row.embedding] for row in held])) if held else ()
+    return Known(apart, frozenset(near), disputes)
+
+
+def each_once(
+    ctx: Context, hits: Sequence[Hit], seen: Known, opinions: Opinions | None, *, limit: int
+) -> tuple[tuple[Group, ...], tuple[Degradation, ...]]:
+    """All hits as groups, and what could not run.
+
+    Twice as many hits as things are wanted are looked at, and more only while there are not enough: what
+    stands further behind is left by itself.
+
+    Args:
+        hits: Best first.
+        seen: What the store knows about them.
+        opinions: Of the relation model, which tells repeats in other words; not to be asked inside a
+            transaction. None for words alone.
+        limit: How many things are wanted.
+    """
+    among = max(2 * limit, _LEAST_AMONG)
+    told: dict[Pair, Opinion] = {}
+    if opinions is not None and opinions.available and seen.near:
+        first = islice(open_pairs(hits[:among], apart=seen.apart, near=seen.near), MOST_ASKED)
+        asked = [(older.content, newer.content) for older, newer in first]
+        opinions.ask(asked)
+        told = opinions.told(asked)
+    known_kinds = ctx.policy.kinds  # a row may be of a kind that the policy no longer knows
+    kinds = dict.fromkeys(hit.memory.kind for hit in hits)
+    policies = {kind: found for kind in kinds if (found := known_kinds.get(kind) or known_kinds.get("*")) is not None}
+    sure_at: dict[str, float] = {}
+    if opinions is not None and told:
+        sure_at = {kind: opinions.bounds(policy.risk).skip for kind, policy in policies.items()}
+    by_words = {kind: BY_WORDS[policy.preset] for kind, policy in policies.items() if policy.preset in _ALIKE}
+    missing = opinions is not None and not opinions.available and len(hits) > 1
+    degraded: tuple[Degradation, ...] = ("relation",) if missing else ()
+    while True:
+        groups = grouped(
+            hits[:among], opinions=told, sure_at=sure_at, apart=seen.apart, by_words=by_words, disputes=seen.disputes
+        )
+        if len(groups) >= limit or among >= len(hits):
+            return (*groups, *(Group(hit, (), hit.score, hit.conflicts) for hit in hits[among:])), degraded
+        among *= 2
+
+
+def _near(ctx: Context, rows: Sequence[Memory], vectors: NDArray[np.float32]) -> set[frozenset[str]]:
+    """Below this similarity a repeat is so seldom that asking is not worth its time."""
+    floor = ctx.scale.calibration.cosine(CLOSE_AT)
+    near = set()
+    for place, row in enumerate(rows):
+        close = cosines(vectors[place], vectors) >= floor
+        near |= {frozenset((row.id, rows[other].id)) for other in np.flatnonzero(close).tolist() if other != place}
+    return near

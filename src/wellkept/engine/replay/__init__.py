@@ -1,0 +1,1 @@
+"""Past write decisions taken again under another policy; nothing is written."""

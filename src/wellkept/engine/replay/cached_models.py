@@ -1,0 +1,138 @@
+"""Models asked only for what is not known already: the store's embedder and the relation model of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellkept.core.judging.calibration import Calibration
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.engine.history.past import Past
+from wellkept.engine.models import fail_open
+from wellkept.engine.models.embedding import usable, vector_key
+from wellkept.errors import ModelError
+from wellkept.models.port import Embedded, Embedder, RelationModel
+from wellkept.policy import Risk
+from wellkept.types import Opinion
+
+_KEPT_PAIRS = 20_000
+
+
+class StoredFirst:
+    """The store's embedder, asked only for texts whose vector is not stored."""
+
+    def __init__(self, embedder: Embedder, past: Past) -> None:
+        self._embedder = embedder
+        self._past = past
+        self._known: dict[str, tuple[int, bool]] = {}
+        self._made: dict[str, Embedded] = {}
+        self._exact = False
+        self.used = False
+        self.failure: ModelError | None = None
+
+    @property
+    def id(self) -> str:
+        """See `Embedder`."""
+        return self._embedder.id
+
+    @property
+    def dim(self) -> int:
+        """See `Embedder`."""
+        return self._embedder.dim
+
+    @property
+    def calibration(self) -> Calibration:
+        """See `Embedder`."""
+        return self._embedder.calibration
+
+    @property
+    def lexical(self) -> bool:
+        """See `Embedder`."""
+        return self._embedder.lexical
+
+    def begin(self, *, exact: bool) -> None:
+        """The next decision; `exact` asks the embedder even for what is stored."""
+        self._exact = exact
+        self.used = False
+
+    def note(self, key: str, chunks: int, *, spelled: bool) -> None:
+        """What the embedder said of a text beside its vector."""
+        self._known.setdefault(key, (chunks, spelled))
+
+    def make(self, texts: Sequence[str], *, keep: bool) -> None:
+        """Vectors for texts that have none stored, in one batch: to keep in the past, or for the next page.
+
+        Raises:
+            ModelError: The embedder failed.
+        """
+        missing = [text for text in dict.fromkeys(texts) if not self._past.knows(vector_key(text))]
+        made = dict(zip(missing, self._ask(missing), strict=True))
+        if keep:
+            kept = {vector_key(text): one.vector for text, one in made.items() if one.vector is not None}
+            self._past.keep(kept)
+        else:
+            self._made = made
+
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        """See `Embedder.embed`."""
+        found = {text: one for text in texts if (one := self._stored(text)) is not None}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        found.update(zip(missing, self._ask(missing), strict=True))
+        return [found[text] for text in texts]
+
+    def _stored(self, text: str) -> Embedded | None:
+        key = vector_key(text)
+        if text in self._made:
+            return self._made[text]
+        if self._exact or key not in self._known or not self._past.knows(key):
+            return None
+        self.used = True
+        return Embedded(self._past.vectors((key,))[key], *self._known[key])
+
+    def _ask(self, texts: Sequence[str]) -> Sequence[Embedded]:
+        if not texts:
+            return []
+        try:
+            return usable(fail_open.embed(self._embedder, texts), len(texts), self._embedder)
+        except ModelError as error:
+            self.failure = error
+            raise
+
+
+class AskedOnce:
+    """The relation model, asked about each pair once: a difference is looked at more than once."""
+
+    def __init__(self, model: RelationModel) -> None:
+        self._model = model
+        self._told: dict[tuple[str, str], Opinion | None] = {}
+        self.failure: ModelError | None = None
+
+    @property
+    def id(self) -> str:
+        """See `RelationModel`."""
+        return self._model.id
+
+    @property
+    def defers(self) -> bool:
+        """See `RelationModel`."""
+        return self._model.defers
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """See `RelationModel.bounds`."""
+        try:
+            return fail_open.bounds(self._model, risk)
+        except ModelError as error:
+            self.failure = error
+            raise
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+        """See `RelationModel.read`."""
+        if len(self._told) > _KEPT_PAIRS:
+            self._told.clear()
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._told]
+        try:
+            told = fail_open.read(self._model, missing) if missing else []
+        except ModelError as error:
+            self.failure = error
+            raise
+        self._told.update(zip(missing, told, strict=True))
+        return [self._told[pair] for pair in pairs]

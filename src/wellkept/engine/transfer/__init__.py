@@ -1,0 +1,1 @@
+"""Import, export, audit of other stores, and migration to another backend."""

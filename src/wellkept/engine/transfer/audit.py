@@ -1,0 +1,329 @@
+"""Audit: what a store of memories is like, by the same comparison as everywhere, without changing it.
+
+The memories are put as they are, past the gate, into a scratch store; the plan that consolidation
+makes there is counted and told. So an audit finds exactly what Wellkept would clean. Rules that go by
+use (promote, archive) are left out: nobody knows how often a foreign memory was read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from wellkept.core.consolidation.findings import exact_groups
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.gate.worth_keeping import refusal
+from wellkept.core.records.explain import reason_words
+from wellkept.core.text.redaction import redacted
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import check_namespace
+from wellkept.engine.consolidation import planning
+from wellkept.engine.gate.acts import apply, with_vector
+from wellkept.engine.models.embedding import Embeddings, text_of
+from wellkept.engine.transfer.import_export import Relations, Row, shown
+from wellkept.engine.transfer.importer import Importer, Reject
+from wellkept.errors import InvalidField, InvalidInput
+from wellkept.types import (
+    Action,
+    Filter,
+    Flag,
+    ImportReport,
+    ItemError,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Plan,
+    Statement,
+)
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+Owned: TypeAlias = tuple[Row, str]
+"""A row, and the namespace it goes to."""
+Topic: TypeAlias = Literal["exact", "near", "conflict", "stale", "junk"]
+TOPICS: tuple[Topic, ...] = ("exact", "near", "conflict", "stale", "junk")
+EXAMPLES = 5
+_CHUNK = 2_000
+_ID = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One finding of an audit, to be looked at.
+
+    Attributes:
+        topic: What it is an example of.
+        ids: The memories by their ids in the source, older first.
+        texts: Their beginnings, secrets hidden.
+        why: What decided, in words.
+    """
+
+    topic: Topic
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What a store is like.
+
+    Attributes:
+        read: Rows read.
+        memories: Rows that are memories.
+        unreadable: Rows that are none, with their places.
+        namespaces: Memories by namespace; nothing is compared across them.
+        junk: Memories that say nothing; they take no part in what follows.
+        exact: Memories that repeat an earlier one in any spelling.
+        near: Memories that repeat an earlier one in other words.
+        conflicts: Pairs that cannot both hold.
+        stale: Memories that a later one surely replaced, counted among the conflicts too.
+        examples: The first of each.
+        plans: What would clean it, by namespace; memories go by their ids in the source.
+        degraded: What could not run; its part of the findings is missing.
+    """
+
+    read: int = 0
+    memories: int = 0
+    unreadable: tuple[ItemError, ...] = ()
+    namespaces: Mapping[str, int] = field(default_factory=dict)
+    junk: int = 0
+    exact: int = 0
+    near: int = 0
+    conflicts: int = 0
+    stale: int = 0
+    examples: tuple[Example, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.junk or self.exact or self.near or self.conflicts or self.unreadable)
+
+
+def owned(rows: Iterable[Row], base: str, *, key: str = "owner") -> Iterator[Owned]:
+    """Rows with their namespaces: below `base` by the owner a row names, else `base` itself.
+
+    What cannot be a namespace makes a bad row of it, not the end of the reading.
+
+    Args:
+        rows: What was read.
+        base: The namespace of the whole.
+        key: Key of a row's source that names the owner; empty to put all rows into `base`.
+    """
+    for row in rows:
+        name = row.outer.get(key) if key else None
+        if row.new is None or name is None or name == "":
+            yield row, base
+            continue
+        try:
+            if isinstance(name, bool) or not isinstance(name, str | int):
+                raise InvalidField("names no namespace", where=key, todo="Give each row a text there")
+            yield row, check_namespace(f"{base}/{name}")
+        except InvalidInput as error:
+            yield replace(row, new=None, error=error), base
+
+
+def audit(ctx: Context, rows: Iterable[Owned], *, in_order: bool = False, progress: Progress | None = None) -> Audit:
+    """Look at rows side by side; the store they came from is not touched.
+
+    Args:
+        ctx: An empty scratch store, which keeps the rows afterwards.
+        rows: What `owned` gives.
+        in_order: Whether of two rows without a time the one read later was said later.
+        progress: Told which step, how much of it is done, and how much there is.
+
+    Raises:
+        InvalidInput: The scratch store holds something already.
+
+    Example:
+        >>> import pathlib, tempfile, wellkept
+        >>> from wellkept.adapters import read
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.jsonl"
+        >>> _ = path.write_text('{"text": "Tea is upstairs."}\\n{"text": "tea is upstairs"}\\n')
+        >>> with wellkept.open("memory:", embedder="hashing") as scratch:
+        ...     found = scratch.audit(owned(read(path), scratch.namespace))
+        >>> found.memories, found.exact, found.plans[0].planned["merge"]
+        (2, 1, 1)
+    """
+    if ctx.storage.header().namespaces:
+        raise InvalidInput("is not empty", where="scratch store", todo="Open a new one: wellkept.open('memory:')")
+    scratch = _Scratch(ctx)
+    for row, namespace in rows:
+        scratch.take(row, namespace)
+        if progress is not None and scratch.read % _CHUNK == 0:
+            progress("read", scratch.read, 0)
+    scratch.flush()
+    config = Consolidation(rules=tuple(r for r in Consolidation().rules if r.action in ("merge", "flag_contradiction")))
+    found = _Findings(in_order=in_order, timed=scratch.timed)
+    plans = []
+    for namespace in sorted(scratch.namespaces):
+        inside = replace(ctx, namespace=namespace)
+        plans.append(planning.plan(inside, config, progress=progress))
+        with ctx.storage.begin(namespace, write=False) as tx:
+            found.look(plans[-1], {row.id: row for row in tx.find(Filter())}, inside)
+    degraded = [one for plan in plans for one in plan.degraded] + (["embedding"] if scratch.without_vector else [])
+    return Audit(
+        read=scratch.read,
+        memories=sum(scratch.namespaces.values()) + scratch.junk,
+        unreadable=tuple(scratch.unreadable),
+        namespaces=dict(sorted(scratch.namespaces.items())),
+        junk=scratch.junk,
+        exact=found.counts["exact"],
+        near=found.counts["near"],
+        conflicts=found.counts["conflict"],
+        stale=found.counts["stale"],
+        examples=tuple(sorted((*found.examples, *scratch.examples), key=lambda one: TOPICS.index(one.topic))),
+        plans=tuple(plans),
+        degraded=tuple(dict.fromkeys(degraded)),
+    )
+
+
+def take_over(ctx: Context, rows: Iterable[Owned], *, run_id: str = "", reject: Reject | None = None) -> ImportReport:
+    """Bring rows into a store through the gate, like an import; the same rows again change nothing.
+
+    Args:
+        ctx: The store.
+        rows: What `owned` gives.
+        run_id: Stands in every journal entry; made anew when empty.
+        reject: Called with every row that was not taken.
+    """
+    importer = Importer(ctx, run_id or f"import-{ctx.new_id()}", reject=reject)
+    for row, namespace in rows:
+        importer.take(row, namespace)
+    return importer.report()
+
+
+class _Scratch:
+    """Puts rows into a store as they are: no gate, the ids of the source, one entry for many rows."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._start = ctx.clock()
+        self._waiting: list[Memory] = []
+        self._namespace = ctx.namespace
+        self._names: set[tuple[str, str]] = set()
+        self.read = 0
+        self.junk = 0
+        self.without_vector = 0
+        self.namespaces: Counter[str] = Counter()
+        self.unreadable: list[ItemError] = []
+        self.examples: list[Example] = []
+        self.timed: set[tuple[str, str]] = set()
+
+    def take(self, row: Row, namespace: str) -> None:
+        self.read += 1
+        if row.new is None:
+            error = row.error or InvalidInput("is not a memory")
+            self.unreadable.append(ItemError(row.line, shown(row.raw), type(error).__name__, str(error)))
+            return
+        name = self._named(row, namespace)
+        refused = refusal(row.new, self._ctx.policy.for_kind(row.new.kind))
+        if refused is not None:
+            self.junk += 1
+            if len(self.examples) < EXAMPLES:
+                why = refused.detail or reason_words(refused.rule)
+                self.examples.append(Example(topic="junk", ids=(name,), texts=(redacted(row.new.content),), why=why))
+            return
+        if namespace != self._namespace or len(self._waiting) >= _CHUNK:
+            self.flush()
+            self._namespace = namespace
+        self.namespaces[namespace] += 1
+        if row.new.recorded_at is not None:
+            self.timed.add((namespace, name))
+        self._waiting.append(self._memory(row.new, name, namespace, row.relations))
+
+    def flush(self) -> None:
+        """Store what is waiting."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        vectors = Embeddings(self._ctx.embedder, on_failure="Audit without vectors")
+        vectors.fetch([text_of(memory) for memory in waiting])
+        made = [with_vector(memory, vectors) for memory in waiting]
+        self.without_vector += sum(not memory.checked for memory, _ in made)
+        kept = {key: vector for _, one in made for key, vector in one.items()}
+        effects = [MemoryChange(None, memory) for memory, _ in made]
+        ctx = replace(self._ctx, namespace=self._namespace)
+        with ctx.storage.begin(self._namespace, write=True) as tx:
+            apply(ctx, tx, effects, verb="import", outcome="created", memory_id="", vectors=kept)
+
+    def _memory(self, new: NewMemory, name: str, namespace: str, relations: Relations | None) -> Memory:
+        # Without a time of its own a row keeps its place: one microsecond after the one before it.
+        at: datetime = new.recorded_at or self._start + timedelta(microseconds=self.read)
+        statement = {key: getattr(new, key) for key in Statement.__dataclass_fields__}
+        memory = Memory(**statement, id=name, namespace=namespace, created_at=at, updated_at=at)
+        replaced = relations.superseded_by if relations is not None else ""
+        return replace(memory, status="superseded", superseded_by=replaced) if replaced else memory
+
+    def _named(self, row: Row, namespace: str) -> str:
+        """The id in the source, so that the plan speaks of what its reader knows; else the place."""
+        given = row.outer.get("id")
+        name = str(given).strip()[:_ID] if isinstance(given, str | int) and not isinstance(given, bool) else ""
+        if not name or not name.isprintable():
+            name = f"line-{row.line}"
+        while (namespace, name) in self._names:
+            name = f"{name[:_ID]}~{row.line}" if not name.endswith(f"~{row.line}") else f"{name}+"
+        self._names.add((namespace, name))
+        return name
+
+
+class _Findings:
+    """Counts what plans say, and keeps the first of each as examples."""
+
+    def __init__(self, *, in_order: bool, timed: set[tuple[str, str]]) -> None:
+        self._in_order = in_order
+        self._timed = timed
+        self.counts: Counter[str] = Counter()
+        self.examples: list[Example] = []
+
+    def look(self, plan: Plan, rows: Mapping[str, Memory], ctx: Context) -> None:
+        """One plan, with the memories it speaks of."""
+        groups = exact_groups(tuple(rows.values()), ctx.policy)
+        repeats = sum(len(group) - 1 for group in groups)
+        self.counts["exact"] += repeats
+        for group in groups:
+            self._show("exact", group, "the same to the letter, or in another spelling")
+        merged = 0
+        stale: set[str] = set()
+        for action in plan.actions:
+            if action.type == "merge":
+                merged += len(action.targets) - 1
+                if action.rationale.similarity != 1.0:
+                    self._show("near", [rows[one] for one in action.targets], action.rationale.reasons[0])
+            for flag in action.flags if action.type == "flag_contradiction" else ():
+                self._conflict(action, flag, rows, stale)
+        self.counts["near"] += max(0, merged - repeats)
+        self.counts["stale"] += len(stale)
+
+    def _conflict(self, action: Action, flag: Flag, rows: Mapping[str, Memory], stale: set[str]) -> None:
+        self.counts["conflict"] += 1
+        pair = (rows[flag.a], rows[flag.b])
+        why = ", ".join(action.rationale.reasons)
+        if _is_sure(flag) and self._is_later(*pair):
+            stale.add(flag.a)
+            self._show("stale", pair, why)
+        else:
+            self._show("conflict", pair, why)
+
+    def _is_later(self, old: Memory, new: Memory) -> bool:
+        """Whether the source says which of the two came later."""
+        timed = [(row.namespace, row.id) in self._timed for row in (old, new)]
+        if not any(timed):
+            return self._in_order
+        return all(timed) and old.created_at < new.created_at
+
+    def _show(self, topic: Topic, rows: Iterable[Memory], why: str) -> None:
+        if sum(one.topic == topic for one in self.examples) < EXAMPLES:
+            shown_rows = tuple(rows)[:3]
+            texts = tuple(redacted(row.content) for row in shown_rows)
+            self.examples.append(Example(topic=topic, ids=tuple(row.id for row in shown_rows), texts=texts, why=why))
+
+
+def _is_sure(flag: Flag) -> bool:
+    """Whether one value was surely replaced by another in the same statement, as at the gate."""
+    decisive = [item for item in flag.differences if item.decisive]
+    return flag.reason not in ("", "model") and bool(decisive) and all(item.sure for item in decisive)

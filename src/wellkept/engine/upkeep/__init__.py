@@ -1,0 +1,1 @@
+"""Keeping a store well: verify, repair, re-embed, rounds of jobs, workers and their leases."""

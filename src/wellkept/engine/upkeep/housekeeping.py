@@ -1,0 +1,135 @@
+"""Counts, the embedder a store is bound to, and conflicts that nobody settled in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from wellkept.core.records import conflicts as flags
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.retry import whole
+from wellkept.engine.gate.acts import apply
+from wellkept.engine.models.no_embedder import Unloaded
+from wellkept.engine.upkeep.reembed import Progress as Progress
+from wellkept.engine.upkeep.reembed import Swept as Swept
+from wellkept.engine.upkeep.reembed import reembed as reembed
+from wellkept.engine.upkeep.reembed import sweep as sweep
+from wellkept.engine.upkeep.verifying import verify as verify
+from wellkept.errors import EmbedderMismatch
+from wellkept.storage.port import Binding, Tx
+from wellkept.types import (
+    ALL_STATUSES,
+    Conflict,
+    ConflictChange,
+    Effect,
+    Filter,
+    JournalEntry,
+    Link,
+    LinkChange,
+    Reason,
+    Stats,
+)
+
+_AT_ONCE = 100
+
+
+def require_embedder(ctx: Context) -> None:
+    """Refuse a store whose vectors come from another embedder; a fresh store takes this one.
+
+    Raises:
+        EmbedderMismatch: Naming both, and the command that re-embeds.
+    """
+    header = ctx.storage.header()
+    if header.embedder and header.embedder != ctx.embedder.id:
+        raise EmbedderMismatch(
+            f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
+            where="embedder",
+            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
+        )
+    # Whoever embeds nothing judges nothing: a reader with other settings leaves the store's as they are.
+    judges = not isinstance(ctx.embedder, Unloaded)
+    if judges and (not header.embedder or header.policy != ctx.policy.hash):
+        dim = header.dim if header.embedder else ctx.embedder.dim
+        ctx.storage.configure(embedder=ctx.embedder.id, dim=dim, policy=ctx.policy.hash)
+    if isinstance(ctx.storage, Binding):
+        ctx.storage.bind(ctx.embedder.id)
+
+
+def stats(ctx: Context) -> Stats:
+    """Counts of the namespace."""
+    now = ctx.clock()
+    header = ctx.storage.header()
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        census = tx.census()
+        conflicts = sum(flags.is_open(item, now) for item in tx.conflicts())
+        journal = tx.seq
+    return Stats(
+        namespace=ctx.namespace,
+        memories=census.statuses,
+        kinds=dict(sorted(census.kinds.items())),
+        outcomes=census.outcomes,
+        links=census.links,
+        open_conflicts=conflicts,
+        unchecked=census.unchecked,
+        without_vector=census.unembedded,
+        journal=journal,
+        embedder=header.embedder,
+        policy=ctx.policy.hash,
+        schema=header.schema,
+    )
+
+
+def expire_conflicts(ctx: Context) -> int:
+    """Settle the open conflicts that nobody has looked at in time as "keep both".
+
+    Until then they only count as settled; now the journal says so, and both memories are linked. One
+    entry for each, so that each can be undone alone; what was taken back is not settled again.
+
+    Returns:
+        How many were settled.
+
+    Example:
+        >>> import wellkept
+        >>> from wellkept.engine.upkeep.housekeeping import expire_conflicts
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     expire_conflicts(store._ctx)
+        0
+    """
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        keys = [item.key for item in tx.conflicts() if _has_expired(item, ctx.clock())]
+    settled = 0
+    for start in range(0, len(keys), _AT_ONCE):
+        settled += _expire_all(ctx, keys[start : start + _AT_ONCE])
+    return settled
+
+
+@whole
+def _expire_all(ctx: Context, keys: Sequence[str]) -> int:
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        due = (conflict for conflict in tx.conflicts(keys=keys) if _has_expired(conflict, ctx.clock()))
+        return sum(_expire(ctx, tx, conflict) for conflict in due)
+
+
+def _has_expired(conflict: Conflict, now: datetime) -> bool:
+    return conflict.resolution is None and not flags.is_open(conflict, now)
+
+
+def _expire(ctx: Context, tx: Tx, conflict: Conflict) -> bool:
+    ends = (conflict.a, conflict.b)
+    for entry in tx.journal(memory_ids=ends):
+        if entry.verb == "expire" and _settles(entry, conflict.key):
+            return False  # somebody took it back; it is theirs to settle
+    now = ctx.clock()
+    effects: list[Effect] = [ConflictChange(conflict, flags.settled(conflict, "keep_both", at=now))]
+    there = {row.id for row in tx.find(Filter(ids=ends, statuses=ALL_STATUSES)) if row.status != "erased"}
+    if there == set(ends):
+        rel = "contradicts" if conflict.kind == "contradiction" else "related"
+        effects.insert(0, LinkChange(None, Link(conflict.b, conflict.a, rel, now)))
+    reasons = (Reason("expired", "nobody decided in time, so both are kept"),)
+    apply(ctx, tx, effects, verb="expire", outcome="keep_both", memory_id=conflict.b, reasons=reasons)
+    return True
+
+
+def _settles(entry: JournalEntry, key: str) -> bool:
+    changes = (item.after for item in entry.effects if isinstance(item, ConflictChange))
+    return any(after is not None and after.key == key and after.resolution is not None for after in changes)

@@ -1,0 +1,164 @@
+"""What a worker does in a namespace: the verbs of upkeep, planned and applied, able to stop between two steps.
+
+An errand that is cut short has done its first steps and none twice: every step is a transaction of its own,
+and the next worker plans anew over what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from typing import TypeAlias
+
+from wellkept.core.consolidation.reflection import Reflection
+from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.consolidation.upkeep_rules import Aging
+from wellkept.engine.base.context import Context
+from wellkept.engine.consolidation.decay import decay
+from wellkept.engine.consolidation.one_pass import Wish, passed
+from wellkept.engine.consolidation.planning import plan
+from wellkept.engine.consolidation.reflect import reflect
+from wellkept.engine.upkeep import reembed as vectors
+from wellkept.engine.upkeep.housekeeping import expire_conflicts
+from wellkept.errors import InvalidField
+from wellkept.types import Json, Plan
+from wellkept.types.jobs import Cadence
+
+Step: TypeAlias = Callable[[str], None]
+"""Called between two steps with how far it is; raises when the work shall end here."""
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+CHANGES = 50
+"""Journal entries after which a namespace is tidied before its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an errand tells.
+
+    Attributes:
+        report: Figures.
+        entries: Journal entries it made itself: they are no reason to come again.
+        failed: Why it failed; empty when it did not.
+        held: Why it was not allowed to do anything; it is put off, and no attempt is counted.
+    """
+
+    report: Mapping[str, Json] = field(default_factory=dict)
+    entries: int = 0
+    failed: str = ""
+    held: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A kind of job.
+
+    Attributes:
+        cadence: Its name, and when it is due.
+        run: Does it.
+        changes_memories: Whether it merges, archives or makes memories; such ones run only when asked for.
+    """
+
+    cadence: Cadence
+    run: Callable[[Context, Step], Outcome]
+    changes_memories: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return self.cadence.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the errands are done.
+
+    Args:
+        consolidation / aging / reflection: Rules and thresholds of each.
+        changes: Journal entries after which a namespace is tidied before its time.
+        every: How long after the last pass each is due; None for the usual time of each kind.
+    """
+
+    consolidation: Consolidation = field(default_factory=Consolidation)
+    aging: Aging = field(default_factory=Aging)
+    reflection: Reflection = field(default_factory=Reflection)
+    changes: int = CHANGES
+    every: timedelta | None = None
+
+
+def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
+    """All kinds, in the order in which they are looked for.
+
+    Example:
+        >>> [errand.kind for errand in errands()]
+        ['expire', 'sweep', 'consolidate', 'decay', 'reflect']
+    """
+    given = settings if settings is not None else Settings()
+
+    def cadence(kind: str, usual: timedelta, *, changes: int = 0, idle: bool = False) -> Cadence:
+        every = given.every if given.every is not None else usual
+        return Cadence(kind=kind, changes=changes, every=every.total_seconds(), idle=idle)
+
+    def consolidating(ctx: Context, step: Step) -> Outcome:
+        made = plan(ctx, given.consolidation, progress=lambda name, done, whole: step(f"{name} {done}/{whole}"))
+        return _applied(ctx, made, step)
+
+    def decaying(ctx: Context, step: Step) -> Outcome:
+        report = decay(ctx, given.aging)
+        told = _applied(ctx, report.plan, step)
+        return Outcome({"faded": len(report.transitions), **told.report}, told.entries, told.failed, told.held)
+
+    def reflecting(ctx: Context, step: Step) -> Outcome:
+        made = reflect(ctx, given.reflection, progress=lambda name, done, whole: step(f"{name} {done}/{whole}"))
+        return _applied(ctx, made, step)
+
+    return (
+        Errand(cadence("expire", DAY, idle=True), _expire),
+        Errand(cadence("sweep", HOUR), _sweep),
+        Errand(cadence("consolidate", DAY, changes=given.changes), consolidating, changes_memories=True),
+        Errand(cadence("decay", DAY, idle=True), decaying, changes_memories=True),
+        Errand(cadence("reflect", DAY, changes=given.changes), reflecting, changes_memories=True),
+    )
+
+
+def chosen(names: Sequence[str], *, among: Sequence[Errand]) -> tuple[Errand, ...]:
+    """The errands of these names, in their usual order.
+
+    Raises:
+        InvalidField: One is no name of any.
+    """
+    known = [errand.kind for errand in among]
+    for name in names:
+        if name not in known:
+            raise InvalidField(f"{name[:40]!r} is not a job", where="jobs", todo=f"Use {', '.join(known)}")
+    return tuple(errand for errand in among if errand.kind in names)
+
+
+def _expire(ctx: Context, step: Step) -> Outcome:
+    step("settling conflicts")
+    settled = expire_conflicts(ctx)
+    return Outcome({"expired": settled}, settled)
+
+
+def _sweep(ctx: Context, step: Step) -> Outcome:
+    step("looking for what is missing")
+    swept = vectors.sweep(ctx, lambda done, whole: step(f"embed {done}/{whole}"))
+    figures = {item.name: getattr(swept, item.name) for item in fields(swept) if item.name != "outage"}
+    return Outcome(figures, failed=swept.outage)
+
+
+def _applied(ctx: Context, made: Plan, step: Step) -> Outcome:
+    """Execute a plan; what another writer made stale meanwhile is a change, and comes again as one."""
+    figures: dict[str, Json] = {"plan_id": made.plan_id, "planned": len(made.actions)}
+    if not made.actions:
+        return Outcome(figures)
+    if held := ctx.held():
+        return Outcome(figures, held=held)
+    step(f"apply 0/{len(made.actions)}")
+    run = passed(ctx, made, Wish(execute=True), progress=lambda done, whole: step(f"apply {done}/{whole}"))
+    if run.forced:
+        return Outcome(figures, held=run.forced)
+    figures |= {"run_id": run.run_id, "executed": run.executed, "skipped": run.skipped, "errors": run.errors}
+    failed = next((result.why for result in run.results if result.state == "failed"), "")
+    return Outcome(figures, run.executed, failed)

@@ -1,0 +1,83 @@
+"""The vectors of an embedder to come, made namespace by namespace while the former one still answers.
+
+Any number of workers make them beside those in force; searches, writes and decisions go on with the former
+embedder and see nothing of it. `reembed` then moves the store, and only makes what is still missing: texts
+written since, and texts that the two embedders cut into another number of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.paging import following
+from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.upkeep.jobs import Errand, Outcome, Step
+from wellkept.errors import EmbedderMismatch, StorageError
+from wellkept.models.port import Embedder
+from wellkept.storage.port import Ahead, Foreseeing
+from wellkept.types import Filter, Memory, Status, Vector
+from wellkept.types.jobs import Cadence
+
+KIND = "ahead"
+_AT_ONCE = 128
+_KEPT: tuple[Status, ...] = ("active", "superseded", "archived")
+
+
+def making_ahead(ctx: Context, embedder: Embedder) -> Errand:
+    """The job that makes the vectors of this embedder beside those in force; due again wherever something changes.
+
+    Raises:
+        StorageError: The backend holds vectors of one embedder only.
+        EmbedderMismatch: It is the store's own already, or was known with another number of components.
+    """
+    if not isinstance(ctx.storage, Foreseeing):
+        raise StorageError(
+            "this store holds vectors of one embedder only", where="--ahead", todo="Use `wellkept reembed` alone"
+        )
+    if ctx.storage.header().embedder in ("", embedder.id):
+        raise EmbedderMismatch(
+            f"{embedder.id!r} is the store's embedder already", where="--ahead", todo="Name the one to move to"
+        )
+    place = ctx.storage.ahead(embedder=embedder.id, dim=embedder.dim)
+
+    def run(ctx: Context, step: Step) -> Outcome:
+        return _made(ctx, embedder, place, step)
+
+    return Errand(Cadence(kind=f"{KIND} {embedder.id}", changes=1), run)
+
+
+def _made(ctx: Context, embedder: Embedder, place: Ahead, step: Step) -> Outcome:
+    counts = {"embedded": 0, "left": 0}
+    where = Filter(statuses=_KEPT)
+    while True:
+        with ctx.storage.begin(ctx.namespace, write=False) as tx:
+            rows = tx.find(where, limit=_AT_ONCE)
+        if not rows:
+            return Outcome(dict(counts))
+        step(f"embed {counts['embedded']}")
+        failure = _page(ctx, embedder, place, rows, counts)
+        if failure:
+            return Outcome(dict(counts), failed=failure)
+        where = following(where, rows)
+
+
+def _page(ctx: Context, embedder: Embedder, place: Ahead, rows: Sequence[Memory], counts: dict[str, int]) -> str:
+    """The vectors of some rows; why they could not be made, or nothing."""
+    texts = {row.embedding: text_of(row) for row in rows if row.embedding == vector_key(text_of(row))}
+    counts["left"] += sum(row.embedding not in texts for row in rows)  # the move itself looks at them
+    parts: Mapping[str, int] = {row.embedding: row.chunks for row in rows}
+    wanted = place.missing(ctx.namespace, list(texts))
+    vectors = Embeddings(embedder, on_failure="Vectors could not be made ahead")
+    vectors.fetch(texts[digest] for digest in wanted)
+    if vectors.failure is not None:
+        return f"{type(vectors.failure).__name__}: {vectors.failure}"
+    made: dict[str, Vector] = {}
+    for digest in wanted:
+        embedded = vectors.get(texts[digest])
+        if embedded is not None and embedded.vector is not None and embedded.chunks == parts[digest]:
+            made[digest] = embedded.vector
+    counts["left"] += len(wanted) - len(made)
+    if made:
+        counts["embedded"] += place.keep(ctx.namespace, made)
+    return ""

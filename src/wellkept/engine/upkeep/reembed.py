@@ -1,0 +1,305 @@
+"""Vectors that are missing or foreign, and rows stored while a check could not run.
+
+Both `reembed` and `sweep` go in batches, each in a transaction of its own: whoever runs them again
+goes on where the last one stopped, and other processes read and write between the batches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from wellkept.core.records.lifecycle import supersede
+from wellkept.core.records.merge import absorbed, segments
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.base.paging import pages
+from wellkept.engine.base.retry import whole
+from wellkept.engine.gate import rejudge
+from wellkept.engine.gate.acts import apply, with_vector
+from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.models.judgements import Judgements, NeedsJudgementError
+from wellkept.errors import EmbedderMismatch, ModelError
+from wellkept.storage.port import Binding, Foreseeing, Tx
+from wellkept.types import (
+    ConflictChange,
+    Effect,
+    Filter,
+    JournalEntry,
+    Link,
+    LinkChange,
+    Memory,
+    MemoryChange,
+    Reason,
+    Status,
+    Vector,
+)
+
+BATCH = 128
+"""Texts embedded and written at once; what a kill can cost at most."""
+_SCAN = 1000
+_KEPT: tuple[Status, ...] = ("active", "superseded", "archived")
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a sweep did.
+
+    Attributes:
+        embedded: Memories that have a vector now.
+        checked: Rows that were stored unchecked and are decided about now.
+        superseded / conflicts / links: What these decisions made.
+        left: Rows that still wait; the next sweep goes on with them.
+        outage: Why it ended early; empty when it came to the end.
+    """
+
+    embedded: int = 0
+    checked: int = 0
+    superseded: int = 0
+    conflicts: int = 0
+    links: int = 0
+    left: int = 0
+    outage: str = ""
+
+
+def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH) -> dict[str, int]:
+    """Make every vector that is missing or foreign, then check the rows that were stored unchecked.
+
+    The store takes the embedder of `ctx` at once: from then on writes bring its vectors, and recall
+    finds rows that still wait by their words. Stopped in the middle, by an error or a kill, it is
+    simply run again. Other namespaces keep waiting until it is run there.
+
+    Args:
+        ctx: The store, with the embedder to move to.
+        progress: Told after each batch how many memories are done, and of how many.
+        batch: Texts embedded and written at once.
+
+    Returns:
+        Counts: `embedded`, `checked`, `superseded`, `conflicts`, `links`.
+
+    Raises:
+        ModelError: A model could not be asked; what was done before stays done.
+    """
+    if ctx.storage.header().embedder != ctx.embedder.id:
+        ctx.storage.configure(embedder=ctx.embedder.id, dim=ctx.embedder.dim, policy=ctx.policy.hash)
+    if isinstance(ctx.storage, Binding):
+        ctx.storage.bind(ctx.embedder.id)
+    counts, _, failure = _swept(ctx, progress, batch=batch, unreadable=True)
+    if failure is not None:
+        raise failure
+    if isinstance(ctx.storage, Foreseeing):  # those that were made ahead took the place of nobody
+        ctx.storage.ahead(embedder=ctx.embedder.id, dim=ctx.embedder.dim).drop_former(ctx.namespace)
+    return counts
+
+
+def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH) -> Swept:
+    """Make up for outages: vectors that are missing, and decisions about rows stored unchecked.
+
+    Unlike `reembed` it never moves the store to another embedder, it does not ask again about texts
+    the embedder cannot read, and an outage ends it with counts instead of an error.
+
+    Example:
+        >>> import wellkept
+        >>> from wellkept.engine.upkeep.reembed import sweep
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     _ = store.remember("Tea is upstairs.")
+        ...     sweep(store._ctx).left
+        0
+    """
+    header = ctx.storage.header()
+    if header.embedder and header.embedder != ctx.embedder.id:
+        raise EmbedderMismatch(
+            f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
+            where="embedder",
+            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
+        )
+    counts, left, failure = _swept(ctx, progress, batch=batch, unreadable=False)
+    return Swept(**counts, left=left, outage="" if failure is None else str(failure))
+
+
+def _swept(
+    ctx: Context, progress: Progress | None, *, batch: int, unreadable: bool
+) -> tuple[dict[str, int], int, ModelError | None]:
+    """Counts, how many rows are left, and what stopped it."""
+    counts = {"embedded": 0, "checked": 0, "superseded": 0, "conflicts": 0, "links": 0}
+    groups, unchecked = _due(ctx, unreadable=unreadable)
+    whole, done = sum(map(len, groups)), 0
+    for start in range(0, len(groups), max(1, batch)):
+        ids = [one for group in groups[start : start + max(1, batch)] for one in group]
+        failure = _embed(ctx, ids, counts)
+        if failure is not None:
+            return counts, len({*unchecked, *(one for group in groups[start:] for one in group)}), failure
+        done += len(ids)
+        if progress is not None:
+            progress(done, whole)
+    if unchecked:
+        ctx.scale.prepare()
+    for place, memory_id in enumerate(unchecked):
+        try:
+            _check_row(ctx, memory_id, counts)
+        except ModelError as error:  # still down: this row and the rest stay unchecked
+            return counts, len(unchecked) - place, error
+    return counts, 0, None
+
+
+def _due(ctx: Context, *, unreadable: bool) -> tuple[list[list[str]], list[str]]:
+    """Ids of rows that need a vector, those of one text together, and of active rows that are unchecked.
+
+    Args:
+        ctx: The store.
+        unreadable: Also the texts that have been looked at and got no vector: another embedder may read them.
+    """
+    by_text: dict[str, list[str]] = {}
+    unchecked = []
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        lacking = {row.id for row in _rows(tx, Filter(statuses=_KEPT, embedded=False))}
+        for row in _rows(tx, Filter(statuses=_KEPT)):
+            if row.status == "active" and not row.checked:
+                unchecked.append(row.id)
+            if not row.embedding and row.checked and not unreadable:
+                continue
+            key = vector_key(text_of(row))
+            if row.id in lacking or row.embedding != key:
+                by_text.setdefault(key, []).append(row.id)
+    return list(by_text.values()), unchecked
+
+
+def _rows(tx: Tx, where: Filter) -> Iterator[Memory]:
+    return chain.from_iterable(pages(tx, where, size=_SCAN))
+
+
+@whole
+def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelError | None:
+    """One batch: embed outside any transaction, then write what still says the same."""
+    where = Filter(ids=tuple(ids), statuses=_KEPT)
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        texts = [text_of(row) for row in tx.find(where)]
+    vectors = Embeddings(ctx.embedder, on_failure="Vectors could not be made, the rows keep waiting")
+    vectors.fetch(texts)
+    if vectors.failure is not None:
+        return vectors.failure
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        same: dict[str, Vector] = {}
+        unchanged: list[str] = []
+        embedded = 0
+        for memory in tx.find(where):
+            try:
+                after, made = with_vector(memory, vectors)
+            except NeedsVectorError:  # rewritten meanwhile; whoever did that made its vector
+                continue
+            embedded += bool(made)
+            if after != memory:
+                _change(ctx, tx, memory, after, made)
+            elif made:
+                same |= made
+                unchanged.append(memory.id)
+        if unchanged:
+            tx.apply(_moved(ctx, unchanged), vectors=same)
+    counts["embedded"] += embedded
+    return None
+
+
+def _change(ctx: Context, tx: Tx, memory: Memory, after: Memory, made: dict[str, Vector]) -> None:
+    changed = replace(after, version=memory.version + 1, updated_at=ctx.clock())
+    outcome = "embedded" if made else "unreadable"
+    effects = [MemoryChange(memory, changed)]
+    apply(ctx, tx, effects, verb="reembed", outcome=outcome, memory_id=memory.id, vectors=made)
+
+
+def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
+    """The entry of a batch whose rows do not change: only their vectors do, so it stands in no undo's way."""
+    return JournalEntry(
+        at=ctx.clock(),
+        verb="reembed",
+        actor=ctx.actor,
+        policy=ctx.policy.hash,
+        outcome="embedded",
+        memory_ids=tuple(ids),
+        reasons=(Reason("reembed", f"vectors of {len(ids)} memories made by {ctx.embedder.id}"),),
+    )
+
+
+def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
+    opinions, judgements = Opinions(ctx), Judgements(ctx.judge)
+    while True:
+        try:
+            for name, number in _recheck(ctx, memory_id, (opinions, judgements)).items():
+                counts[name] += number
+            return
+        except NeedsOpinionError as missing:
+            opinions.ask(missing.pairs)
+            if opinions.failure is not None:
+                raise opinions.failure from None  # still down: the row stays unchecked
+        except NeedsJudgementError as missing:
+            judgements.ask(missing.pairs)
+
+
+@whole
+def _recheck(ctx: Context, memory_id: str, models: tuple[Opinions, Judgements]) -> Counter[str]:
+    """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed.
+
+    Returns:
+        Counts of this transaction alone: of one that is run again nothing was kept.
+    """
+    counts: Counter[str] = Counter()
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        rows = tx.find(Filter(ids=(memory_id,)))
+        if not rows or rows[0].checked:
+            return counts
+        memory = rows[0]
+        now = ctx.clock()
+        checked = replace(memory, checked=True, version=memory.version + 1, updated_at=now)
+        effects: list[Effect] = []
+        vector = tx.vectors((memory.embedding,)).get(memory.embedding) if memory.embedding else None
+        if vector is not None:
+            effects = _late_effects(ctx, tx, (memory, checked), counts=counts, models=models)
+        if not any(isinstance(item, MemoryChange) and item.before == memory for item in effects):
+            effects.insert(0, MemoryChange(memory, checked))
+        counts["checked"] += 1
+        reasons = (Reason("sweep", "checked after the model came back"),)
+        apply(ctx, tx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
+    return counts
+
+
+def _late_effects(
+    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: Counter[str], models: tuple[Opinions, Judgements]
+) -> list[Effect]:
+    memory, checked = row
+    decision = rejudge.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], models)
+    if decision.outcome == "duplicate" and decision.memory is not None:
+        counts["superseded"] += 1
+        kept = tx.find(Filter(ids=(decision.memory.id,)))[0]
+        hidden, linked = supersede(checked, kept, at=ctx.clock())
+        after = hidden.after if isinstance(hidden, MemoryChange) else None
+        # Its words lead to the kept row, so that saying them again is a repeat and no reversion.
+        led = absorbed(kept.id, segments(memory), frozenset())
+        return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked, *led]
+    there = {(item.src, item.dst, item.rel) for item in tx.links((memory.id,))}
+    effects: list[Effect] = []
+    proposed = decision.effects
+    if decision.outcome == "evolved" and decision.memory is not None:  # its text is a row already: only linked
+        proposed = (LinkChange(None, Link(memory.id, decision.memory.id, "related", ctx.clock())),)
+    for effect in proposed:
+        match effect:
+            case LinkChange(_, Link() as link) if (link.src, link.dst, link.rel) not in there:
+                counts["links"] += 1
+                effects.append(effect)
+            case ConflictChange():
+                counts["conflicts"] += 1
+                effects.append(effect)
+            case MemoryChange(Memory() as before, Memory() as after) if before.id != memory.id:
+                counts["superseded"] += after.status == "superseded"
+                effects.append(effect)
+            case MemoryChange(None, Memory() as after) if after.status == "superseded":
+                # It was true earlier than what is stored: the row itself is the one to hide.
+                counts["superseded"] += 1
+                buried = replace(
+                    checked, status="superseded", superseded_by=after.superseded_by, superseded_at=after.superseded_at
+                )
+                effects.append(MemoryChange(memory, buried))
+            case _:
+                pass
+    return effects

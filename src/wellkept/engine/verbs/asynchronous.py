@@ -1,0 +1,255 @@
+"""`AsyncMemoryStore`: every verb of `MemoryStore`, run in a thread so that an event loop goes on meanwhile.
+
+The engine is synchronous; this façade adds no behaviour of its own. A call that is cancelled
+before its turn does not happen; one that has begun goes on to its end in its thread, wholly, as its
+transaction demands. Either way the store can be used at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import copy_context
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from wellkept.engine.queue.deferred import Queue, collecting
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.types import Memory, MemoryFields, NewMemory, OnConflict, WriteResult
+from wellkept.types.queue import Flushed, QueuedWrite
+
+THREADS = 8
+"""Calls that run at the same time; further ones wait for their turn. SQLite has one writer at a time anyway."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _in_thread(
+    verb: Callable[Concatenate[MemoryStore, P], T],
+) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, T]]:
+    """The verb as a coroutine of the same name, signature and explanation."""
+
+    @functools.wraps(verb)
+    async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(functools.partial(verb, self._store, *args, **kwargs))
+
+    said = (inspect.getdoc(verb) or "").partition("Example:")[0].rstrip()
+    run.__doc__ = f"{said}\n\nAs `MemoryStore.{verb.__name__}`, awaited."
+    return run
+
+
+class AsyncMemoryStore:
+    """A `MemoryStore` for asyncio: the same verbs with the same arguments and answers, each awaited.
+
+    Made by `wellkept.open_async`, or from a store that is open already. Any number of tasks may use it,
+    on any event loop. Callbacks such as `progress` are called in the thread that does the work.
+
+    Args:
+        store: The store; this object closes it.
+        threads: How many calls may run at the same time.
+
+    Example:
+        >>> import asyncio, wellkept
+        >>> async def work():
+        ...     async with await wellkept.open_async("memory:", embedder="hashing") as store:
+        ...         texts = ["Tea is upstairs.", "Cups are downstairs.", "tea is upstairs"]
+        ...         await asyncio.gather(*(store.remember(text) for text in texts))
+        ...         return len(await store.list())
+        >>> asyncio.run(work())
+        2
+    """
+
+    def __init__(self, store: MemoryStore, *, threads: int = THREADS) -> None:
+        self._store = store
+        self._threads = _Threads(threads)
+
+    def __repr__(self) -> str:
+        return f"Async{self._store!r}"
+
+    # The agent's verbs
+    remember = _in_thread(MemoryStore.remember)
+    remember_many = _in_thread(MemoryStore.remember_many)
+    check = _in_thread(MemoryStore.check)
+    supersede = _in_thread(MemoryStore.supersede)
+    restore = _in_thread(MemoryStore.restore)
+    forget = _in_thread(MemoryStore.forget)
+    erase = _in_thread(MemoryStore.erase)
+    undo = _in_thread(MemoryStore.undo)
+    link = _in_thread(MemoryStore.link)
+    unlink = _in_thread(MemoryStore.unlink)
+    neighbors = _in_thread(MemoryStore.neighbors)
+    subgraph = _in_thread(MemoryStore.subgraph)
+    conflicts = _in_thread(MemoryStore.conflicts)
+    resolve = _in_thread(MemoryStore.resolve)
+    recall = _in_thread(MemoryStore.recall)
+    pack = _in_thread(MemoryStore.pack)
+    get = _in_thread(MemoryStore.get)
+    list = _in_thread(MemoryStore.list)
+    history = _in_thread(MemoryStore.history)
+    journal = _in_thread(MemoryStore.journal)
+    record_decision = _in_thread(MemoryStore.record_decision)
+    start_episode = _in_thread(MemoryStore.start_episode)
+    end_episode = _in_thread(MemoryStore.end_episode)
+
+    # The operator's verbs
+    import_ = _in_thread(MemoryStore.import_)
+    export = _in_thread(MemoryStore.export)
+    plan = _in_thread(MemoryStore.plan)
+    execute = _in_thread(MemoryStore.execute)
+    consolidate = _in_thread(MemoryStore.consolidate)
+    runs = _in_thread(MemoryStore.runs)
+    undo_run = _in_thread(MemoryStore.undo_run)
+    reflect = _in_thread(MemoryStore.reflect)
+    decay = _in_thread(MemoryStore.decay)
+    replay = _in_thread(MemoryStore.replay)
+    audit = _in_thread(MemoryStore.audit)
+    take_over = _in_thread(MemoryStore.take_over)
+    stats = _in_thread(MemoryStore.stats)
+    verify = _in_thread(MemoryStore.verify)
+    reembed = _in_thread(MemoryStore.reembed)
+    sweep = _in_thread(MemoryStore.sweep)
+    repair = _in_thread(MemoryStore.repair)
+    expire_conflicts = _in_thread(MemoryStore.expire_conflicts)
+    namespaces = _in_thread(MemoryStore.namespaces)
+
+    async def revise(self, memory_id: str, **changes: Any) -> Memory:
+        """Edit a stored memory as an act of its own. As `MemoryStore.revise`, awaited."""
+        return await self._run(functools.partial(self._store.revise, memory_id, **changes))
+
+    async def record_turn(
+        self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
+    ) -> WriteResult:
+        """Record what an agent answered as a decision, if it is one. As `MemoryStore.record_turn`, awaited."""
+        turn = functools.partial(self._store.record_turn, response, frame=frame, decided=decided, episode=episode)
+        return await self._run(functools.partial(turn, **fields))
+
+    @property
+    def namespace(self) -> str:
+        """The namespace this store is bound to."""
+        return self._store.namespace
+
+    @property
+    def queue(self) -> AsyncQueue:
+        """The queue of `MemoryStore.queue`, each verb awaited."""
+        return AsyncQueue(self._store.queue, self)
+
+    def in_namespace(self, name: str) -> AsyncMemoryStore:
+        """The same store, bound to another namespace; it shares the threads."""
+        return self._beside(self._store.in_namespace(name))
+
+    def in_session(self, name: str) -> AsyncMemoryStore:
+        """The same store, bound to a conversation; it shares the threads."""
+        return self._beside(self._store.in_session(name))
+
+    def deferred(self) -> AbstractAsyncContextManager[AsyncQueue]:
+        """As `MemoryStore.deferred`, for the writes of this task: `async with store.deferred(): ...`."""
+        return self._deferred()
+
+    async def close(self) -> None:
+        """Release store and threads when the calls that have begun are done; safe to call twice."""
+        await asyncio.to_thread(self._end)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def _deferred(self) -> AsyncIterator[AsyncQueue]:
+        with collecting(self._store._ctx) as (queue, flush):
+            try:
+                yield AsyncQueue(queue, self)
+            except (Exception, GeneratorExit):  # as `deferred.deferred`
+                await self._run(flush)
+                raise
+            await self._run(flush)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        # The thread sees what the task has set, such as an open `deferred` block.
+        return await asyncio.get_running_loop().run_in_executor(self._threads.pool, copy_context().run, work)
+
+    def _beside(self, store: MemoryStore) -> AsyncMemoryStore:
+        other = object.__new__(AsyncMemoryStore)
+        other._store, other._threads = store, self._threads
+        return other
+
+    def _end(self) -> None:
+        self._threads.end()
+        self._store.close()
+
+
+class AsyncQueue:
+    """`Queue` for asyncio: each verb awaited, in a thread of the store; how many wait is `len(await queue.pending())`.
+
+    Args:
+        queue: What is asked.
+        store: Whose threads work.
+
+    Example:
+        >>> import asyncio, wellkept
+        >>> async def work():
+        ...     async with await wellkept.open_async("memory:", embedder="hashing") as store:
+        ...         chat = store.in_session("chat 7").queue
+        ...         await chat.remember("Funding flips first.", kind="thesis")
+        ...         return len(await chat.pending()), len((await chat.flush()).results)
+        >>> asyncio.run(work())
+        (1, 1)
+    """
+
+    def __init__(self, queue: Queue, store: AsyncMemoryStore) -> None:
+        self._queue = queue
+        self._store = store
+
+    async def remember(
+        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
+    ) -> WriteResult:
+        """As `Queue.remember`, awaited."""
+        return await self._store._run(
+            functools.partial(self._queue.remember, content, on_conflict=on_conflict, **fields)
+        )
+
+    async def pending(self) -> tuple[QueuedWrite, ...]:
+        """As `Queue.pending`, awaited."""
+        return await self._store._run(self._queue.pending)
+
+    async def failed(self) -> tuple[QueuedWrite, ...]:
+        """As `Queue.failed`, awaited."""
+        return await self._store._run(self._queue.failed)
+
+    async def flush(self, *, again: bool = False) -> Flushed:
+        """As `Queue.flush`, awaited."""
+        return await self._store._run(functools.partial(self._queue.flush, again=again))
+
+    async def drop(self, queued_id: str) -> None:
+        """As `Queue.drop`, awaited."""
+        await self._store._run(functools.partial(self._queue.drop, queued_id))
+
+
+async def opened(make: Callable[[], MemoryStore]) -> AsyncMemoryStore:
+    """The store that `make` opens, opened in a thread: loading a model takes its time."""
+    return AsyncMemoryStore(await asyncio.to_thread(make))
+
+
+class _Threads:
+    """The threads of a store and of those that are bound beside it.
+
+    Attributes:
+        pool: Where calls run; None when they have ended, and a closed store says so itself.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.pool: ThreadPoolExecutor | None = ThreadPoolExecutor(most, thread_name_prefix="wellkept")
+
+    def end(self) -> None:
+        """Wait for the calls that have begun; those that wait for their turn still get it."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)

@@ -1,0 +1,603 @@
+"""`MemoryStore`: every public verb, each a few lines over the module that does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self, Unpack, get_args
+
+from wellkept.core.judging.evidence import ContradictionFn
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import asked_of, check_namespace, label, statement
+from wellkept.engine.base.retry import steady
+from wellkept.engine.gate import acts, write
+from wellkept.engine.history import journal
+from wellkept.engine.lookup import read
+from wellkept.engine.queue import deferred
+from wellkept.engine.queue.deferred import Queue
+from wellkept.engine.recall import packing, recall
+from wellkept.engine.recall.question import Asked
+from wellkept.engine.verbs import batch
+from wellkept.engine.verbs.operator import OperatorVerbs
+from wellkept.engine.verbs.recording import RecordingVerbs
+from wellkept.errors import InvalidField, use_one_of
+from wellkept.types import (
+    BatchResult,
+    Conflict,
+    Direction,
+    Filter,
+    Graph,
+    Hits,
+    JournalEntry,
+    Link,
+    Memory,
+    MemoryFields,
+    NewMemory,
+    OnConflict,
+    Reached,
+    RecallMode,
+    RecallOptions,
+    Resolution,
+    Version,
+    WriteResult,
+)
+from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
+from wellkept.types.showing import escaped, shown
+
+
+@steady
+class MemoryStore(RecordingVerbs, OperatorVerbs):
+    """The memory of one agent: one namespace of one store. Made by `wellkept.open`.
+
+    A store may be used from several threads; other processes may use the same file at the same time.
+
+    Example:
+        >>> import wellkept
+        >>> store = wellkept.open("memory:", embedder="hashing")
+        >>> store.remember("The test database listens on port 5433.").outcome
+        'created'
+        >>> store.remember("the test database listens on port 5433").outcome
+        'duplicate'
+        >>> store.close()
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def remember(
+        self,
+        content: str | NewMemory,
+        *,
+        on_conflict: OnConflict | None = None,
+        contradiction_fn: ContradictionFn | None = None,
+        **fields: Unpack[MemoryFields],
+    ) -> WriteResult:
+        """Store a memory; duplicates, updates and conflicts with what is stored are detected.
+
+        Args:
+            content: The text, or a whole `NewMemory`.
+            on_conflict: What a conflict does for this call: ignore, warn, supersede_sure,
+                supersede or raise; the policy of the kind otherwise. `ignore` stores without
+                looking for repeats or conflicts.
+            contradiction_fn: Your own judge for this call, in place of the store's; a write with one is
+                never put off, since a function cannot wait in a queue.
+            **fields: The other fields of `NewMemory`: kind, subject, attribute, tags, …
+
+        Returns:
+            What became of it, with the reason and one sentence for the agent.
+
+        Raises:
+            InvalidInput: A field cannot be used; nothing was written.
+            ConflictError: A conflict under `raise`; nothing was written.
+            StorageError: The store could not be written; nothing was half written.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     old = store.remember("status PLANNED", kind="fact", subject="006")
+            ...     new = store.remember("is shipped", kind="fact", subject="006")
+            >>> new.outcome, new.links[0].rel
+            ('superseded', 'supersedes')
+        """
+        new = self._new(content, fields)
+        ctx = asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn)
+        return deferred.remember(ctx, new, on_conflict) if contradiction_fn is None else write.remember(ctx, new)
+
+    def remember_many(
+        self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
+    ) -> BatchResult:
+        """Store many memories in order; each is compared with those before it, invalid ones are reported.
+
+        The same batch again changes nothing: its items carry keys made from the whole batch.
+
+        Args:
+            items: Texts, `NewMemory` values, or mappings with `content` and other fields.
+            on_conflict: As in `remember`, for all items.
+
+        Returns:
+            Results in the order of the items, errors with their places, counts by outcome.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     batch = store.remember_many(["Use ruff.", "use ruff", {"content": ""}])
+            >>> dict(batch.counts), batch.errors[0].error
+            ({'created': 1, 'duplicate': 1}, 'EmptyContent')
+        """
+        return batch.remember_many(self._ctx, items, self._item, on_conflict=on_conflict)
+
+    def check(
+        self,
+        content: str | NewMemory,
+        *,
+        on_conflict: OnConflict | None = None,
+        contradiction_fn: ContradictionFn | None = None,
+        **fields: Unpack[MemoryFields],
+    ) -> WriteResult:
+        """What `remember` would do with this text now; nothing is written.
+
+        Args and raises as `remember`, but a conflict under `raise` is returned as `rejected`.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     result = store.check("Use ruff for linting.")
+            >>> result.outcome, result.entry
+            ('created', 0)
+        """
+        new = self._new(content, fields)
+        return write.check(asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn), new)
+
+    def revise(self, memory_id: str, **changes: Any) -> Memory:
+        """Edit a stored memory as an act of its own; its vector and hashes follow, its history keeps the old text.
+
+        Args:
+            memory_id: Its id, or the beginning of it.
+            **changes: New values of its fields, such as `content`, `tags`, `importance`, `ended_at`.
+
+        Raises:
+            NotFound: No such memory.
+            InvalidInput: A field or value that cannot be used.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Deploys happen on Monday.").memory
+            ...     revised = store.revise(memory.id, tags=["deploy"])
+            >>> revised.tags, revised.version
+            (('deploy',), 2)
+        """
+        return acts.revise(self._ctx, self._id(memory_id), changes)
+
+    def supersede(self, old_id: str, new_id: str) -> int:
+        """Hide one memory behind another that replaces it; restorable.
+
+        Returns:
+            The journal entry.
+
+        Raises:
+            CycleError, SelfReference, IllegalTransition, NotFound: It cannot be; nothing changed.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     old = store.remember("Lunch is at noon.").memory
+            ...     new = store.remember("We eat at one now.").memory
+            ...     _ = store.supersede(old.id, new.id)
+            ...     store.get(old.id).status
+            'superseded'
+        """
+        return acts.supersede(self._ctx, self._id(old_id), self._id(new_id))
+
+    def restore(self, memory_id: str) -> bool:
+        """Make a superseded, forgotten or faded memory current again, or store a text the gate had dropped.
+
+        Returns:
+            Whether anything had to change.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Lunch is at noon.").memory
+            ...     _ = store.forget(memory.id)
+            ...     store.restore(memory.id), store.get(memory.id).status
+            (True, 'active')
+        """
+        return bool(acts.restore(self._ctx, self._id(memory_id)))
+
+    def forget(self, memory_id: str) -> int:
+        """Archive a memory: hidden from recall, kept, restorable. Returns the journal entry.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Lunch is at noon.").memory
+            ...     _ = store.forget(memory.id)
+            ...     store.get(memory.id).status
+            'archived'
+        """
+        return acts.forget(self._ctx, self._id(memory_id))
+
+    def erase(self, memory_id: str) -> int:
+        """Remove a memory's content for good, from everything: vectors, full text, journal, conflicts, exports.
+
+        Returns:
+            The journal entry; 0 when it was erased before.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("My PIN is 4711.").memory
+            ...     _ = store.erase(memory.id)
+            ...     store.get(memory.id).status, store.get(memory.id).content
+            ('erased', '')
+        """
+        return acts.erase(self._ctx, self._id(memory_id))
+
+    def undo(self, entry: int) -> int:
+        """Undo a journal entry exactly. Returns the entry of the undo, which can be undone too.
+
+        Raises:
+            UndoBlocked: Later entries changed the same memories; `entries` names them, newest first.
+            IllegalTransition: It was taken back before, or changed no memory.
+            NotFound: No such entry.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     old = store.remember("status PLANNED", kind="fact", subject="006")
+            ...     new = store.remember("is shipped", kind="fact", subject="006")
+            ...     entry = store.undo(new.entry)
+            ...     [memory.content for memory in store.list()]
+            ['status PLANNED']
+        """
+        return journal.undo(self._ctx, entry)
+
+    def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
+        """Link two memories; the same link twice is one.
+
+        Args:
+            src: Id the link starts from.
+            dst: Id it leads to. A missing one is kept and reported as dangling.
+            rel: The relation; `relates_to` is an alias of `related`.
+            strict: Refuse ids that do not exist.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     rule = store.remember("Test before you merge.").memory
+            ...     case = store.remember("The March outage came from an untested merge.").memory
+            ...     store.link(case.id, rule.id, "example_of").rel
+            'example_of'
+        """
+        return acts.link(self._ctx, self._id(src), self._id(dst), rel=rel, strict=strict)
+
+    def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
+        """Remove the links from `src` to `dst`, all or of one relation. Returns how many there were.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     a = store.remember("Tea is upstairs.").memory
+            ...     b = store.remember("Cups are downstairs.").memory
+            ...     _ = store.link(a.id, b.id)
+            ...     store.unlink(a.id, b.id)
+            1
+        """
+        return acts.unlink(self._ctx, self._id(src), self._id(dst), rel=rel)
+
+    def neighbors(
+        self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
+    ) -> Reached:
+        """Memories reached over links, each once; `dangling` names ids that links lead to and nobody holds.
+
+        Args:
+            memory_id: Where to start.
+            rel: Follow only this relation.
+            direction: Follow links out, in or both.
+            depth: 1 to 20 steps.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     a = store.remember("Tea is upstairs.").memory
+            ...     b = store.remember("Cups are downstairs.").memory
+            ...     _ = store.link(a.id, b.id)
+            ...     [(item.memory.content, item.direction) for item in store.neighbors(a.id)]
+            [('Cups are downstairs.', 'out')]
+        """
+        return read.neighbors(self._ctx, self._id(memory_id), rel=rel, direction=direction, depth=depth)
+
+    def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
+        """The memories within `depth` links of these, the links among them, and ids that lead nowhere.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     a = store.remember("Tea is upstairs.").memory
+            ...     b = store.remember("Cups are downstairs.").memory
+            ...     _ = store.link(a.id, b.id)
+            ...     graph = store.subgraph([a.id])
+            ...     len(graph.nodes), graph.edges[0][2], graph.dangling
+            (2, 'related', ())
+        """
+        return read.subgraph(self._ctx, ids, depth=depth)
+
+    def conflicts(
+        self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
+    ) -> tuple[Conflict, ...]:
+        """Open conflicts to look at, oldest first.
+
+        Args:
+            memory_id: Only those of this memory.
+            settled: Also those that are decided or expired.
+            threshold: Only those of at least this similarity, 0 to 1.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The limit is 0.85.", kind="lesson")
+            ...     _ = store.remember("The limit is 0.95.", kind="lesson")
+            ...     [(item.kind, item.reason) for item in store.conflicts()]
+            [('contradiction', 'value_diff')]
+        """
+        wanted = None if memory_id is None else self._id(memory_id)
+        return read.conflicts(self._ctx, memory_id=wanted, settled=settled, threshold=threshold)
+
+    def resolve(self, key: str, resolution: Resolution) -> Conflict:
+        """Settle a conflict.
+
+        Args:
+            key: Its key.
+            resolution: `keep_new` or `keep_old` (the other is superseded), `keep_both` (linked
+                `contradicts`), `merge` (the older takes the newer text as an update), `dismissed`.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The limit is 0.85.", kind="lesson")
+            ...     found = store.remember("The limit is 0.95.", kind="lesson").conflicts[0]
+            ...     _ = store.resolve(found.key, "keep_new")
+            ...     [memory.content for memory in store.list()]
+            ['The limit is 0.95.']
+        """
+        if resolution not in get_args(Resolution):
+            todo = use_one_of(resolution, get_args(Resolution))
+            raise InvalidField(f"{resolution!r} is not allowed", where="resolution", todo=todo)
+        return acts.resolve(self._ctx, key, resolution)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        where: Filter | None = None,
+        mode: RecallMode = "default",
+        include_superseded: bool = False,
+        explain: bool = False,
+        touch: bool = True,
+        **options: Unpack[RecallOptions],
+    ) -> Hits:
+        """Current memories relevant to a query, best first, each with its score parts and open conflicts.
+
+        Args:
+            query: Any text.
+            limit: 1 to 1000 hits.
+            where: Only memories that fit this filter (kinds, tags, subject, importance, time, source, …).
+            mode: `default` blends meaning and words; `semantic` is the plain order by meaning;
+                `hybrid` weighs age and importance too.
+            include_superseded: Show what was replaced too.
+            explain: Tell every part of each score, and what was left out and why.
+            touch: Count the hits as used.
+            **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`, `grouped`: see `RecallOptions`.
+
+        Returns:
+            A tuple of hits with `left_out` and `dangling` beside it. With `expand`, what links add comes
+            behind the `limit` hits.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The test database listens on port 5433.")
+            ...     store.recall("port of the test database")[0].memory.content
+            'The test database listens on port 5433.'
+        """
+        asked = Asked(
+            limit=limit,
+            where=where,
+            mode=mode,
+            include_superseded=include_superseded,
+            explain=explain,
+            touch=touch,
+            options=options,
+        )
+        return recall.recall(self._ctx, query, asked)
+
+    def pack(
+        self,
+        query: str,
+        *,
+        budget_tokens: int = 800,
+        format: PackFormat = "markdown",
+        exclude: Sequence[str] = (),
+        session: str = "",
+        where: Filter | None = None,
+        count_tokens: TokenCounter | None = None,
+        touch: bool = True,
+    ) -> Pack:
+        """Current memories relevant to a query as one text block for a prompt: each thing once, within the budget.
+
+        Args:
+            query: Any text.
+            budget_tokens: The most that the block may cost.
+            format: `markdown` or `json`.
+            exclude: What the prompt holds already: ids, such as those of an earlier pack, or whole texts.
+            session: The conversation it is for. What is handed out is remembered in this process, so that
+                the same text written back by `in_session` of that name is an access, not a memory.
+            where: Only memories that fit this filter.
+            count_tokens: Counts the tokens of a text as your model does; an estimate otherwise.
+            touch: Count what is handed out as used.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("The test database listens on port 5433.")
+            ...     pack = store.pack("port of the test database", budget_tokens=100)
+            >>> "5433" in pack.text, pack.tokens <= 100, pack.left_out
+            (True, True, ())
+        """
+        if isinstance(exclude, str):
+            raise InvalidField("must be a list of texts, not one", where="exclude", todo='Write ["a", "b"]')
+        spec = PackSpec(
+            budget_tokens=budget_tokens,
+            format=format,
+            exclude=tuple(exclude),
+            session=label("session", session) or self._ctx.session,
+            count_tokens=count_tokens,
+        )
+        hits = self.recall(query, limit=packing.limit_for(spec), where=where, touch=False, grouped=False)
+        return packing.pack(self._ctx, hits, spec, touch=touch)
+
+    def get(self, memory_id: str, *, touch: bool = True) -> Memory:
+        """One memory of any status, by its id or the beginning of it.
+
+        Raises:
+            NotFound: There is none.
+            AmbiguousId: The beginning fits several.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Tea is upstairs.").memory
+            ...     store.get(memory.id).content
+            'Tea is upstairs.'
+        """
+        return read.get(self._ctx, self._id(memory_id), touch=touch)
+
+    def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
+        """Memories that fit a filter, oldest first; the active ones by default.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember_many(["Tea is upstairs.", "Cups are downstairs."])
+            ...     [memory.content for memory in store.list(wellkept.Filter(kinds=("semantic",)), limit=1)]
+            ['Tea is upstairs.']
+        """
+        return read.listing(self._ctx, where if where is not None else Filter(), limit=limit)
+
+    def history(self, memory_id: str) -> tuple[Version, ...]:
+        """Every state a memory has had, oldest first, with the decision that made it.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     memory = store.remember("Tea is upstairs.").memory
+            ...     _ = store.revise(memory.id, content="Tea is downstairs.")
+            ...     [(step.outcome, step.memory.content) for step in store.history(memory.id)]
+            [('created', 'Tea is upstairs.'), ('revised', 'Tea is downstairs.')]
+        """
+        return journal.history(self._ctx, self._id(memory_id))
+
+    def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
+        """The journal, oldest first: every decision with its reasons and how to take it back.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     [(entry.seq, entry.verb, entry.outcome) for entry in store.journal()]
+            [(1, 'remember', 'created')]
+        """
+        return journal.log(self._ctx, newest=newest, after=after)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace this store is bound to."""
+        return self._ctx.namespace
+
+    def in_namespace(self, name: str) -> MemoryStore:
+        """The same store, bound to another namespace.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     len(store.in_namespace("somebody/else").list())
+            0
+        """
+        return MemoryStore(replace(self._ctx, namespace=check_namespace(name)))
+
+    def in_session(self, name: str) -> MemoryStore:
+        """The same store, bound to a conversation: what its packs hand out is no news when it comes back.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     chat = store.in_session("chat 7")
+            ...     _ = chat.remember("Ship the export behind a flag.", kind="decision")
+            ...     _ = chat.pack("how is the export shipped")
+            ...     chat.remember("ship the export behind a flag", kind="decision").outcome
+            'duplicate'
+        """
+        return MemoryStore(replace(self._ctx, session=label("session", name)))
+
+    def deferred(self) -> AbstractContextManager[Queue]:
+        """Put writes of this thread or task off until the block ends, then write them in order.
+
+        They answer `queued`, and survive a crash. Kinds with `delivery = "sync"` are written at once.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     with store.deferred():
+            ...         answer = store.remember("Funding flips first.", kind="thesis", title="Funding")
+            ...         while_thinking = len(store.list())
+            ...     answer.message, while_thinking, len(store.list())
+            ('Queued: "Funding"', 0, 1)
+        """
+        return deferred.deferred(self._ctx)
+
+    @property
+    def queue(self) -> Queue:
+        """Writes that wait: of this store's session where it is bound to one, else of its namespace."""
+        return Queue(self._ctx)
+
+    def close(self) -> None:
+        """Release the store; safe to call twice.
+
+        Example:
+            >>> import wellkept
+            >>> store = wellkept.open("memory:", embedder="hashing")
+            >>> store.close()
+        """
+        self._ctx.storage.close()
+
+    def __repr__(self) -> str:
+        ctx = self._ctx
+        said = shown("", {"namespace": ctx.namespace, "session": ctx.session, "embedder": ctx.embedder.id})
+        return f"MemoryStore({ctx.storage!r}, {said[1:]}"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escaped(repr(self))}</code>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _new(self, content: str | NewMemory, fields: Mapping[str, Any]) -> NewMemory:
+        return statement(content, fields, self._ctx.policy)
+
+    def _item(self, item: str | NewMemory | Mapping[str, Any]) -> NewMemory:
+        if isinstance(item, Mapping):
+            return self._new(item.get("content", ""), {key: value for key, value in item.items() if key != "content"})
+        return self._new(item, {})
+
+    def _id(self, given: str) -> str:
+        return read.identify(self._ctx, given)

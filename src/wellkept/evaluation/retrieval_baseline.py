@@ -1,0 +1,155 @@
+"""Rankings that are played over the same documents, not run through a store: what each part of a score is worth.
+
+The first of them is the plain BM25 that stands beside every result. They read the documents and the
+embedder's vectors alone, so that nothing the store does can help or hurt them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from wellkept.core.lexicon import lexicon
+from wellkept.core.reading.lexer import stem
+from wellkept.core.recall import scoring
+from wellkept.core.text.forms import search_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BASELINE = "bm25"
+BASELINE_IS = (
+    "BM25 as Lucene has it (k1 1.5, b .75) over the same texts of a conversation, without English function words, "
+    "with the light English stems of our own rules (plural, -ed, -ing, -ly), no Snowball"
+)
+"""What the baseline exactly is."""
+_K1, _B = 1.5, 0.75
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The documents of one conversation, in the order they were told.
+
+    Attributes:
+        texts: What is searched.
+        sittings: Which of them were told in one go.
+        vectors: A row for each text.
+    """
+
+    texts: Sequence[str]
+    sittings: Sequence[Sequence[int]]
+    vectors: NDArray[np.float32]
+
+    @cached_property
+    def index(self) -> Lucene:
+        """The baseline's index."""
+        return Lucene([_english(text) for text in self.texts])
+
+    @cached_property
+    def terms(self) -> list[list[str]]:
+        """The terms of each text, by their stems."""
+        return [scoring.document_terms(text) for text in self.texts]
+
+    @cached_property
+    def statistics(self) -> scoring.Statistics:
+        """How rare words are here."""
+        return scoring.statistics(self.terms)
+
+    @cached_property
+    def beside(self) -> dict[int, tuple[tuple[int, int], ...]]:
+        """What was told beside each text."""
+        return scoring.told_beside(self.sittings)
+
+
+Player: TypeAlias = Callable[[Pool, str, "NDArray[np.float32] | None"], Sequence[float]]
+"""A score for each text of a pool, from the query and its vector."""
+
+
+class Lucene:
+    """BM25 with an index, so that a whole set takes seconds.
+
+    Args:
+        documents: The terms of each.
+
+    Example:
+        >>> Lucene([["use", "ruff"], ["use", "black"]]).scores(["ruff"])[1]
+        0.0
+    """
+
+    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
+        self._size = len(documents)
+        lengths = [len(document) for document in documents]
+        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
+        self._held: dict[str, list[tuple[int, float]]] = {}
+        for at, document in enumerate(documents):
+            damping = _K1 * (1 - _B + _B * lengths[at] / mean)
+            for term, often in Counter(document).items():
+                self._held.setdefault(term, []).append((at, often / (often + damping)))
+
+    def scores(self, query: Sequence[str]) -> list[float]:
+        """The score of each document."""
+        found = [0.0] * self._size
+        for term in dict.fromkeys(query):
+            held = self._held.get(term, ())
+            rarity = math.log(1 + (self._size - len(held) + 0.5) / (len(held) + 0.5))
+            for at, weight in held:
+                found[at] += rarity * weight
+        return found
+
+
+def _bm25(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
+    return pool.index.scores(_english(query))
+
+
+def _words(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
+    return scoring.lexical_scores(scoring.query_terms(query), pool.terms, pool.statistics)
+
+
+def _meaning(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
+    return [0.0] * len(pool.texts) if vector is None else (pool.vectors @ vector).tolist()
+
+
+def _fused(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
+    cosines = [None] * len(pool.texts) if vector is None else _meaning(pool, query, vector)
+    return scoring.fused(cosines, _words(pool, query, vector))
+
+
+def _context(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
+    scores = dict(enumerate(_fused(pool, query, vector)))
+    return list(scoring.in_context(scores, pool.beside).values())
+
+
+PLAYED: Mapping[str, Player] = {
+    BASELINE: _bm25,
+    "words": _words,
+    "meaning": _meaning,
+    "fused": _fused,
+    "context": _context,
+}
+"""The baseline, then the parts of `core.recall.scoring` by name: words alone, vectors alone, both, both with context."""
+
+
+def played(name: str, pool: Pool, query: str, vector: NDArray[np.float32] | None, *, limit: int) -> list[int]:
+    """Places of the best texts, best first, the earlier first among equals; those that score nothing are left out.
+
+    Example:
+        >>> import numpy as np
+        >>> pool = Pool(["Ruff lints.", "Tea is ready."], [[0, 1]], np.eye(2, dtype=np.float32))
+        >>> played("bm25", pool, "Is there tea?", None, limit=2)
+        [1]
+    """
+    scores = PLAYED[name](pool, query, vector)
+    order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:limit]
+    return [at for at in order if scores[at] > 0]
+
+
+def _english(text: str) -> list[str]:
+    language = lexicon().languages["en"]
+    without = language.function | language.auxiliary | language.copula
+    return [stem(term, language) if term.isalpha() else term for term in search_terms(text) if term not in without]

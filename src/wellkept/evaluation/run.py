@@ -1,0 +1,281 @@
+"""Running labelled texts through a store in memory, over the public verbs only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import wellkept
+from wellkept.core.judging.calibration import Calibration
+from wellkept.core.text.forms import embed_text
+from wellkept.errors import ConflictError, InvalidInput, ModelUnavailable
+from wellkept.evaluation.labelled_files import Pair, Story, Write
+from wellkept.evaluation.ledger import Ledger, QuerySeen
+from wellkept.evaluation.outcome import Change, seen
+from wellkept.evaluation.pair_metrics import Case
+from wellkept.evaluation.story_metrics import StorySeen
+from wellkept.policy import Policy
+from wellkept.types import ALL_STATUSES, Filter, Memory, Statement, WriteResult
+
+if TYPE_CHECKING:
+    from wellkept.core.judging.evidence import ContradictionFn
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.models.port import Embedded, Embedder, RelationModel
+
+Judging: TypeAlias = Literal["default", "rules"]
+Progress: TypeAlias = Callable[[int], None]
+
+DEFAULT_KIND = str(Statement.__dataclass_fields__["kind"].default)
+_START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+_BETWEEN = timedelta(minutes=1)
+_BATCH = 64
+_SHOWN = 10
+
+
+# --------------------------------------------------------------------------------------------
+# The store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What is measured.
+
+    Attributes:
+        policy: What the gate does with each kind.
+        embedder: Makes the vectors; see `Warm`.
+        relation_model: One to ask in place of the packaged one, such as one that was just trained.
+        judging: `default` is what `wellkept.open` does on its own, `rules` leaves the relation model out.
+        contradiction_fn: A judge of one's own beside them.
+        kind: The kind of the texts of pairs; stories say their own.
+        with_subject: Whether subjects are passed.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    embedder: Embedder
+    relation_model: RelationModel | None = None
+    judging: Judging = "default"
+    contradiction_fn: ContradictionFn | None = None
+    kind: str = DEFAULT_KIND
+    with_subject: bool = False
+
+
+def available() -> tuple[Judging, ...]:
+    """The ways of judging that can be told apart here; without the relation model there are only the rules."""
+    from wellkept.models.registry import load_relation_model
+
+    try:
+        load_relation_model("packaged")
+    except ModelUnavailable:
+        return ("rules",)
+    return ("default", "rules")
+
+
+def opened(setup: Setup, clock: Callable[[], datetime]) -> MemoryStore:
+    """Open an empty store in memory; the one place where the way of judging is chosen.
+
+    Time and ids are given, so that the same files give the same figures.
+    """
+    return wellkept.open(
+        "memory:",
+        policy=setup.policy,
+        embedder=setup.embedder,
+        relation_model="none" if setup.judging == "rules" else setup.relation_model or "auto",
+        contradiction_fn=setup.contradiction_fn,
+        clock=clock,
+        new_id=_Numbered(),
+    )
+
+
+def nli_judge(path: Path) -> ContradictionFn:
+    """An NLI cross-encoder of the caller's own as a judge of contradictions.
+
+    Raises:
+        ModelUnavailable: A file of it is missing, or cannot be read.
+        ConfigError: Nothing says which output means contradiction.
+    """
+    from wellkept.models.judges.nli import nli_relation
+
+    return nli_relation(path)
+
+
+class _Numbered:
+    """Ids shaped like UUIDv7, in the order of making."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def __call__(self) -> str:
+        self._made += 1
+        return f"019b8000-0000-7000-8000-{self._made:012x}"
+
+
+class _Clock:
+    """Stands still until it is told the time."""
+
+    def __init__(self) -> None:
+        self.now = _START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Warm:
+    """An embedder that makes many vectors at once beforehand and then answers from memory.
+
+    Args:
+        embedder: The one that makes them.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._made: dict[str, Embedded] = {}
+
+    @property
+    def id(self) -> str:
+        """That of the embedder."""
+        return self._embedder.id
+
+    @property
+    def dim(self) -> int:
+        """That of the embedder."""
+        return self._embedder.dim
+
+    @property
+    def calibration(self) -> Calibration:
+        """That of the embedder."""
+        return self._embedder.calibration
+
+    @property
+    def lexical(self) -> bool:
+        """That of the embedder."""
+        return self._embedder.lexical
+
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        """Vectors in the order of the texts; raises what the embedder raises."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._made]
+        if missing:
+            self._made.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return [self._made[text] for text in texts]
+
+    def cosine(self, kind: str, old: str, new: str) -> float | None:
+        """The raw cosine of two memories of a kind; None where one of them cannot be read."""
+        a, b = (answer.vector for answer in self.embed([embedded_text(kind, old), embedded_text(kind, new)]))
+        return None if a is None or b is None else float(a @ b)
+
+
+def embedded_text(kind: str, text: str) -> str:
+    """The text that the store embeds for a memory with nothing but this content."""
+    return embed_text(kind=kind, title="", summary="", content=text)
+
+
+# --------------------------------------------------------------------------------------------
+# Pairs
+
+
+def run_pairs(pairs: Sequence[Pair], setup: Setup, progress: Progress | None = None) -> list[Case]:
+    """Write both texts of each pair into an empty namespace and look at what is there.
+
+    Args:
+        pairs: What to write.
+        setup: What is measured.
+        progress: Told how many pairs are done.
+
+    Raises:
+        InvalidInput: A text cannot be stored; names its file and line.
+    """
+    clock = _Clock()
+    cases = []
+    with opened(setup, clock) as store:
+        for start, batch in _batches(pairs):
+            setup.embedder.embed([embedded_text(setup.kind, text) for pair in batch for text in (pair.old, pair.new)])
+            for number, pair in enumerate(batch, start):
+                clock.now = _START
+                cases.append(_run_pair(pair, setup, store.in_namespace(f"pair/{number}"), clock))
+            if progress is not None:
+                progress(len(cases))
+    return cases
+
+
+def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: _Clock) -> Case:
+    fields: dict[str, Any] = {"kind": setup.kind}
+    if setup.with_subject and pair.subject:
+        fields["subject"] = pair.subject
+    first = _changed(store, pair.old, fields, pair.place)
+    clock.now += _BETWEEN
+    change = _changed(store, pair.new, fields, pair.place)
+    return Case(pair, seen(change, old_id=first.own.id if first.own is not None else ""))
+
+
+# --------------------------------------------------------------------------------------------
+# Stories
+
+
+def run_stories(stories: Sequence[Story], setup: Setup, progress: Progress | None = None) -> list[StorySeen]:
+    """Write each story into a namespace of its own, in order and at its times, then ask its queries.
+
+    Raises:
+        InvalidInput: A text or kind cannot be stored; names its file and line.
+    """
+    clock = _Clock()
+    found: list[StorySeen] = []
+    with opened(setup, clock) as store:
+        for number, story in enumerate(stories):
+            texts = [embedded_text(write.kind, write.text) for write in story.writes]
+            setup.embedder.embed([*texts, *(query.text for query in story.queries)])
+            found.append(_run_story(story, setup, store.in_namespace(f"story/{number}"), clock))
+            if progress is not None:
+                progress(len(found))
+    return found
+
+
+def _run_story(story: Story, setup: Setup, store: MemoryStore, clock: _Clock) -> StorySeen:
+    ledger = Ledger()
+    writes = []
+    for number, write in enumerate(story.writes, 1):
+        clock.now = write.at
+        change = _changed(store, write.text, _fields(write, setup), f"{story.place}, write {number}")
+        writes.append(ledger.take(write, change))
+    queries = []
+    for query in story.queries:
+        hits = store.recall(query.text, limit=_SHOWN, touch=False)
+        once = ledger.each_once(hit.memory.id for hit in hits)
+        queries.append(QuerySeen(query, tuple(hit.memory.content for hit in hits), once))
+    return StorySeen(story, tuple(writes), tuple(queries))
+
+
+def _fields(write: Write, setup: Setup) -> dict[str, Any]:
+    fields: dict[str, Any] = {"kind": write.kind}
+    if setup.with_subject and write.subject:
+        fields["subject"] = write.subject
+    if write.event_time is not None:
+        fields["event_time"] = write.event_time
+    return fields
+
+
+# --------------------------------------------------------------------------------------------
+
+
+def _changed(store: MemoryStore, text: str, fields: dict[str, Any], place: str) -> Change:
+    """One write, and the namespace around it."""
+    before = _rows(store)
+    result: WriteResult | None
+    try:
+        result = store.remember(text, **fields)
+    except ConflictError:
+        result = None  # a policy that refuses conflicts: nothing was written, and the caller was told
+    except InvalidInput as error:
+        where = f"{place}, {error.where}" if error.where else place
+        raise type(error)(error.what, where=where, todo=error.todo) from error
+    return Change(text=text, result=result, before=before, after=_rows(store), conflicts=store.conflicts())
+
+
+def _rows(store: MemoryStore) -> dict[str, Memory]:
+    return {row.id: row for row in store.list(Filter(statuses=ALL_STATUSES))}
+
+
+def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[int, Iterable[Pair]]]:
+    for start in range(0, len(pairs), _BATCH):
+        yield start, pairs[start : start + _BATCH]

@@ -1,0 +1,126 @@
+"""The figures over stories: what each write did, and what a reader is told at the end.
+
+Intervals draw whole stories anew, not writes: the writes of one story hang together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wellkept.evaluation.labelled_files import Story
+from wellkept.evaluation.ledger import QuerySeen, WriteSeen
+from wellkept.evaluation.ratios import Column, Ratio, column, counts_of, intervals_of, values_of, weights
+
+TOP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StorySeen:
+    """A story and what became of it."""
+
+    story: Story
+    writes: tuple[WriteSeen, ...]
+    queries: tuple[QuerySeen, ...]
+
+
+def measure(stories: Sequence[StorySeen]) -> dict[str, Any]:
+    """Metrics, counts, intervals, and a row for each story."""
+    table = figures(stories)
+    return {
+        "metrics": values_of(table),
+        "counts": counts_of(table),
+        "intervals": intervals_of(table, weights(len(stories))),
+        "stories": [_row(seen) for seen in stories],
+    }
+
+
+def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
+    """The figures, each as sums by story.
+
+    - `stale_first`: of queries that name pieces which must not rank first, those whose first hit holds
+      one; `stale_first_all` is the same over all queries.
+    - `current_first`, `current_in_top_3`: of all queries, those where the first hit (one of the first
+      three) holds the answer, in exact case.
+    - `each_once`: of all queries, those where no two of the first ten hits say the same value of one key.
+    - `repeats_left_per_100`: restatements that are a current row beside another current row which says
+      the same value, for each 100 writes.
+    - `lost_updates`: of updates, refinements and late imports, those whose text ended neither stored
+      nor evolved nor flagged; `lost_statements` the same of first statements.
+    - `wrong_supersessions`: of all writes, those that hid a memory of another key, or one that still
+      held by something that is no update of it (see `Ledger`), or were hidden themselves at birth.
+    - `stale_left`: of updates, those after which an older value is still current beside the new one.
+    - `noise_stored`: of noise, what became a row.
+    """
+
+    def writes(base: Callable[[WriteSeen], bool], hit: Callable[[WriteSeen], bool]) -> Ratio:
+        return _ratio([seen.writes for seen in stories], base, hit)
+
+    def queries(base: Callable[[QuerySeen], bool], hit: Callable[[QuerySeen], bool]) -> Ratio:
+        return _ratio([seen.queries for seen in stories], base, hit)
+
+    repeats = writes(_any, lambda seen: seen.repeat_left)
+    return {
+        "stale_first": queries(lambda seen: bool(seen.query.stale), lambda seen: seen.is_stale),
+        "stale_first_all": queries(_any, lambda seen: seen.is_stale),
+        "current_first": queries(_any, lambda seen: seen.is_current(1)),
+        "current_in_top_3": queries(_any, lambda seen: seen.is_current(TOP)),
+        "each_once": queries(_any, lambda seen: seen.each_once),
+        "repeats_left_per_100": Ratio(repeats.hits, repeats.base, scale=100.0),
+        "lost_updates": writes(lambda seen: seen.write.act in ("updates", "refines", "late"), _is_lost),
+        "lost_statements": writes(lambda seen: seen.write.act == "first", _is_lost),
+        "wrong_supersessions": writes(_any, lambda seen: bool(seen.wrongly_hidden)),
+        "stale_left": writes(lambda seen: seen.write.act == "updates", lambda seen: seen.stale_left),
+        "noise_stored": writes(lambda seen: seen.write.act == "noise", lambda seen: seen.kept == "stored"),
+    }
+
+
+def wrong_write(seen: WriteSeen) -> list[str]:
+    """What is wrong about one write, as the names of the figures it counts in."""
+    found = {
+        "repeats_left": seen.repeat_left,
+        "lost_updates": seen.write.act in ("updates", "refines", "late") and _is_lost(seen),
+        "lost_statements": seen.write.act == "first" and _is_lost(seen),
+        "wrong_supersessions": bool(seen.wrongly_hidden),
+        "stale_left": seen.stale_left,
+        "noise_stored": seen.write.act == "noise" and seen.kept == "stored",
+    }
+    return [name for name, is_so in found.items() if is_so]
+
+
+def wrong_query(seen: QuerySeen) -> list[str]:
+    """What is wrong about one answer."""
+    found = {
+        "stale_first": seen.is_stale,
+        "current_first": not seen.is_current(1),
+        "current_in_top_3": not seen.is_current(TOP),
+        "each_once": not seen.each_once,
+    }
+    return [name for name, is_so in found.items() if is_so]
+
+
+def _any(_: object) -> bool:
+    return True
+
+
+def _is_lost(seen: WriteSeen) -> bool:
+    return seen.kept == "lost"
+
+
+def _ratio(stories: Sequence[Sequence[Any]], base: Callable[[Any], bool], hit: Callable[[Any], bool]) -> Ratio:
+    counted: Column = column(sum(base(item) for item in items) for items in stories)
+    hits: Column = column(sum(base(item) and hit(item) for item in items) for items in stories)
+    return Ratio(hits, counted)
+
+
+def _row(seen: StorySeen) -> dict[str, Any]:
+    table = figures([seen])
+    counted = {name: ratio.count[0] for name, ratio in table.items() if name != "stale_first_all"}
+    return {
+        "id": seen.story.id,
+        "lang": seen.story.lang,
+        "writes": len(seen.writes),
+        "queries": len(seen.queries),
+        **{("repeats_left" if name == "repeats_left_per_100" else name): count for name, count in counted.items()},
+    }

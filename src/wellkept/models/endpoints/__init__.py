@@ -1,0 +1,1 @@
+"""Models behind HTTP endpoints: one question, with retries, limits and a deadline."""

@@ -1,0 +1,1 @@
+"""The similarity scale: graded pairs, and the tables measured with them."""

@@ -1,0 +1,224 @@
+"""The graded pairs: what the similarity scale means, and how an embedder is measured against it.
+
+The set that ships was written for this purpose, by hand: repeats, refinements, changed values, negations
+and unrelated statements as agents remember them, in English, ten other languages and across languages,
+with about as many changed or contradicted statements as repeats, since that is what a memory meets.
+
+What a grade means, with an example of each:
+
+| grade | meaning | example |
+|---|---|---|
+| .97–1 | says exactly the same in nearly the same words | "Do not deploy on Fridays." · "Don't deploy on Fridays." |
+| .95–.96 | a repeat that adds nothing; presets `insight` and `general`: *duplicate* from here | "The cache is invalidated after each deployment." · "Every deploy clears the cache." |
+| .90–.94 | nearly a repeat, a nuance differs; preset `insight`: *link* from here | "Peter handles payroll." · "Peter is the person to ask about payroll." |
+| .85–.89 | the same sentence with one value changed or a small addition; preset `knowledge` skips above .88 | "The limit is 20 MB." · "The limit is 25 MB." |
+| .80–.84 | mostly the same, details differ | "Prices exclude VAT." · "Prices exclude VAT and shipping." |
+| .65–.79 | the same topic and subject, with something added, changed or denied; preset `knowledge`: *evolve* from here | "The hotel serves breakfast." · "The hotel has no breakfast any more, but a bar." |
+| .45–.64 | related: the same thing, another statement about it | "The kitchen tap is dripping." · "The plumber cannot come before next week." |
+| .20–.44 | loosely related: one thing or topic in common | "Rosa sings in a jazz band." · "Rosa needs new glasses." |
+| 0–.19 | unrelated | "The token expires." · "The cherry trees bloom early." |
+"""  # noqa: E501 - a table
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from wellkept.core.judging.calibration import (
+    LEAST_PAIRS,
+    Calibration,
+    FitError,
+    cross_validated,
+    fit,
+    rank_correlation,
+)
+from wellkept.core.records.vectors import cosine
+from wellkept.errors import InvalidField, InvalidInput, ModelResponseInvalid
+from wellkept.parsing import parsed_json
+
+if TYPE_CHECKING:
+    from wellkept.models.port import Embedded
+
+Embed = Callable[[Sequence[str]], Sequence["Embedded"]]
+Progress = Callable[[int, int], None]
+
+BATCH = 64
+_REPEAT, _UNRELATED = 0.95, 0.3
+_TELLS_APART = 0.9
+"""Share of (repeat, unrelated pair) couples of a language that an embedder must order rightly to count there."""
+_LEAST_ORDER = 0.2
+
+
+class GradedPair(NamedTuple):
+    """Two texts, how much of them is the same (0 to 1), and the language; `xx` across languages."""
+
+    a: str
+    b: str
+    grade: float
+    lang: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedSet:
+    """Graded pairs under the hash of what they say.
+
+    Attributes:
+        shipped: Whether this is the product's own set.
+    """
+
+    pairs: tuple[GradedPair, ...]
+    hash: str
+    shipped: bool = False
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text once."""
+        return list(dict.fromkeys(text for pair in self.pairs for text in (pair.a, pair.b)))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A table fitted for an embedder, and how far to trust it.
+
+    Attributes:
+        pairs: How many pairs the fit stands on.
+        left_out: Pairs that say nothing about this embedder's scale, by language.
+        order: How alike cosine and grade order the pairs, at best 1.
+        error: On pairs left out of the fit.
+    """
+
+    calibration: Calibration
+    pairs: int
+    left_out: dict[str, int]
+    order: float
+    error: FitError
+
+
+@lru_cache(maxsize=1)
+def shipped() -> GradedSet:
+    """The pairs that come with the product."""
+    data = resources.files("wellkept.models").joinpath("data", "graded_pairs.jsonl").read_text("utf-8")
+    return _graded(data, "graded_pairs.jsonl", shipped=True)
+
+
+def read(file: Path) -> GradedSet:
+    """Pairs of your own: JSON lines with `a`, `b`, `grade` (0 to 1) and, if wanted, `lang`.
+
+    Raises:
+        InvalidField: It cannot be read, a line is no graded pair, or there are too few.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidField(f"cannot be read: {error.strerror}", where=str(file), todo="Check the path") from error
+    except UnicodeDecodeError as error:
+        raise InvalidField("is not UTF-8", where=str(file), todo="Save it as UTF-8") from error
+    return _graded(text, str(file))
+
+
+def measure(embedder_id: str, embed: Embed, graded: GradedSet, *, progress: Progress | None = None) -> Measured:
+    """Embed the pairs once and fit the embedder's table.
+
+    Left out are pairs with a text the embedder cannot read or only spells, and languages in
+    which it does not tell repeats from unrelated statements: they would pull the scale of those
+    it does read down, and make every threshold too easy.
+
+    Raises:
+        ModelResponseInvalid: Its cosines say nothing about the pairs.
+    """
+    vectors = _embedded(graded.texts, embed, progress)
+    rows, left_out = [], dict[str, int]()
+    for lang, pairs in _by_language(graded.pairs).items():
+        found = list(_cosines(pairs, vectors))
+        kept = found if _tells_apart(found) else []
+        rows += kept
+        if len(kept) < len(pairs):
+            left_out[lang or "?"] = len(pairs) - len(kept)
+    raws, grades = [raw for raw, _ in rows], [grade for _, grade in rows]
+    order = rank_correlation(raws, grades)
+    if len(rows) < LEAST_PAIRS or order < _LEAST_ORDER:
+        raise ModelResponseInvalid(
+            f"the embedder does not tell like from unlike: it orders {len(rows)} of {len(graded.pairs)} graded "
+            f"pairs, with a rank correlation of {order:.2f}",
+            where=embedder_id,
+            todo="Choose another embedder, or check the model's name and prefix",
+        )
+    try:
+        table = fit(f"{embedder_id}/{graded.hash}", raws, grades)
+        error = cross_validated(raws, grades)
+    except ValueError as refused:
+        raise ModelResponseInvalid(
+            str(refused), where=embedder_id, todo="Choose another embedder, or check the model's name and prefix"
+        ) from refused
+    return Measured(table, len(rows), left_out, round(order, 4), error)
+
+
+def _embedded(texts: Sequence[str], embed: Embed, progress: Progress | None) -> dict[str, Embedded]:
+    vectors: dict[str, Embedded] = {}
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        vectors.update(zip(batch, embed(batch), strict=True))
+        if progress is not None:
+            progress(start + len(batch), len(texts))
+    return vectors
+
+
+def _by_language(pairs: Sequence[GradedPair]) -> dict[str, list[GradedPair]]:
+    found: dict[str, list[GradedPair]] = {}
+    for pair in pairs:
+        found.setdefault(pair.lang, []).append(pair)
+    return found
+
+
+def _cosines(pairs: Sequence[GradedPair], vectors: dict[str, Embedded]) -> Iterator[tuple[float, float]]:
+    for pair in pairs:
+        left, right = vectors[pair.a], vectors[pair.b]
+        if left.vector is None or right.vector is None or left.spelled or right.spelled:
+            continue
+        yield cosine(left.vector, right.vector), pair.grade
+
+
+def _tells_apart(rows: Sequence[tuple[float, float]]) -> bool:
+    """Whether repeats of a language nearly always have a higher cosine than unrelated statements."""
+    high = [raw for raw, grade in rows if grade >= _REPEAT]
+    low = [raw for raw, grade in rows if grade <= _UNRELATED]
+    if not high or not low:
+        return True
+    right = sum(one > other for one in high for other in low)
+    return right >= _TELLS_APART * len(high) * len(low)
+
+
+# --------------------------------------------------------------------------------------------
+# Reading
+
+
+def _graded(text: str, where: str, *, shipped: bool = False) -> GradedSet:
+    # Only line feeds end a line: a text may hold any other separator.
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    pairs = tuple(_pair(line, f"{where}, line {number}") for number, line in lines)
+    if len(pairs) < LEAST_PAIRS:
+        raise InvalidField(f"holds {len(pairs)} graded pairs, {LEAST_PAIRS} are needed", where=where, todo="Add some")
+    told = "\n".join(json.dumps(pair, ensure_ascii=True) for pair in pairs)
+    return GradedSet(pairs, hashlib.sha256(told.encode()).hexdigest()[:12], shipped)
+
+
+def _pair(line: str, where: str) -> GradedPair:
+    try:
+        row = parsed_json(line)
+    except InvalidInput:
+        row = None
+    if not isinstance(row, dict):
+        raise InvalidField("is not a JSON object", where=where, todo='Write {"a": "…", "b": "…", "grade": 0.8}')
+    a, b, grade, lang = row.get("a"), row.get("b"), row.get("grade"), row.get("lang", "")
+    if not (isinstance(a, str) and isinstance(b, str) and a.strip() and b.strip() and isinstance(lang, str)):
+        raise InvalidField("a and b must be texts", where=where, todo='Write {"a": "…", "b": "…", "grade": 0.8}')
+    # bool is an int to Python, and no grade; written so that a NaN fails too.
+    if not isinstance(grade, int | float) or isinstance(grade, bool) or not 0.0 <= grade <= 1.0:
+        raise InvalidField("grade must be a number from 0 to 1", where=where, todo="Rescale your grades")
+    return GradedPair(a, b, float(grade), lang)

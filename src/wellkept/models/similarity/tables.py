@@ -1,0 +1,128 @@
+"""Calibrations that were measured on this machine, one small file for each embedder.
+
+A file can always be made again, so one that cannot be read counts as absent, with a warning; and a
+place that cannot be written costs a warning and a new measurement in the next process, never a write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from wellkept.core.judging.calibration import Calibration
+from wellkept.models.similarity import graded
+from wellkept.parsing import parsed_json
+
+log = logging.getLogger("wellkept")
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A table as it was kept.
+
+    Attributes:
+        pairs: Hash of the graded pairs it was fitted on.
+        own: Whether these were the user's own pairs, not those that ship.
+    """
+
+    calibration: Calibration
+    pairs: str
+    own: bool = False
+
+    def is_of(self, shipped_hash: str) -> bool:
+        """Whether it still holds: fitted on the user's own pairs, or on the set that ships now."""
+        return self.own or self.pairs == shipped_hash
+
+
+class Tables:
+    """The folder of stored tables.
+
+    Args:
+        folder: Made with the first table.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def file(self, embedder_id: str) -> Path:
+        """Where the table of an embedder stands; readable, and apart for every id."""
+        plain = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower()).strip("-")[:60]
+        return self._folder / f"{plain}-{hashlib.sha256(embedder_id.encode()).hexdigest()[:12]}.json"
+
+    def get(self, embedder_id: str) -> Stored | None:
+        """The table of an embedder, if there is one that can be read."""
+        file = self.file(embedder_id)
+        try:
+            return _stored(parsed_json(file.read_bytes()), embedder_id)
+        except FileNotFoundError:
+            return None
+        # What json, the fields and the table itself object to: all of it means "no table".
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            log.warning("The calibration in %s cannot be used and will be made again: %s", file, error)
+            return None
+
+    def put(self, embedder_id: str, stored: Stored) -> Path | None:
+        """Keep a table, whole or not at all; None where it cannot be written."""
+        file = self.file(embedder_id)
+        told = {
+            "format": FORMAT,
+            "embedder": embedder_id,
+            "name": stored.calibration.name,
+            "pairs": stored.pairs,
+            "own": stored.own,
+            "knots": stored.calibration.knots,
+        }
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=file.name, dir=self._folder)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as part:
+                    json.dump(told, part)
+                os.replace(name, file)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            log.warning("The calibration of %s cannot be kept in %s: %s", embedder_id, self._folder, error.strerror)
+            return None
+        return file
+
+
+class KeptTables:
+    """Looks tables up, and makes and keeps those that are missing, on the graded pairs that ship."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def stored(self, embedder_id: str) -> tuple[Calibration | None, bool]:
+        """The table that was kept, and whether it still holds: a newer set of pairs is another scale."""
+        found = self._tables.get(embedder_id)
+        if found is None:
+            return None, False
+        return found.calibration, found.is_of(graded.shipped().hash)
+
+    def measure(self, embedder_id: str, embed: graded.Embed) -> Calibration:
+        """A new table, kept for later.
+
+        Raises:
+            ModelError: The embedder failed, or its cosines say nothing.
+        """
+        pairs = graded.shipped()
+        table = graded.measure(embedder_id, embed, pairs).calibration
+        self._tables.put(embedder_id, Stored(table, pairs.hash))
+        return table
+
+
+def _stored(told: object, embedder_id: str) -> Stored:
+    if not isinstance(told, dict) or told["format"] != FORMAT or told["embedder"] != embedder_id:
+        raise ValueError("it is not of this embedder and format")
+    knots = tuple((float(raw), float(similarity)) for raw, similarity in told["knots"])
+    return Stored(Calibration(str(told["name"]), knots), str(told["pairs"]), told["own"] is True)

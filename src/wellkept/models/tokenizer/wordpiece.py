@@ -1,0 +1,128 @@
+"""WordPiece without case, as BERT reads: the vocabulary of both models, and how a text is cut into its pieces.
+
+The same pieces at the same places as with the package `tokenizers`, without that package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from wellkept.models.tokenizer.bert_folding import folding
+from wellkept.models.tokenizer.data_files import DATA, unpacked
+
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+LONGEST_WORD = 100
+"""Characters; a longer word is one unknown piece."""
+_REMEMBERED = 8192
+_SHORT = 32
+"""Words of at most so many characters are remembered, so that what is remembered is bounded in bytes too."""
+Cut: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""The pieces of a word, and where in the word each begins and ends."""
+
+
+def minilm_pieces() -> dict[str, int]:
+    """The 30,522 pieces of MiniLM, numbered.
+
+    Raises:
+        ModelUnavailable: Their file is missing or damaged.
+    """
+    content = unpacked(DATA / "minilm-vocab.txt.gz", VOCABULARY_SHA256)
+    # Only line feeds separate entries: some of the pieces are exotic separators themselves.
+    lines = content.decode("utf-8").removesuffix("\n").split("\n")
+    return {piece: number for number, piece in enumerate(lines)}
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A text in pieces; the three lists are equally long.
+
+    Attributes:
+        ids: The number of each piece.
+        offsets: Where each piece begins and ends in the text.
+        word_ids: To which word of the text each piece belongs, counted from 0.
+    """
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    word_ids: list[int]
+
+
+class Tokenizer:
+    """Cuts texts into pieces, each word into the longest that fit; safe to share between threads.
+
+    No piece is special: "[SEP]" in a memory is text like any other.
+
+    Args:
+        pieces: The vocabulary, "[UNK]" in it. Pieces inside of a word begin with "##".
+
+    Example:
+        >>> tokenizer = Tokenizer({"[UNK]": 0, "tea": 1, "##cup": 2, "!": 3})
+        >>> tokenizer.encode("Teacup!")
+        Encoding(ids=[1, 2, 3], offsets=[(0, 3), (3, 6), (6, 7)], word_ids=[0, 0, 1])
+    """
+
+    def __init__(self, pieces: Mapping[str, int]) -> None:
+        self.pieces = pieces
+        self._unknown = pieces["[UNK]"]
+        self._inner: Mapping[str, int] = {
+            piece[2:]: number for piece, number in pieces.items() if piece.startswith("##")
+        }
+        self._reach, self._inner_reach = _reach(pieces), _reach(self._inner)
+        self._remembered = lru_cache(maxsize=_REMEMBERED)(self._cut)
+
+    def encode(self, text: str) -> Encoding:
+        """The pieces of a text; its words in the order in which they stand, each cut by itself."""
+        ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        words: list[int] = []
+        word = 0
+        for found in folding().words(text):
+            start = found.start()
+            one = found[0]
+            numbers, spans = self._remembered(one) if len(one) <= _SHORT else self._cut(one)
+            for number, (begin, end) in zip(numbers, spans, strict=True):
+                ids.append(number)
+                offsets.append((start + begin, start + end))
+                words.append(word)
+            word += bool(numbers)
+        return Encoding(ids, offsets, words)
+
+    def words(self, text: str) -> Iterator[str]:
+        """The words of a text as the vocabulary would spell them."""
+        table = folding()
+        return (word for found in table.words(text) if (word := table.fold(found[0])[0]))
+
+    def _cut(self, word: str) -> Cut:
+        spelled, positions = folding().fold(word)
+        if not spelled:
+            return (), ()
+        unknown: Cut = (self._unknown,), ((positions[0], positions[-1] + 1),)
+        if len(spelled) > LONGEST_WORD:
+            return unknown
+        ids: list[int] = []
+        spans: list[tuple[int, int]] = []
+        known, reach = self.pieces, self._reach
+        start = 0
+        while start < len(spelled):
+            end = min(len(spelled), start + reach.get(spelled[start], 0))
+            while end > start and spelled[start:end] not in known:
+                end -= 1
+            if end == start:
+                return unknown
+            ids.append(known[spelled[start:end]])
+            spans.append((positions[start], positions[end - 1] + 1))
+            known, reach = self._inner, self._inner_reach
+            start = end
+        return tuple(ids), tuple(spans)
+
+
+def _reach(pieces: Mapping[str, int]) -> Mapping[str, int]:
+    """The length of the longest piece by its first character: none longer need be looked up."""
+    reach: dict[str, int] = {}
+    for piece in pieces:
+        if len(piece) > reach.get(piece[:1], 0):
+            reach[piece[:1]] = len(piece)
+    return reach

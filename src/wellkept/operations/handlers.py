@@ -1,0 +1,305 @@
+"""From an input to the library's verb and back; nothing is decided here.
+
+What only plans need is loaded when there is one: an MCP client waits for its list of tools, not for that.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, rules_from_toml
+from wellkept.engine.base.inputs import moment
+from wellkept.errors import InvalidPlan
+from wellkept.operations import inputs, outputs
+from wellkept.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
+from wellkept.operations.shapes import told
+from wellkept.operations.undone import changes_of
+from wellkept.types import ExpandSpec, Filter, HybridWeights, RecallOptions, RunReport, Scope
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from wellkept.engine.verbs.store import MemoryStore
+
+
+# --------------------------------------------------------------------------------------------
+# Writing
+
+
+def remember(store: MemoryStore, given: inputs.Remember) -> BaseModel:
+    """`remember`."""
+    return told(outputs.Written, store.remember(given.content, on_conflict=given.on_conflict, **said(given)))
+
+
+def check(store: MemoryStore, given: inputs.Check) -> BaseModel:
+    """`check`."""
+    return told(outputs.Written, store.check(given.content, on_conflict=given.on_conflict, **said(given)))
+
+
+def remember_many(store: MemoryStore, given: inputs.RememberMany) -> BaseModel:
+    """`remember_many`."""
+    return told(outputs.Batch, store.remember_many(given.items, on_conflict=given.on_conflict))
+
+
+def revise(store: MemoryStore, given: Any) -> BaseModel:
+    """`revise`: only what was said changes; null and empty values clear a field."""
+    changes = given.model_dump(exclude={"memory_id"}, exclude_unset=True)
+    return told(outputs.Kept, store.revise(given.memory_id, **changes))
+
+
+# --------------------------------------------------------------------------------------------
+# Reading
+
+
+def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
+    """`recall`."""
+    options = RecallOptions(
+        weights=HybridWeights(**given.weights.model_dump())
+        if isinstance(given.weights, WeightFields)
+        else given.weights,
+        overfetch=given.overfetch,
+        expand=None if given.expand is None else _expand(given.expand),
+        as_of=given.as_of,
+        valid_at=given.valid_at,
+        grouped=given.grouped,
+        rerank=given.rerank,
+    )
+    found = store.recall(
+        given.query,
+        limit=given.limit,
+        where=filter_of(given.where),
+        mode=given.mode,
+        include_superseded=given.include_superseded,
+        explain=given.explain,
+        touch=given.touch,
+        **options,
+    )
+    return told(outputs.Recalled, {"hits": found, "left_out": found.left_out, "dangling": found.dangling})
+
+
+def get(store: MemoryStore, given: inputs.Get) -> BaseModel:
+    """`get`."""
+    return told(outputs.Kept, store.get(given.memory_id, touch=given.touch))
+
+
+def pack(store: MemoryStore, given: inputs.Pack) -> BaseModel:
+    """`pack`."""
+    made = store.pack(
+        given.query,
+        budget_tokens=given.budget_tokens,
+        format=given.format,
+        exclude=given.exclude,
+        session=given.session,
+        where=filter_of(given.where),
+        touch=given.touch,
+    )
+    return told(outputs.Packed, made)
+
+
+def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
+    """`list`."""
+    return told(outputs.Memories, {"memories": store.list(filter_of(given.where), limit=given.limit)})
+
+
+def history(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
+    """`history`."""
+    return told(outputs.Versions, {"versions": store.history(given.memory_id)})
+
+
+def journal(store: MemoryStore, given: inputs.Journal) -> BaseModel:
+    """`journal`."""
+    return told(outputs.Entries, {"entries": store.journal(newest=given.newest, after=given.after)})
+
+
+def conflicts(store: MemoryStore, given: inputs.Conflicts) -> BaseModel:
+    """`conflicts`."""
+    return told(
+        outputs.Conflicts,
+        {"conflicts": store.conflicts(given.memory_id, settled=given.settled, threshold=given.threshold)},
+    )
+
+
+def neighbors(store: MemoryStore, given: inputs.Neighbors) -> BaseModel:
+    """`neighbors`."""
+    found = store.neighbors(given.memory_id, rel=given.rel, direction=given.direction, depth=given.depth)
+    return told(outputs.Neighbors, {"neighbors": found, "dangling": found.dangling})
+
+
+def subgraph(store: MemoryStore, given: inputs.Subgraph) -> BaseModel:
+    """`subgraph`."""
+    return told(outputs.Surroundings, store.subgraph(given.ids, depth=given.depth))
+
+
+def stats(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+    """`stats`."""
+    return told(outputs.Counts, store.stats())
+
+
+def verify(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+    """`verify`."""
+    return told(outputs.Problems, {"problems": store.verify()})
+
+
+def runs(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+    """`runs`."""
+    return told(outputs.Runs, {"runs": store.runs()})
+
+
+# --------------------------------------------------------------------------------------------
+# Acting
+
+
+def supersede(store: MemoryStore, given: inputs.Supersede) -> BaseModel:
+    """`supersede`."""
+    return told(outputs.Entry, {"entry": store.supersede(given.old_id, given.new_id)})
+
+
+def forget(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
+    """`forget`."""
+    return told(outputs.Entry, {"entry": store.forget(given.memory_id)})
+
+
+def restore(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
+    """`restore`."""
+    return told(outputs.Restored, {"restored": store.restore(given.memory_id)})
+
+
+def erase(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
+    """`erase`."""
+    return told(outputs.Entry, {"entry": store.erase(given.memory_id)})
+
+
+def resolve(store: MemoryStore, given: inputs.Resolve) -> BaseModel:
+    """`resolve`."""
+    return told(outputs.Settled, store.resolve(given.key, given.resolution))
+
+
+def link(store: MemoryStore, given: inputs.LinkFields) -> BaseModel:
+    """`link`."""
+    return told(outputs.Linked, store.link(given.src, given.dst, given.rel, strict=given.strict))
+
+
+def unlink(store: MemoryStore, given: inputs.Unlink) -> BaseModel:
+    """`unlink`."""
+    return told(outputs.Removed, {"removed": store.unlink(given.src, given.dst, given.rel)})
+
+
+def undo(store: MemoryStore, given: inputs.Undo) -> BaseModel:
+    """`undo`."""
+    made = store.undo(given.entry)
+    return told(outputs.Undone, {"entry": made, "undone": given.entry, "changes": changes_of(store, made)})
+
+
+# --------------------------------------------------------------------------------------------
+# Plans and runs
+
+
+def plan(store: MemoryStore, given: inputs.PlanFields) -> BaseModel:
+    """`plan`, in the form that `execute` takes and `wellkept apply` reads."""
+    from wellkept.core.consolidation.plan_file import plan_text
+
+    made = store.plan(_config(given.config), _scope(given.scope))
+    return outputs.PlanFile.model_validate_json(plan_text(made))
+
+
+def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
+    """`execute`. The plan may come from anywhere: reading it trusts nothing."""
+    from wellkept.core.consolidation.plan_file import plan_from
+
+    try:
+        text = json.dumps(given.plan)
+    except (ValueError, RecursionError) as error:
+        raise InvalidPlan("is not a plan", where="plan", todo="Pass one as returned by `plan`") from error
+    report = store.execute(plan_from(text), only=given.only, skip=given.skip, dry_run=given.dry_run)
+    return told(outputs.Run, _summary(report))
+
+
+def undo_run(store: MemoryStore, given: inputs.UndoRun) -> BaseModel:
+    """`undo_run`."""
+    return told(outputs.RunUndone, store.undo_run(given.run_id, force_except=given.force_except))
+
+
+def _summary(report: RunReport) -> dict[str, Any]:
+    from wellkept.engine.consolidation.reports import counts_of, scope_of
+
+    made = report.plan
+    return {
+        "plan_id": made.plan_id,
+        "run_id": report.run_id,
+        "mode": report.mode,
+        "forced": report.forced,
+        "namespace": made.namespace,
+        "config_hash": made.config_hash,
+        "scope": scope_of(made.scope),
+        "detected": made.detected,
+        "degraded": made.degraded,
+        "planned": made.planned,
+        "executed": report.executed,
+        "skipped": report.skipped,
+        "errors": report.errors,
+        "counts": counts_of(report),
+        "not_applied": [result for result in report.results if result.state in ("stale", "failed")],
+        "seconds": report.seconds,
+    }
+
+
+def _config(given: ConfigFields | None) -> Consolidation | None:
+    if given is None:
+        return None
+    rules = DEFAULT_RULES if given.rules is None else rules_from_toml(given.rules, origin="config.rules")
+    return Consolidation(
+        rules=rules, trigger=given.trigger, ask_at=given.ask_at, look_at=given.look_at, nearest=given.nearest
+    )
+
+
+def _scope(given: ScopeFields | None) -> Scope | None:
+    if given is None:
+        return None
+    return Scope(
+        kinds=tuple(given.kinds),
+        tags=tuple(given.tags),
+        created_from=moment("scope.created_from", given.created_from),
+        created_to=moment("scope.created_to", given.created_to),
+        limit=given.limit,
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Parts
+
+
+def filter_of(given: FilterFields | None) -> Filter | None:
+    """The library's filter.
+
+    Raises:
+        InvalidField: A time in it cannot be read.
+    """
+    if given is None:
+        return None
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.model_dump().items()
+    }
+    for name in ("created_from", "created_to"):
+        values[name] = moment(f"where.{name}", values[name])
+    for name in ("after", "before"):
+        values[name] = _place(f"where.{name}", values[name])
+    return Filter(**values)
+
+
+def _place(name: str, given: list[str] | None) -> tuple[datetime, str] | None:
+    if given is None:
+        return None
+    at = moment(name, given[0])
+    return None if at is None else (at, given[1])
+
+
+def _expand(given: ExpandFields) -> ExpandSpec:
+    return ExpandSpec(rels=tuple(given.rels), depth=given.depth, cap=given.cap, score=given.score)
+
+
+def said(given: BaseModel, *without: str) -> Any:
+    """The fields of a memory that were said; what was not said is the library's to choose."""
+    return given.model_dump(exclude={"content", "on_conflict", *without}, exclude_unset=True)

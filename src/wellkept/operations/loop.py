@@ -1,0 +1,158 @@
+"""Decisions and episodes: what the loop around an agent keeps beside its facts.
+
+Each verb is of one kind and sets some fields itself. Those are no fields here, so nothing can be said
+that would be refused or passed over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, create_model
+
+from wellkept.engine.base.inputs import MAX_SUMMARY
+from wellkept.operations import outputs
+from wellkept.operations.handlers import said
+from wellkept.operations.inputs import Writing
+from wellkept.operations.parts import Given, Label, MemoryId, Moment
+from wellkept.operations.row import Route, created_or_known, writes
+from wellkept.operations.shapes import told
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from wellkept.engine.verbs.store import MemoryStore
+
+SET_BY_THE_VERB = {
+    "record_decision": frozenset({"kind", "automatic"}),
+    "record_turn": frozenset({"kind", "automatic"}),
+    "start_episode": frozenset({"kind", "ended_at"}),
+}
+"""Fields of a memory that a verb decides about."""
+_ELSEWHERE = frozenset({"content", "on_conflict"})
+
+
+def _model(name: str, doc: str, verb: str, **own: Any) -> Any:
+    """The parameters of a verb: its own first, then the fields of a memory that it leaves to the caller."""
+    left = {
+        key: (field.annotation, field)
+        for key, field in Writing.model_fields.items()
+        if key not in SET_BY_THE_VERB[verb] | _ELSEWHERE | own.keys()
+    }
+    made: dict[str, Any] = {**own, **left}
+    return create_model(name, __base__=Given, __doc__=doc, **made)
+
+
+RecordDecision: Any = _model(
+    "RecordDecision",
+    "A decision.",
+    "record_decision",
+    content=(str, Field(description="The decision and its reasons.", json_schema_extra={"minLength": 1})),
+    outcome=(Label, Field("", description="Its outcome, if known.")),
+)
+RecordTurn: Any = _model(
+    "RecordTurn",
+    "What an agent answered.",
+    "record_turn",
+    response=(str, Field(description="The agent's answer.", json_schema_extra={"minLength": 1})),
+    frame=(
+        Label,
+        Field(
+            description="Frame of the turn: task, decision …; conversation, question and creative contain no decisions."
+        ),
+    ),
+    decided=(bool, Field(default=False, description="Whether record_decision was called in this turn.")),
+    episode=(Label, Field("", description="Id of the episode that the turn belongs to.")),
+)
+StartEpisode: Any = _model(
+    "StartEpisode",
+    "What begins.",
+    "start_episode",
+    content=(str, Field(description="What the episode is about.", json_schema_extra={"minLength": 1})),
+)
+
+
+class EndEpisode(Given):
+    """Which episode, and how it went."""
+
+    episode_id: MemoryId
+    summary: Annotated[str, Field(json_schema_extra={"maxLength": MAX_SUMMARY})] = Field(
+        "", description="Its result, in short."
+    )
+    outcome: Label = Field("", description="How well it went.")
+    at: Moment | None = Field(None, description="When it ended; now by default. ISO 8601.")
+
+
+def record_decision(store: MemoryStore, given: Any) -> BaseModel:
+    """`record_decision`."""
+    return told(outputs.Written, store.record_decision(given.content, **said(given)))
+
+
+def record_turn(store: MemoryStore, given: Any) -> BaseModel:
+    """`record_turn`."""
+    fields = said(given, "response", "frame")
+    return told(outputs.Written, store.record_turn(given.response, frame=given.frame, **fields))
+
+
+def start_episode(store: MemoryStore, given: Any) -> BaseModel:
+    """`start_episode`."""
+    return told(outputs.Written, store.start_episode(given.content, **said(given)))
+
+
+def end_episode(store: MemoryStore, given: EndEpisode) -> BaseModel:
+    """`end_episode`."""
+    ended = store.end_episode(given.episode_id, summary=given.summary, outcome=given.outcome, at=given.at)
+    return told(outputs.Kept, ended)
+
+
+RECORDING = (
+    writes(
+        "record_decision",
+        title="Record a decision",
+        description="Record a decision and its reasons for later sessions. Every call adds a decision, even with the "
+        "same words.",
+        input=RecordDecision,
+        output=outputs.Written,
+        idempotent=False,
+        handler=record_decision,
+        toolset="full",
+        route=Route(method="POST", path="/v1/decisions"),
+        status=created_or_known,
+    ),
+    writes(
+        "record_turn",
+        title="Record a turn",
+        description="For the agent's host program: store the agent's answer as a decision if it reads like one. Status "
+        "reports and turns in frames without decisions are not stored; restore stores one anyway.",
+        input=RecordTurn,
+        output=outputs.Written,
+        idempotent=False,
+        handler=record_turn,
+        toolset="full",
+        route=Route(method="POST", path="/v1/turns"),
+        status=created_or_known,
+    ),
+    writes(
+        "start_episode",
+        title="Start an episode",
+        description="Start an episode (a period of work), or continue the open one. The answer says created or reused; "
+        "pass the episode's id to end_episode and record_turn.",
+        input=StartEpisode,
+        output=outputs.Written,
+        idempotent=False,  # after the window the same words begin another one
+        handler=start_episode,
+        toolset="full",
+        route=Route(method="POST", path="/v1/episodes"),
+        status=created_or_known,
+    ),
+    writes(
+        "end_episode",
+        title="End an episode",
+        description="End an episode with its result. It is kept, but cannot be continued.",
+        input=EndEpisode,
+        output=outputs.Kept,
+        handler=end_episode,
+        toolset="full",
+        route=Route(method="POST", path="/v1/episodes/{episode_id}/end"),
+    ),
+)

@@ -1,0 +1,117 @@
+"""What each operation gives: the JSON that the command line prints, as models.
+
+A list is an object with one named list here, as MCP wants objects; the command line prints its items,
+one a line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from wellkept.engine.consolidation.run_list import RunLine
+from wellkept.operations.shapes import Answer, answer, shape_of
+from wellkept.operations.undone import Change
+from wellkept.types import (
+    ActionResult,
+    BatchResult,
+    Conflict,
+    Detected,
+    Graph,
+    Hit,
+    JournalEntry,
+    LeftOut,
+    Link,
+    Memory,
+    Neighbour,
+    Problem,
+    RunMode,
+    Stats,
+    UndoReport,
+    Version,
+    WriteResult,
+)
+from wellkept.types.packs import Pack
+from wellkept.types.queue import Flushed as FlushedWrites
+from wellkept.types.queue import QueuedWrite
+
+Written = shape_of(WriteResult)
+Batch = shape_of(BatchResult)
+Kept = shape_of(Memory)
+Recalled = answer(
+    "Recalled",
+    "Hits, best first; with explain also what was left out; linked ids that do not exist.",
+    hits=tuple[Hit, ...],
+    left_out=tuple[LeftOut, ...],
+    dangling=tuple[str, ...],
+)
+Entry = answer("Entry", "The journal entry; 0 when nothing changed.", entry=int)
+Restored = answer("Restored", "Whether anything changed.", restored=bool)
+Undone = answer(
+    "Undone",
+    "The entry of the undo, the entry it undid, and each memory before and after.",
+    entry=int,
+    undone=int,
+    changes=tuple[Change, ...],
+)
+Linked = shape_of(Link)
+Removed = answer("Removed", "Number of links removed.", removed=int)
+Settled = shape_of(Conflict)
+Packed = shape_of(Pack)
+Memories = answer("Memories", "Memories, oldest first.", memories=tuple[Memory, ...])
+Versions = answer("Versions", "Every state of a memory, oldest first.", versions=tuple[Version, ...])
+Entries = answer("Entries", "Entries of the journal, oldest first.", entries=tuple[JournalEntry, ...])
+Conflicts = answer("Conflicts", "Conflicts, oldest first.", conflicts=tuple[Conflict, ...])
+Neighbors = answer(
+    "Neighbors",
+    "Memories reached over links, nearest first; linked ids that do not exist.",
+    neighbors=tuple[Neighbour, ...],
+    dangling=tuple[str, ...],
+)
+Surroundings = shape_of(Graph)
+Counts = shape_of(Stats)
+Problems = answer("Problems", "Problems found; empty when there are none.", problems=tuple[Problem, ...])
+Runs = answer("Runs", "Runs that changed the store, oldest first.", runs=tuple[RunLine, ...])
+RunUndone = shape_of(UndoReport)
+Waiting = answer("Waiting", "Queued writes, oldest first.", pending=tuple[QueuedWrite, ...])
+Flushed = shape_of(FlushedWrites)
+Dropped = shape_of(QueuedWrite)
+
+
+class PlanFile(Answer):
+    """A plan as its file holds it; what is empty or has its default is left out of scope and actions."""
+
+    format: str
+    schema_: int = Field(alias="schema")
+    plan_id: str
+    config_hash: str
+    snapshot: str
+    namespace: str
+    scope: dict[str, Any]
+    detected: shape_of(Detected)  # type: ignore[valid-type]
+    planned: dict[str, int] = Field(description="Actions by type.")
+    degraded: list[str]
+    actions: list[dict[str, Any]]
+
+
+Run = answer(
+    "Run",
+    "What a run did, or would do in a dry run; under not_applied what was stale or failed.",
+    plan_id=str,
+    run_id=str,
+    mode=RunMode,
+    forced=str,
+    namespace=str,
+    config_hash=str,
+    scope=dict[str, Any],
+    detected=Detected,
+    degraded=tuple[str, ...],
+    planned=dict[str, int],
+    executed=int,
+    skipped=int,
+    errors=int,
+    counts=dict[str, dict[str, int]],
+    not_applied=tuple[ActionResult, ...],
+    seconds=float,
+)

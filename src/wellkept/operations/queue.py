@@ -1,0 +1,115 @@
+"""The queue of a conversation: writes that wait, and what becomes of them.
+
+A verb of `store.queue` is an operation under its name with `queue_` before it. What waits is of the caller's
+session where the request names one, else of its namespace, and never of another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from wellkept.operations import inputs, outputs
+from wellkept.operations.handlers import said
+from wellkept.operations.parts import Given
+from wellkept.operations.queued_writes import waiting_as
+from wellkept.operations.row import Route, created_or_known, reads, writes
+from wellkept.operations.shapes import told
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from wellkept.engine.verbs.store import MemoryStore
+
+
+class QueueRemember(inputs.Writing):
+    """A text to keep, later."""
+
+
+class QueueFlush(Given):
+    """Which of them."""
+
+    again: bool = Field(
+        default=False, description="Also retry writes that failed too often to be retried automatically."
+    )
+
+
+class QueueDrop(Given):
+    """One that waits."""
+
+    queued_id: Annotated[str, Field(min_length=1)] = Field(
+        description="Its id in the queue.", json_schema_extra={"maxLength": 500}
+    )
+
+
+def remember(store: MemoryStore, given: QueueRemember) -> BaseModel:
+    """`queue.remember`."""
+    return told(outputs.Written, store.queue.remember(given.content, on_conflict=given.on_conflict, **said(given)))
+
+
+def pending(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+    """`queue.pending`; those that failed say why, so `queue.failed` needs no row."""
+    return told(outputs.Waiting, {"pending": store.queue.pending()})
+
+
+def flush(store: MemoryStore, given: QueueFlush) -> BaseModel:
+    """`queue.flush`."""
+    return told(outputs.Flushed, store.queue.flush(again=given.again))
+
+
+def drop(store: MemoryStore, given: QueueDrop) -> BaseModel:
+    """`queue.drop`; tells what was said, so that it can be said again."""
+    found = waiting_as(store, given.queued_id)
+    store.queue.drop(found.id)
+    return told(outputs.Dropped, found)
+
+
+QUEUEING = (
+    writes(
+        "queue_remember",
+        title="Remember later",
+        description="Queue a statement: it is saved durably now, and compared and stored when the queue is flushed. "
+        "Lessons and other kinds that cannot be deferred are stored at once, as by remember.",
+        input=QueueRemember,
+        output=outputs.Written,
+        idempotent=False,
+        handler=remember,
+        toolset="full",
+        route=Route(method="POST", path="/v1/queue"),
+        status=created_or_known,
+    ),
+    reads(
+        "queue_pending",
+        title="Queued writes",
+        description="Queued statements, oldest first; one that could not be stored says why.",
+        input=inputs.Nothing,
+        output=outputs.Waiting,
+        handler=pending,
+        toolset="full",
+        route=Route(method="GET", path="/v1/queue"),
+    ),
+    writes(
+        "queue_drop",
+        title="Drop a queued write",
+        description="Remove a statement from the queue without storing it; the answer contains its text.",
+        input=QueueDrop,
+        output=outputs.Dropped,
+        effect="destructive",
+        scope="admin",
+        handler=drop,
+        toolset="full",
+        route=Route(method="DELETE", path="/v1/queue/{queued_id}"),
+    ),
+    writes(
+        "queue_flush",
+        title="Flush the queue",
+        description="Store the queued statements in order; one that fails stays in the queue and does not stop the "
+        "others.",
+        input=QueueFlush,
+        output=outputs.Flushed,
+        handler=flush,
+        toolset="full",
+        route=Route(method="POST", path="/v1/queue/flush"),
+    ),
+)

@@ -1,0 +1,81 @@
+"""What is wrong with the fields of a request, as an error of ours that names the field and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from wellkept.errors import InvalidField
+
+_SHOWN = 60
+_UNKNOWN = "extra_forbidden"
+_SAME_AS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("text", "body", "message", "statement", "note"), ("content", "query", "response")),
+    **dict.fromkeys(("id", "node_id", "ref", "memory"), ("memory_id", "key", "content")),
+    **dict.fromkeys(("type", "memory_type", "subtype", "category"), ("kind", "rel")),
+    **dict.fromkeys(("k", "n", "top_k", "count", "max_results", "num_results"), ("limit", "newest")),
+    **dict.fromkeys(("q", "question", "search", "topic"), ("query",)),
+    **dict.fromkeys(("filter", "filters"), ("where",)),
+    **dict.fromkeys(("source_id", "from", "src_id"), ("src",)),
+    **dict.fromkeys(("target", "target_id", "to", "dst_id"), ("dst",)),
+    **dict.fromkeys(("relation", "relationship"), ("rel",)),
+    **dict.fromkeys(("seq", "number", "journal_entry"), ("entry",)),
+    **dict.fromkeys(("conflict", "conflict_id", "conflict_key"), ("key",)),
+    **dict.fromkeys(("date", "time", "timestamp"), ("event_time",)),
+    **dict.fromkeys(("tokens", "max_tokens", "budget"), ("budget_tokens",)),
+}
+"""What other memories call a field, and what it may be here."""
+
+
+def refusal(model: type[BaseModel], error: ValidationError) -> InvalidField:
+    """The first thing that is wrong; what was given is not repeated, it may be long or secret.
+
+    A field under another name is told before the one that is missing because of it.
+
+    Args:
+        model: What the fields were read as.
+        error: What is wrong with them.
+    """
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    meant = [meaning(model, item["loc"]) if item["type"] == _UNKNOWN else "" for item in found]
+    at = next((place for place, name in enumerate(meant) if name), 0)
+    first, name = found[at], meant[at]
+    where = ".".join(str(part) for part in first["loc"])[: 4 * _SHOWN]
+    what = {"missing": "is missing", _UNKNOWN: "unknown field"}.get(first["type"], first["msg"])
+    others = sum(1 for place, item in enumerate(found) if place != at and not (name and item["loc"][-1:] == (name,)))
+    more = f"; {others} more field{'s are' if others > 1 else ' is'} wrong" if others else ""
+    todo = f"Did you mean `{name}`?" if name else "See the operation's input schema"
+    return InvalidField(f"{what}{more}", where=where or "input", todo=todo)
+
+
+def meaning(model: type[BaseModel], place: Sequence[int | str]) -> str:
+    """The field that is meant by an unknown name; empty where none is like it.
+
+    Args:
+        model: What was asked for.
+        place: The names and numbers that lead to the unknown one.
+
+    Example:
+        >>> from wellkept.operations.inputs import Remember
+        >>> meaning(Remember, ("text",)), meaning(Remember, ("tag",)), meaning(Remember, ("colour",))
+        ('content', 'tags', '')
+    """
+    inside: type[BaseModel] | None = model
+    for part in place[:-1]:
+        inside = _part(inside, part) if inside is not None else None
+    given = str(place[-1])[:_SHOWN].lower()
+    if inside is None:
+        return ""
+    names = list(inside.model_fields)
+    usual = (name for name in _SAME_AS.get(given, ()) if name in names)
+    return next(usual, "") or next(iter(get_close_matches(given, names, n=1, cutoff=0.7)), "")
+
+
+def _part(model: type[BaseModel], name: int | str) -> type[BaseModel] | None:
+    """The model of a field that holds one."""
+    field = model.model_fields.get(str(name))
+    parts: tuple[Any, ...] = () if field is None else (field.annotation, *get_args(field.annotation))
+    return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)

@@ -1,0 +1,105 @@
+"""The operations of Wellkept, in one table: what each takes and gives, what it does, and who may.
+
+`OPERATIONS` is what REST, MCP and `wellkept call` are made from, and what the other commands are compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from wellkept.errors import InvalidField, NotFound
+from wellkept.operations.refusing import refusal
+from wellkept.operations.row import Effect, Method, Operation, Route, Scope, Toolset
+from wellkept.operations.table import OPERATIONS
+from wellkept.parsing import parsed_json
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+
+__all__ = [
+    "OPERATIONS",
+    "Effect",
+    "Method",
+    "Operation",
+    "Route",
+    "Scope",
+    "Toolset",
+    "call",
+    "operation",
+    "parsed",
+]
+
+_BY_NAME = {row.name: row for row in OPERATIONS}
+_SHOWN = 60
+
+
+def operation(name: str) -> Operation:
+    """The operation of a name.
+
+    Raises:
+        NotFound: There is none.
+
+    Example:
+        >>> operation("recall").effect
+        'read'
+    """
+    row = _BY_NAME.get(name)
+    if row is None:
+        raise NotFound("there is no such operation", where=name[:_SHOWN], todo=f"Use one of: {', '.join(_BY_NAME)}")
+    return row
+
+
+def call(store: MemoryStore, name: str, fields: Mapping[str, Any]) -> BaseModel:
+    """Do an operation.
+
+    Args:
+        store: In the namespace and session of the caller.
+        name: Of the operation.
+        fields: Of its input, as JSON values.
+
+    Raises:
+        NotFound: There is no such operation, or nothing of that id.
+        InvalidField: A field is unknown, missing or of the wrong type; nothing was done.
+        WellkeptError: As the library's verb.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     call(store, "remember", {"content": "Tea is upstairs."}).outcome
+        'created'
+    """
+    row = operation(name)
+    return row.handler(store, parsed(row, fields))
+
+
+def parsed(row: Operation, fields: Mapping[str, Any], *, texts: bool = False) -> BaseModel:
+    """The input of an operation, checked.
+
+    Args:
+        row: The operation.
+        fields: JSON values, taken as they are: a number in quotes is no number.
+        texts: The values are texts, as in a query string: they are read as what the field holds, an object
+            or a list of objects as JSON.
+
+    Raises:
+        InvalidField: A field is unknown, missing or of the wrong type.
+    """
+    try:
+        values = {name: _unquoted(row, name, value) for name, value in fields.items()} if texts else dict(fields)
+        return row.input.model_validate(values, strict=not texts)
+    except ValidationError as error:
+        raise refusal(row.input, error) from error
+
+
+def _unquoted(row: Operation, name: str, value: Any) -> Any:
+    """An object that stands in a query as text."""
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return value
+    field = row.input.model_fields.get(name)
+    parts = () if field is None else (field.annotation, *get_args(field.annotation))
+    if not any(isinstance(part, type) and issubclass(part, BaseModel) for part in parts):
+        return value
+    return parsed_json(value, where=name, todo="Write an object", error=InvalidField)

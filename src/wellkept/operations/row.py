@@ -1,0 +1,103 @@
+"""What an operation is: one row that REST, MCP and `wellkept call` are made from, and all else is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+
+Effect: TypeAlias = Literal["read", "write", "destructive"]
+"""`write` can be taken back by `undo` or `restore`; `destructive` cannot."""
+Scope: TypeAlias = Literal["read", "write", "admin"]
+"""What a token must allow."""
+Toolset: TypeAlias = Literal["default", "full", "none"]
+"""Whether an agent has it as a tool: always, on request, or never."""
+Method: TypeAlias = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where an operation is found over HTTP.
+
+    Attributes:
+        method: For GET and DELETE the fields that the path does not name are query parameters (an object or
+            a list of objects as JSON text), otherwise the JSON body.
+        path: Its parameters, in braces, are fields of the input.
+    """
+
+    method: Method
+    path: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The fields that the path names.
+
+        Example:
+            >>> Route(method="GET", path="/v1/memories/{memory_id}").parameters
+            ('memory_id',)
+        """
+        return tuple(part.partition("}")[0] for part in self.path.split("{")[1:])
+
+
+def ok(result: BaseModel) -> int:
+    """The HTTP status of most results."""
+    return 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing that can be asked of a store, the same on every surface.
+
+    Attributes:
+        name: The verb of the library.
+        title: For people, a few words.
+        description: For agents and for readers of the OpenAPI document.
+        input: Its fields have the names and defaults of the library's parameters.
+        output: The JSON shape of the result; what the command line prints under `--json`.
+        effect: What it does to the store. Counting a memory as used is no write.
+        idempotent: Whether the same call again changes nothing more.
+        scope: What a token must allow.
+        handler: From a store and an input to an output; raises `WellkeptError`.
+        toolset: Whether it is an agent's tool.
+        route: Where it is found over HTTP; None for nowhere.
+        status: The HTTP status of a result.
+    """
+
+    name: str
+    title: str
+    description: str
+    input: type[BaseModel]
+    output: type[BaseModel]
+    effect: Effect
+    idempotent: bool
+    scope: Scope
+    handler: Callable[[MemoryStore, Any], BaseModel]
+    toolset: Toolset
+    route: Route | None
+    status: Callable[[BaseModel], int] = ok
+
+
+def created_or_known(result: BaseModel) -> int:
+    """201 where a memory was made, 202 where it waits, 200 where the store had it or refuses it."""
+    match getattr(result, "outcome", ""):
+        case "created" | "superseded":
+            return 201
+        case "queued":
+            return 202
+        case _:
+            return 200
+
+
+def reads(name: str, **row: Any) -> Operation:
+    """A row that writes nothing."""
+    return Operation(**{"name": name, "effect": "read", "idempotent": True, "scope": "read", **row})
+
+
+def writes(name: str, **row: Any) -> Operation:
+    """A row that changes the store in a way that can be taken back; the same call again changes nothing more."""
+    return Operation(**{"name": name, "effect": "write", "idempotent": True, "scope": "write", **row})

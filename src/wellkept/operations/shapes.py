@@ -1,0 +1,180 @@
+"""The JSON shape of the library's values as pydantic models, made from the records themselves.
+
+A record has one written form, `core.records.codec.to_plain`. A model that repeated its fields by hand would
+drift from it; so models are made from the dataclasses, with their names, types and explanations.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic_core import to_json
+
+from wellkept.core.records.codec import to_plain
+from wellkept.types import AliasChange, ConflictChange, LinkChange, MemoryChange
+
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""A time as the codec writes it. It stays a text here: what was written once is not read and written again."""
+_NUMBERS = re.compile(r" ?\((?:[A-Z]\d*(?:-\d+)?(?:, )?)+\)")
+_LONG = 50
+"""Items of a list that are read at a stretch."""
+_TAGS: Mapping[type, str] = {
+    MemoryChange: "memory",
+    AliasChange: "alias",
+    LinkChange: "link",
+    ConflictChange: "conflict",
+}
+
+
+class Answer(BaseModel):
+    """The base of every result: plain JSON values, none of them left out."""
+
+    model_config = ConfigDict(frozen=True, serialize_by_alias=True, defer_build=True)
+
+
+@cache
+def shape_of(record: type) -> type[Answer]:
+    """The model of a record: every field named, required and explained as in the record's own text.
+
+    Args:
+        record: A dataclass of the library.
+
+    Example:
+        >>> from wellkept.types import Reason
+        >>> shape_of(Reason).model_json_schema()["required"]
+        ['rule', 'detail']
+    """
+    hints = get_type_hints(record)
+    explained = _explained(record)
+    made: dict[str, Any] = {}
+    if record in _TAGS:
+        made["type"] = (Literal[_TAGS[record]], ...)
+    for item in fields(record):
+        made |= _field(item.name, hints[item.name], explained.get(item.name))
+    return create_model(record.__name__, __base__=Answer, __doc__=_first_line(record), **made)
+
+
+def answer(name: str, doc: str, **parts: Any) -> type[Answer]:
+    """The model of an object that holds library values under names.
+
+    Args:
+        name: Of the model.
+        doc: One sentence.
+        **parts: Their types, as the library has them.
+
+    Example:
+        >>> answer("Counted", "A count.", count=int)(count=3).model_dump()
+        {'count': 3}
+    """
+    made: dict[str, Any] = {}
+    for key, hint in parts.items():
+        made |= _field(key, hint)
+    return create_model(name, __base__=Answer, __doc__=doc, **made)
+
+
+def told(model: type[BaseModel], value: object) -> BaseModel:
+    """A value of the library in its JSON shape.
+
+    Args:
+        model: The shape.
+        value: A record, or a mapping of names to library values.
+    """
+    return _piecewise(model, to_plain(value, full=True))
+
+
+def rendered(result: BaseModel) -> bytes:
+    """The JSON of a result, its long lists item by item: other threads run between two items, not within one.
+
+    Example:
+        >>> rendered(answer("Counted", "Counts.", counts=tuple[int, ...])(counts=[3, 4]))
+        b'{"counts":[3,4]}'
+    """
+    parts = []
+    for name, field in type(result).model_fields.items():
+        value = getattr(result, name)
+        items = value if isinstance(value, list) else None
+        told = _json(value) if items is None else b"[" + b",".join(map(_json, items)) + b"]"
+        parts.append(_json(field.alias or name) + b":" + told)
+    return b"{" + b",".join(parts) + b"}"
+
+
+def _json(value: Any) -> bytes:
+    return to_json(value, inf_nan_mode="null")
+
+
+def _piecewise(model: type[BaseModel], plain: Mapping[str, Any]) -> BaseModel:
+    """A result of its JSON; where it has long lists, their items are read one by one."""
+    long = {name for name, part in plain.items() if isinstance(part, list) and len(part) > _LONG}
+    if not long:
+        return model.model_validate(plain)
+    whole = model.model_validate({name: [] if name in long else part for name, part in plain.items()})
+    lists = {name: list(map(_item(model, name).validate_python, plain[name])) for name in long}
+    return whole.model_copy(update=lists)
+
+
+@cache
+def _item(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    """What reads one item of a list."""
+    [kind] = get_args(model.model_fields[name].annotation)
+    return TypeAdapter(kind)
+
+
+def _field(name: str, hint: Any, description: str | None = None) -> dict[str, Any]:
+    """A field by its name; one that a model has for itself (`schema`) goes by another name in Python only."""
+    if hasattr(Answer, name):
+        return {f"{name}_": (_wire(hint), Field(..., alias=name, description=description))}
+    return {name: (_wire(hint), Field(..., description=description))}
+
+
+def _wire(hint: Any) -> Any:
+    """The type of what `to_plain` makes of a value."""
+    if hint is datetime:
+        return Time
+    if is_dataclass(hint) and isinstance(hint, type):
+        return shape_of(hint)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_wire(part) for part in args)]  # noqa: UP007 - built at run time
+    if origin is tuple and len(args) == 2 and args[1] is ...:
+        return list[_wire(args[0])]  # type: ignore[misc]
+    if origin is tuple:
+        return tuple[tuple(_wire(part) for part in args)]  # type: ignore[misc]
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict[str, _wire(args[1])]  # type: ignore[misc]
+    return hint
+
+
+def _explained(record: type) -> dict[str, str]:
+    """What the texts of a record and of what it stands on say of each field."""
+    found: dict[str, str] = {}
+    for base in reversed(record.__mro__):
+        _, mark, rest = (base.__doc__ or "").partition("Attributes:\n")
+        if not mark:
+            continue
+        name: tuple[str, ...] = ()
+        for line in rest.splitlines():
+            if not line.strip():
+                break
+            head, colon, text = line.strip().partition(":")
+            if colon and len(line) - len(line.lstrip()) == 8:
+                name = tuple(part.strip() for part in head.split("/"))
+                found.update(dict.fromkeys(name, text.strip()))
+            else:
+                found.update({key: f"{found[key]} {line.strip()}" for key in name})
+    return {key: _plain(text) for key, text in found.items()}
+
+
+def _first_line(record: type) -> str:
+    return _plain((record.__doc__ or record.__name__).strip().splitlines()[0])
+
+
+def _plain(text: str) -> str:
+    """Without the numbers of requirements, which mean nothing to a reader of the API."""
+    return _NUMBERS.sub("", text)

@@ -1,0 +1,47 @@
+"""What an undo changed, for people and programs alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wellkept.errors import NotFound
+from wellkept.types import Memory, MemoryChange
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A memory before an undo and now; None where it is not there."""
+
+    memory_id: str
+    before: Memory | None
+    after: Memory | None
+
+
+def changes_of(store: MemoryStore, made: int) -> tuple[Change, ...]:
+    """What an undo did to each memory.
+
+    Args:
+        store: The store.
+        made: The journal entry of the undo.
+    """
+    [entry] = [item for item in store.journal(after=made - 1) if item.seq == made]
+    changes = []
+    for effect in entry.effects:
+        if not isinstance(effect, MemoryChange):
+            continue
+        changed = effect.before or effect.after
+        if changed is not None:
+            changes.append(Change(changed.id, effect.before, stored(store, changed.id)))
+    return tuple(changes)
+
+
+def stored(store: MemoryStore, memory_id: str) -> Memory | None:
+    """A memory, if it is there; it does not count as used."""
+    try:
+        return store.get(memory_id, touch=False)
+    except NotFound:
+        return None

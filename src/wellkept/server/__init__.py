@@ -1,0 +1,1 @@
+"""The server: REST and MCP over one store, with tokens and limits."""

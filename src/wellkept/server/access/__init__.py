@@ -1,0 +1,21 @@
+"""Access: who may do what in which namespace. Pure rules in `grants`; tokens in a file, or in a database."""
+
+from __future__ import annotations
+
+from wellkept.server.access.grants import EVERYTHING, SCOPES, Grant, allowed, check_pattern, check_scopes, home
+from wellkept.server.access.token import Token, TokenKeeper
+from wellkept.server.access.token_file import Tokens, tokens_file
+
+__all__ = [
+    "EVERYTHING",
+    "SCOPES",
+    "Grant",
+    "Token",
+    "TokenKeeper",
+    "Tokens",
+    "allowed",
+    "check_pattern",
+    "check_scopes",
+    "home",
+    "tokens_file",
+]

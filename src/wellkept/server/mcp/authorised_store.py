@@ -1,0 +1,111 @@
+"""Which store a call reaches: its namespace, its conversation, and whether the caller may.
+
+Who may do what is decided before anything is read, from names alone: a refusal says the same whether
+the namespace holds anything or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anyio import CapacityLimiter
+
+from wellkept.errors import InvalidInput
+from wellkept.server.large_requests import LARGE_AT_ONCE
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.server.access import Grant
+    from wellkept.server.access.grants import Scope as Needed
+    from wellkept.server.mcp.call_store import Tell
+
+QUEUE_HEADER = "wellkept-queue"
+_MCP_SESSION_HEADER = "mcp-session-id"
+_ONLY_CLIENT = "mcp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What the calls to one server reach.
+
+    Attributes:
+        opened: Gives the store; it may be opened by the first call.
+        grant: Gives what the caller of the present request may do; None for everything, in the store's own
+            namespace.
+        few: The threads of calls with long arguments.
+    """
+
+    opened: Callable[[], MemoryStore]
+    grant: Callable[[], Grant] | None = None
+    few: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LARGE_AT_ONCE))
+
+    def store(self, headers: Mapping[str, str] | None, scope: Needed, tell: Tell | None = None) -> MemoryStore:
+        """The store as the caller of a request may use it.
+
+        Args:
+            headers: Of the HTTP request; None where there are none, as over standard input.
+            scope: What the call needs: `read`, `write` or `admin`.
+            tell: Told how far long calls are.
+
+        Raises:
+            InvalidInput: The caller may not, or a header holds what is no name.
+            WellkeptError: The store cannot be opened.
+        """
+        from wellkept.server.mcp.call_store import Seat
+
+        store, actor, whole = self.opened(), "", True
+        if self.grant is not None:
+            from wellkept.server.access.grants import covers_all
+
+            grant = self.grant()
+            store = _granted(store, grant, headers or {}, scope)
+            actor, whole = grant.actor, covers_all(grant)
+        return Seat(store.in_session(_session(headers)), actor, tell, whole=whole)
+
+
+def puts_off(headers: Mapping[str, str] | None) -> bool:
+    """Whether a request wants its writes to wait, as a client does while its agent thinks.
+
+    Raises:
+        InvalidInput: The header cannot be read.
+    """
+    from wellkept.operations.queued_writes import asks_to_wait
+
+    return asks_to_wait((headers or {}).get(QUEUE_HEADER))
+
+
+def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope: Needed) -> MemoryStore:
+    from wellkept.engine.base.inputs import check_namespace
+    from wellkept.server.access import allowed, home
+    from wellkept.server.access.headers import NAMESPACE, read_header
+
+    asked = read_header(headers, NAMESPACE)
+    name = check_namespace(asked) if asked is not None else home(grant, store.namespace)
+    if not allowed(grant, name, scope):
+        raise InvalidInput(
+            f"the token does not allow to {scope} in this namespace",
+            where=NAMESPACE,
+            todo="Name a namespace of the token, or use a token with this scope",
+        )
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.server.access.one_namespace import bound
+
+    ctx = bound(store._ctx, grant)
+    seen = store if ctx is store._ctx else MemoryStore(ctx)
+    return seen if name == store.namespace else seen.in_namespace(name)
+
+
+def _session(headers: Mapping[str, str] | None) -> str:
+    """The conversation of a call, for the guard against echoes of what was handed out.
+
+    Over standard input one client talks to one process. Over HTTP the client's own name of the
+    conversation counts, or the session of the older protocol; the newer one has none.
+    """
+    if headers is None:
+        return _ONLY_CLIENT
+    from wellkept.server.access.headers import read_header, session_of
+
+    own, mcp = session_of(headers), read_header(headers, _MCP_SESSION_HEADER)
+    return own or (f"mcp {mcp}" if mcp else "")

@@ -1,0 +1,324 @@
+"""The tools: one for each operation of the table, with its schemas, what it does to the store, and its errors.
+
+A tool adds nothing to an operation but what a conversation needs: answers of a bounded size, progress,
+an error the model can read and act on, and a first look before something that cannot be taken back. No
+tool asks the user back in the middle of a call: many clients cannot, and the call would fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import PrivateAttr
+
+from wellkept.errors import ConflictError, InvalidInput, UndoBlocked, WellkeptError
+from wellkept.operations.queued_writes import MAY_WAIT, putting_off, waiting_as
+from wellkept.operations.registry import Operation, call
+from wellkept.parsing import parsed_json
+from wellkept.server.large_requests import LARGE
+from wellkept.server.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
+from wellkept.server.mcp.authorised_store import Reach, puts_off
+from wellkept.server.mcp.plans import Plans
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.server.mcp.call_store import Tell
+
+ERROR_META = "wellkept/error"
+"""Key of an answer's `_meta` under which a program finds the parts of an error."""
+DRY_RUN = "dry_run"
+
+_LONG = frozenset({"remember_many", "plan", "execute", "verify"})
+_WHOLE = frozenset({"plan"})
+"""Operations whose answer is another one's input, and so stays as it is."""
+_REVERSIBLE = "This can be undone."
+_BY_ID = 'For plan, {"plan_id": …} with the id of a plan made here is enough.'
+_FOR_GOOD = (
+    f"This cannot be undone. By default it is a dry run that shows what would be lost; call it again "
+    f"with {DRY_RUN}=false only when the user has asked for it."
+)
+_SHOWN_LOSS = 400
+_LIST_KEY_COUNT = 8
+_Json = dict[str, Any]
+
+
+class OperationTool(Tool):
+    """An operation as a tool.
+
+    The SDK makes a tool from a function's signature. Here the schemas exist already, in the table, and
+    `call` checks the input; so this class answers in the SDK's place.
+    """
+
+    _operation: Operation = PrivateAttr()
+    _reach: Reach = PrivateAttr()
+    _plans: Plans = PrivateAttr()
+
+    @classmethod
+    def of(cls, row: Operation, reach: Reach, plans: Plans) -> OperationTool:
+        """The tool of an operation.
+
+        Args:
+            row: The operation.
+            reach: Which store its calls reach.
+            plans: What `plan` made, for `execute`.
+        """
+        tool = cls(
+            fn=row.handler,
+            name=row.name,
+            title=row.title,
+            description=described(row),
+            parameters=input_schema(row),
+            fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=output_schema(row)),
+            is_async=True,
+            context_kwarg=None,
+            annotations=ToolAnnotations(
+                title=row.title,
+                read_only_hint=row.effect == "read",
+                destructive_hint=row.effect == "destructive",
+                idempotent_hint=row.idempotent,
+                open_world_hint=False,  # nothing but the store is touched
+            ),
+        )
+        tool._operation, tool._reach, tool._plans = row, reach, plans
+        return tool
+
+    async def run(
+        self,
+        arguments: _Json,
+        context: Context[Any, Any],
+        convert_result: bool = False,  # noqa: FBT001, FBT002
+    ) -> CallToolResult:
+        """Do the operation in a thread of its own; the server goes on answering meanwhile.
+
+        A cancelled call ends at its next progress report, with whole steps behind it. One that reports
+        none runs to its end, which nobody is told.
+
+        Raises:
+            UnexpectedToolError: A fault of ours; what it says stays in the log.
+        """
+        tell = _teller(context)
+        try:
+            threads = self._reach.few if _is_large(arguments) else None
+            return await anyio.to_thread.run_sync(self._answer, arguments, context.headers, tell, limiter=threads)
+        except WellkeptError as error:
+            return refused(error)
+        except Exception as error:
+            raise UnexpectedToolError(f"Error executing tool {self.name}") from error
+
+    def _answer(self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell) -> CallToolResult:
+        row = self._operation
+        given = _unquoted(arguments, self.parameters)
+        store = self._reach.store(headers, row.scope, tell)
+        if _asks_first(row) and given.pop(DRY_RUN, True) is not False:
+            return _told(row, _loss(store, row, given))
+        if row.name in _LONG:
+            tell(0, None, "begun")
+        if row.name == "execute":
+            given["plan"] = self._plans.whole(store.namespace, given.get("plan"))
+        with putting_off(store, wanted=row.name in MAY_WAIT and puts_off(headers)):
+            answer = call(store, row.name, given).model_dump(mode="json", by_alias=True)
+        if row.name == "plan":
+            self._plans.keep(store.namespace, answer)
+        return _told(row, answer, explained=given.get("explain") is True)
+
+
+def described(row: Operation) -> str:
+    """What an agent reads of an operation: its own text, and whether it can be taken back.
+
+    The text of `remember` stays as it is: it ends in what agents of another host know to the letter.
+    """
+    match row.effect:
+        case "read":
+            return row.description
+        case "write" if row.name == "remember":
+            return row.description
+        case "write":
+            more = f" {_BY_ID}" if row.name == "execute" else ""
+            return f"{row.description} {_REVERSIBLE}{more}"
+        case "destructive":
+            return f"{row.description} {_FOR_GOOD}" if _asks_first(row) else row.description
+
+
+def input_schema(row: Operation) -> _Json:
+    """The JSON schema of a tool's input: the operation's, and `dry_run` where the tool shows first what it would do."""
+    schema: _Json = _short(untitled(row.input.model_json_schema(by_alias=True)))
+    if _asks_first(row):
+        shown = {"type": "boolean", "default": True, "description": "Dry run: show what would be lost."}
+        schema["properties"] = {**schema.get("properties", {}), DRY_RUN: shown}
+    return schema
+
+
+def output_schema(row: Operation) -> _Json:
+    """The JSON schema of a tool's answer: the operation's, with records that leave out what says nothing."""
+    schema: _Json = untitled(row.output.model_json_schema(by_alias=True, mode="serialization"), "description")
+    if row.name not in _WHOLE:
+        schema = _slim_schema(schema)
+    more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
+    if _asks_first(row):
+        schema.pop("required", None)
+        more[DRY_RUN] = {"type": "boolean", "description": "True if this was a dry run."}
+        more["would_lose"] = {"type": "string", "description": "The beginning of the content that would be lost."}
+    schema["properties"] = {**schema.get("properties", {}), **more}
+    return schema
+
+
+def _short(schema: _Json) -> _Json:
+    """A schema of an input without what a caller can as well leave out: null, which stands for nothing said."""
+    made = dict(schema)
+    if "properties" in made:
+        made["properties"] = {name: _unsaid(part) for name, part in made["properties"].items()}
+    if "$defs" in made:
+        made["$defs"] = {name: _short(part) for name, part in made["$defs"].items()}
+    return made
+
+
+def _unsaid(part: _Json) -> _Json:
+    if part.get("default", "") is not None:
+        return part
+    rest = {key: value for key, value in part.items() if key not in ("default", "anyOf")}
+    options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
+    return {**options[0], **rest} if len(options) == 1 else {**rest, "anyOf": options}
+
+
+def _slim_schema(schema: _Json) -> _Json:
+    """A schema of what `slim` leaves: nothing is required of a record, and nothing in it is null."""
+    known = {name: _present(part) for name, part in schema.get("$defs", {}).items()}
+    own = {name: part for name, part in schema.get("properties", {}).items() if name not in INSIDE}
+    made = {**schema, "properties": own}
+    if "required" in schema:
+        made["required"] = [name for name in schema["required"] if name in own]
+    return {**made, "$defs": known} if known else made
+
+
+def _present(record: _Json) -> _Json:
+    return {
+        "type": "object",
+        "properties": {name: _without_null(part) for name, part in record.get("properties", {}).items()},
+    }
+
+
+def _without_null(part: _Json) -> _Json:
+    options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
+    return options[0] if len(options) == 1 else part
+
+
+def untitled(schema: Any, *also: str) -> Any:
+    """A schema without the titles made from field names: a client may put schemas into the model's context.
+
+    Args:
+        schema: The schema.
+        *also: Other keywords that only explain.
+    """
+    match schema:
+        case dict():
+            # Below `properties` and `$defs` stand names of ours, and a field may well be called `title`.
+            return {
+                key: {name: untitled(inner, *also) for name, inner in item.items()}
+                if key in ("properties", "$defs") and isinstance(item, dict)
+                else untitled(item, *also)
+                for key, item in schema.items()
+                if key not in ("title", *also)
+            }
+        case list():
+            return [untitled(item, *also) for item in schema]
+        case _:
+            return schema
+
+
+def refused(error: WellkeptError) -> CallToolResult:
+    """An error of ours as an answer the model reads: what, where, and what to do about it."""
+    parts: _Json = {"type": type(error).__name__, "what": error.what, "where": error.where, "todo": error.todo}
+    match error:
+        case ConflictError():
+            from wellkept.core.records.codec import to_plain
+
+            parts["conflicts"] = to_plain(error.conflicts[:_LIST_KEY_COUNT], full=True)
+        case UndoBlocked():
+            parts["entries"] = list(error.entries[:100])
+        case _:
+            pass
+    # No structured content: clients check it against the schema of a success.
+    text = compact(bare(sized({"error": parts})))
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True, _meta={ERROR_META: bare(parts)})
+
+
+def _is_large(arguments: Any) -> bool:
+    """Whether a call brings more than a few short texts; counting ends there."""
+    left, waiting = LARGE, [arguments]
+    while waiting and left > 0:
+        item = waiting.pop()
+        left -= len(item) if isinstance(item, str | list | dict) else 1
+        if left > 0 and isinstance(item, list | dict):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
+    return left <= 0
+
+
+def _asks_first(row: Operation) -> bool:
+    """Whether an act is for good and has no dry run of its own."""
+    return row.effect == "destructive" and DRY_RUN not in row.input.model_fields
+
+
+def _loss(store: MemoryStore, row: Operation, given: _Json) -> _Json:
+    from wellkept.operations.registry import parsed
+
+    parsed(row, given)  # what the act itself would refuse is refused now
+    if row.name == "queue_drop":
+        held = waiting_as(store, given["queued_id"])
+        return {DRY_RUN: True, "would_lose": f"{held.id}: {str(held.statement.get('content', ''))[:_SHOWN_LOSS]}"}
+    if "memory_id" not in given:
+        return {DRY_RUN: True, "would_lose": "unknown"}
+    found = call(store, "get", {"memory_id": given["memory_id"], "touch": False}).model_dump()
+    return {DRY_RUN: True, "would_lose": f"{found['id']}: {found['content'][:_SHOWN_LOSS]}"}
+
+
+def _told(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
+    """An answer twice, as the protocol wants it: in lines for models, as fields for programs."""
+    from wellkept.server.mcp.lines import told  # with the engine, which the list of tools does not wait for
+
+    fits = sized(answer if row.name in _WHOLE else slim(answer, explained=explained))
+    return CallToolResult(content=[TextContent(type="text", text=told(row.name, fits))], structured_content=fits)
+
+
+def _unquoted(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
+    """The arguments, with lists and objects that came as texts read: some clients send every value as text."""
+    properties = schema.get("properties", {})
+    return {name: _read(value) if _may_be_text(properties.get(name)) is False else value
+            for name, value in arguments.items()}  # fmt: skip
+
+
+def _may_be_text(schema: Any) -> bool | None:
+    """Whether a field takes texts; None for a field that does not exist."""
+    if not isinstance(schema, dict):
+        return None
+    choices = schema.get("anyOf")
+    if isinstance(choices, list):
+        return any(_may_be_text(choice) for choice in choices)
+    return bool(schema.get("type", "string" if "enum" in schema or "const" in schema else "") == "string")
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        found = parsed_json(value)
+    except InvalidInput:
+        return value
+    return value if isinstance(found, str) else found
+
+
+def _teller(context: Context[Any, Any]) -> Tell:
+    """Reports progress from the thread of a call, and ends the call there when it was cancelled."""
+
+    def tell(part: float, whole: float | None, words: str) -> None:
+        anyio.from_thread.check_cancelled()
+        anyio.from_thread.run(context.report_progress, part, whole, words)
+
+    return tell

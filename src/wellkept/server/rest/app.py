@@ -1,0 +1,122 @@
+"""The composition of the REST application: routes inside, gates around them, problems for everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from wellkept import __version__
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.access import TokenKeeper
+from wellkept.server.rest import problems
+from wellkept.server.rest.access_log import Watch
+from wellkept.server.rest.gates import Admission, AtOnce, Bodies, SamePlace
+from wellkept.server.rest.health import Health, health_routes
+from wellkept.server.rest.import_route import import_routes
+from wellkept.server.rest.limits import Limits
+from wellkept.server.rest.metrics import Metrics, metrics_routes
+from wellkept.server.rest.nodes_routes import seed_routes
+from wellkept.server.rest.routes import Malformed, operation_routes
+from wellkept.server.rest.schema import document
+from wellkept.server.rest.store_of_request import Absent, Door, NotAllowed, absent, context_of, not_allowed
+
+_DESCRIPTION = "Long-term memory for agents that keeps itself free of duplicates and contradictions."
+
+
+def create_app(
+    store: MemoryStore,
+    *,
+    tokens: TokenKeeper | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    health: Health | None = None,
+    queue_depth: Callable[[], int] | None = None,
+) -> FastAPI:
+    """The REST application of a store.
+
+    A request names its namespace in `Wellkept-Namespace`, its conversation in `Wellkept-Session` and a
+    key that makes a write repeatable in `Idempotency-Key`.
+
+    Args:
+        store: What it serves; it is not closed here.
+        tokens: Who may do what. Without any, whoever reaches the server may do everything, so it has to
+            listen on loopback only.
+        limits: What a request may cost.
+        health: Its `drain` makes `/readyz` say that the server is stopping; one of its own by default,
+            as `app.state.health`.
+        queue_depth: How many deferred writes wait, for `/metrics`; those of the store by default.
+
+    Returns:
+        An ASGI application.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     "/v1/memories" in create_app(store).openapi()["paths"]
+        True
+    """
+    app = FastAPI(
+        title="Wellkept",
+        version=__version__,
+        description=_DESCRIPTION,
+        # Nothing is sent anywhere, and no page is served that loads its scripts from elsewhere.
+        telemetry={"auto_configure": False},
+        openapi_url=None,  # served below, made in a thread
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.health = health if health is not None else Health()
+    app.state.metrics = Metrics(store, queue_depth if queue_depth is not None else lambda: _waiting(store))
+    door = Door(store)
+    app.include_router(operation_routes(door))
+    app.include_router(import_routes(door, limits))
+    app.include_router(seed_routes(door))
+    app.include_router(health_routes(store, app.state.health))
+    app.include_router(metrics_routes(app.state.metrics))
+    problems.install(app)
+    app.add_exception_handler(Malformed, _malformed)
+    app.add_exception_handler(NotAllowed, _not_allowed)
+    app.add_exception_handler(Absent, _absent)
+    # The last one added is the outermost.
+    app.add_middleware(AtOnce, limits=limits)
+    app.add_middleware(Bodies, limits=limits)
+    app.add_middleware(Admission, tokens=tokens, limits=limits)
+    app.add_middleware(SamePlace, limits=limits)
+    app.add_middleware(Watch, metrics=app.state.metrics)
+    app.openapi = document(app, secured=tokens is not None)  # type: ignore[method-assign]
+    app.add_route("/openapi.json", _document(app), include_in_schema=False)
+    return app
+
+
+def _document(app: FastAPI) -> Callable[[Request], Response]:
+    """The endpoint of the OpenAPI document; a function that is no coroutine is run in a thread."""
+    made: list[bytes] = []
+
+    def openapi(request: Request) -> Response:
+        if not made:
+            made.append(json.dumps(app.openapi(), ensure_ascii=False).encode())
+        return Response(made[0], media_type="application/json")
+
+    return openapi
+
+
+def _waiting(store: MemoryStore) -> int:
+    return len(context_of(store).ledger.waiting())
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Malformed)
+    return error.response
+
+
+def _not_allowed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NotAllowed)
+    return not_allowed(error)
+
+
+def _absent(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Absent)
+    return absent(error.error)

@@ -1,0 +1,126 @@
+"""Figures for Prometheus: requests as they are served, and what the store holds when it is asked.
+
+Outcomes, conflicts and unchecked rows are read from the store itself at each scrape, so that they
+tell of every surface and process, not only of what passed through this one. They are sums over all
+namespaces, without their names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from fastapi import APIRouter, Request
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import Counter as Counted
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.server.access import Grant
+from wellkept.server.access.one_namespace import bound
+from wellkept.server.rest.gates import current_grant, grant_of
+from wellkept.server.rest.store_of_request import NotAllowed, context_of
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """The figures of one server, in a registry of their own.
+
+    Args:
+        store: Whose contents are counted.
+        queue_depth: How many texts wait in the queue of deferred writes.
+    """
+
+    def __init__(self, store: MemoryStore, queue_depth: Callable[[], int]) -> None:
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(_Contents(store, queue_depth))
+        self._requests = Counted(
+            "wellkept_requests", "Requests served.", ("operation", "status"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "wellkept_request_seconds",
+            "Time from the first byte of a request to the last byte of its response.",
+            ("operation",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+
+    def served(self, operation: str, status: int, seconds: float) -> None:
+        """One more request."""
+        self._requests.labels(operation, str(status)).inc()
+        self._seconds.labels(operation).observe(seconds)
+
+    def text(self) -> bytes:
+        """All figures in Prometheus' own format."""
+        return generate_latest(self.registry)
+
+
+class _Contents(Collector):
+    """What the store holds, counted when it is asked for."""
+
+    def __init__(self, store: MemoryStore, queue_depth: Callable[[], int]) -> None:
+        self._store = store
+        self._queue_depth = queue_depth
+
+    def describe(self) -> Iterator[Metric]:
+        """No families in advance: they need the store."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """The families, one reading of each namespace."""
+        outcomes: Counter[str] = Counter()
+        memories: Counter[str] = Counter()
+        conflicts = unchecked = 0
+        # The reader's own token, where the database asks for one: without it there is nothing to count.
+        store = MemoryStore(bound(context_of(self._store), current_grant.get()))
+        for name in store.namespaces():
+            stats = store.in_namespace(name).stats()
+            outcomes.update(stats.outcomes)
+            memories.update(stats.memories)
+            conflicts += stats.open_conflicts
+            unchecked += stats.unchecked
+        made = CounterMetricFamily("wellkept_outcomes", "Journal entries, by outcome.", labels=("outcome",))
+        for word, count in sorted(outcomes.items()):
+            made.add_metric((word,), count)
+        yield made
+        held = GaugeMetricFamily("wellkept_memories", "Memories, by status.", labels=("status",))
+        for word, count in sorted(memories.items()):
+            held.add_metric((word,), count)
+        yield held
+        yield GaugeMetricFamily("wellkept_open_conflicts", "Open conflicts.", value=conflicts)
+        yield GaugeMetricFamily(
+            "wellkept_unchecked_memories", "Memories stored while a check was unavailable.", value=unchecked
+        )
+        yield GaugeMetricFamily(
+            "wellkept_queue_depth",
+            "Queued writes.",
+            value=self._queue_depth(),
+        )
+
+
+def metrics_routes(metrics: Metrics) -> APIRouter:
+    """`/metrics`. It sums over all namespaces, so a token needs all of them, and `admin`."""
+    router = APIRouter(tags=["health"])
+
+    @router.get(
+        "/metrics",
+        operation_id="metrics",
+        summary="Metrics for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    def figures(request: Request) -> Response:
+        """Requests, latency, outcomes, open conflicts, unchecked memories and the depth of the queue."""
+        if not _sees_all(grant_of(request.scope.get("state", {}))):
+            raise NotAllowed("Use a token for `*` with the scope admin")
+        return Response(metrics.text(), media_type=MEDIA_TYPE)
+
+    return router
+
+
+def _sees_all(grant: Grant) -> bool:
+    return "*" in grant.namespaces and "admin" in grant.scopes

@@ -1,0 +1,245 @@
+"""Nodes as clients of `check-similar` speak of them, and what they are here.
+
+`subtype` is the kind with `custom:` before it; `content_title`, `content_body` and
+`content_summary` are title, content and summary. A body that is a JSON object of `text`, `trigger`
+and `signals_at_creation` carries the last two beside the text, on the way in and out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from wellkept.core.records.codec import iso, to_plain
+from wellkept.engine.base.inputs import MAX_LABEL, MAX_QUERY_CHARS, MAX_SUMMARY
+from wellkept.errors import InvalidInput
+from wellkept.parsing import parsed_json
+from wellkept.policy import DEFAULT_KINDS
+from wellkept.server.rest.narrowing import MOMENT, TEXT, VISIBLE
+from wellkept.types import Lifecycle, Link, Memory
+
+PREFIX = "custom:"
+TYPE_KEY = "node_type"
+"""Where a node's `type` is kept: it means nothing here, and is given back as it came."""
+_BODY_KEYS = frozenset({"text", "trigger", "signals_at_creation"})
+
+
+def _words(most: int, told: Mapping[str, Any] = TEXT) -> dict[str, Any]:
+    """What the library checks of a text, for the document; it says itself what is wrong with one."""
+    return {"maxLength": most, **told}
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: `2.0` is a whole one; text and true are none."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Content = Annotated[str, Field(min_length=1, json_schema_extra=dict(VISIBLE))]
+Title = Annotated[str, Field(json_schema_extra=_words(MAX_LABEL))]
+Summary = Annotated[str, Field(json_schema_extra=_words(MAX_SUMMARY))]
+Subtype = Annotated[str, Field(json_schema_extra={"enum": [PREFIX + kind for kind in sorted(DEFAULT_KINDS)]})]
+"""The kinds of the default policy; a policy of one's own may know others, and the prefix may be left out."""
+Limit = Annotated[int, BeforeValidator(_whole)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class CheckSimilar(_Body):
+    """The body of `POST /v1/nodes/check-similar`."""
+
+    content: Content
+    title: Annotated[Title, Field(min_length=1)]
+    subtype: Annotated[str, Field(min_length=1, json_schema_extra=_words(MAX_LABEL))]
+    limit: Limit = Field(default=5, ge=0, le=1_000)
+
+
+class SimilarNode(BaseModel):
+    """One stored memory that is near."""
+
+    node_id: str
+    title: str
+    similarity: float
+    action: Literal["duplicate", "connect"]
+    lifecycle: Lifecycle
+
+
+class Similar(BaseModel):
+    """The answer of `POST /v1/nodes/check-similar`."""
+
+    matches: list[SimilarNode]
+    recommendation: Literal["duplicate_found", "similar_found", "unique"]
+
+
+class Failure(BaseModel):
+    """An error as the host tells it."""
+
+    error: str
+
+
+class NodeIn(_Body):
+    """A node to store."""
+
+    type: Title = "concept"
+    subtype: Subtype = PREFIX + "semantic"
+    content_title: Title = ""
+    content_body: Content
+    content_summary: Summary | None = None
+    event_time: Annotated[str, Field(min_length=1, json_schema_extra=dict(MOMENT))] | None = None
+
+
+class NodePatch(_Body):
+    """What a node may be changed in; what is left out stays."""
+
+    subtype: Subtype | None = None
+    content_title: Title | None = None
+    content_body: Content | None = None
+    content_summary: Summary | None = None
+    state_lifecycle: Literal["ACTIVE"] | None = None
+
+
+class Search(_Body):
+    """A question to the store."""
+
+    query: Annotated[str, Field(min_length=1, json_schema_extra=_words(MAX_QUERY_CHARS, VISIBLE))]
+    limit: Limit = Field(default=5, ge=1, le=1_000)
+
+
+class Node(BaseModel):
+    """A memory with the column names of the host."""
+
+    id: str
+    type: str
+    subtype: str
+    content_title: str | None
+    content_body: str
+    content_summary: str | None
+    state_lifecycle: Lifecycle
+    embedding_model: str | None
+    provenance_created_at: str
+    event_time: str | None
+    status: str
+    superseded_by: str | None
+
+
+class FoundNode(Node):
+    """A node that answers a question."""
+
+    score: float
+
+
+class Edge(BaseModel):
+    """A link in the host's words; `related` is `relates_to` there."""
+
+    source_id: str
+    target_id: str
+    type: str
+
+
+class Stored(Node):
+    """A node as a write left it, with what became of the text."""
+
+    outcome: str
+    message: str
+    edges: list[Edge]
+
+
+class Nodes(BaseModel):
+    """Several nodes."""
+
+    data: list[Node]
+
+
+class FoundNodes(BaseModel):
+    """What answers a question, best first."""
+
+    data: list[FoundNode]
+
+
+class Deleted(BaseModel):
+    """A node that is gone from sight; it can be restored."""
+
+    id: str
+    deleted: bool
+
+
+class Backfilled(BaseModel):
+    """How many vectors were made."""
+
+    embedded: int
+    left: int
+
+
+def kind_of(subtype: str) -> str:
+    """The kind of a subtype, with or without the host's prefix."""
+    return subtype.removeprefix(PREFIX)
+
+
+def fields_of(body: str) -> dict[str, Any]:
+    """Content, and trigger and signals where the body carries them."""
+    if body.lstrip().startswith("{"):
+        try:
+            read = parsed_json(body)
+        except InvalidInput:
+            return {"content": body}
+        if isinstance(read, dict) and isinstance(read.get("text"), str) and read.keys() <= _BODY_KEYS:
+            return {
+                "content": read["text"],
+                "trigger": _as_text(read.get("trigger")),
+                "signals": read.get("signals_at_creation") or {},
+            }
+    return {"content": body}
+
+
+def _as_text(trigger: Any) -> str:
+    """A trigger as a memory keeps it: a text, or an object or a list as JSON."""
+    return trigger if isinstance(trigger, str) else json.dumps(trigger, ensure_ascii=False) if trigger else ""
+
+
+def _as_given(trigger: str) -> Any:
+    """A trigger as it came: an object or a list where it is the JSON of one."""
+    if not trigger.startswith(("{", "[")):
+        return trigger
+    try:
+        return parsed_json(trigger)
+    except InvalidInput:
+        return trigger
+
+
+def body_of(memory: Memory) -> str:
+    """The body of a node: the text, or the text with trigger and signals as JSON."""
+    if not memory.trigger and not memory.signals:
+        return memory.content
+    said: dict[str, Any] = {"text": memory.content}
+    if memory.trigger:
+        said["trigger"] = _as_given(memory.trigger)
+    if memory.signals:
+        said["signals_at_creation"] = to_plain(memory.signals)
+    return json.dumps(said, ensure_ascii=False)
+
+
+def node_fields(memory: Memory, lifecycle: Lifecycle, embedder: str) -> dict[str, Any]:
+    """The fields of `Node` for a memory."""
+    return {
+        "id": memory.id,
+        "type": str(memory.metadata.get(TYPE_KEY, "concept")),
+        "subtype": PREFIX + memory.kind,
+        "content_title": memory.title or None,
+        "content_body": body_of(memory),
+        "content_summary": memory.summary or None,
+        "state_lifecycle": lifecycle,
+        "embedding_model": embedder if memory.embedding else None,
+        "provenance_created_at": iso(memory.created_at),
+        "event_time": iso(memory.event_time) if memory.event_time else None,
+        "status": memory.status,
+        "superseded_by": memory.superseded_by or None,
+    }
+
+
+def edge(link: Link) -> Edge:
+    """A link in the host's words."""
+    return Edge(source_id=link.src, target_id=link.dst, type="relates_to" if link.rel == "related" else link.rel)

@@ -1,0 +1,335 @@
+"""`check-similar` and the node routes around it: bodies, status codes and error texts as their clients expect them.
+
+Where the source would lose something or call two different things the same, the store's own rules
+hold: a `DELETE` hides and can be restored, a difference vetoes `duplicate`, and every
+`POST /nodes` passes the gate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Query, Request, Response, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+
+from wellkept.core.records.explain import duplicate_message
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import MAX_LABEL, label
+from wellkept.engine.gate.check_similar import check_similar, lifecycle_of
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.errors import (
+    AmbiguousId,
+    ConflictError,
+    IllegalTransition,
+    InvalidField,
+    InvalidInput,
+    ModelError,
+    NotFound,
+    StorageError,
+    WellkeptError,
+)
+from wellkept.operations.shapes import rendered
+from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
+from wellkept.server.rest.narrowing import TEXT
+from wellkept.server.rest.nodes_api import (
+    TYPE_KEY,
+    Backfilled,
+    CheckSimilar,
+    Deleted,
+    Failure,
+    FoundNode,
+    FoundNodes,
+    Node,
+    NodeIn,
+    NodePatch,
+    Nodes,
+    Search,
+    Similar,
+    Stored,
+    edge,
+    fields_of,
+    kind_of,
+    node_fields,
+)
+from wellkept.server.rest.store_of_request import Absent
+from wellkept.types import Filter, Lifecycle, Memory, WriteResult
+
+REQUIRED = "content, title, and subtype are required"
+"""The error text of the original endpoint, word for word: its clients compare it."""
+_NAMED: dict[str, Any] = {"maxLength": MAX_LABEL, **TEXT}
+_MANDATORY = frozenset({"content", "title", "subtype"})
+_ABSENT = frozenset({"missing", "string_too_short"})
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Failure, "description": "The request is invalid"},
+    500: {"model": Failure, "description": "The model or the store failed"},
+}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {
+    404: {"model": Failure, "description": "There is no such node"},
+    409: {"model": Failure, "description": "The id is ambiguous, or the state of the node does not allow it"},
+}
+
+_SINGLE = "/nodes/{node_id}"
+_OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+StoreOf = Callable[..., Any]
+"""A dependency that gives the store of a request, bound to its namespace."""
+
+
+class _Asked(Request):
+    """A request whose JSON is read in a thread, so that the loop serves others meanwhile."""
+
+    async def json(self) -> Any:
+        return await to_thread.run_sync(json.loads, await self.body())
+
+
+class _SeedRoute(APIRoute):
+    """Tells every error as the source does: `{"error": text}`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler, few = super().get_route_handler(), CapacityLimiter(LARGE_AT_ONCE)
+
+        async def told(request: Request) -> Response:
+            asked = _Asked(request.scope, request.receive)
+            try:
+                if len(await asked.body()) <= LARGE:
+                    return await handler(asked)
+                async with few:
+                    return await handler(asked)
+            except RequestValidationError as error:
+                return failure(400, _unusable(request, error))
+            except Absent:
+                raise  # of the request, not of what the source knows: told as on every other path
+            except WellkeptError as error:
+                return failure(*_told(error, asked=_is_check(request)))
+
+        return told
+
+
+def failure(status: int, text: str) -> JSONResponse:
+    """An error in the form of the source."""
+    return JSONResponse({"error": text}, status_code=status)
+
+
+def seed_routes(store_of: StoreOf) -> APIRouter:
+    """The node routes below `/v1`.
+
+    Args:
+        store_of: A FastAPI dependency that gives the `MemoryStore` of a request. It is asked with
+            the scope the route needs (`read`, `write` or `admin`) as a security scope.
+
+    Returns:
+        The router, for `FastAPI.include_router`.
+    """
+    router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_SeedRoute, responses=_ERRORS)
+    # Before the routes of single nodes, which must not take their place.
+    _add_check(router, store_of)
+    for path in ("/nodes/check-similar", "/nodes/backfill-embeddings"):
+        router.add_api_route(path, _only_post, methods=_OTHER_METHODS, include_in_schema=False)
+    _add_collection(router, store_of)
+    _add_single(router, store_of)
+    return router
+
+
+def _add_check(router: APIRouter, store_of: StoreOf) -> None:
+    reading = Security(store_of, scopes=["read"])
+    writing = Security(store_of, scopes=["write"])
+
+    @router.post("/nodes/check-similar", response_model=Similar, operation_id="check_similar")
+    def check(body: CheckSimilar, store: MemoryStore = reading) -> dict[str, Any]:
+        """Memories of the same subtype that are similar to a text not yet stored."""
+        kind = label("subtype", kind_of(body.subtype))
+        return check_similar(_context(store), body.content, body.title, kind=kind, limit=body.limit)
+
+    @router.post("/nodes/backfill-embeddings", response_model=Backfilled, operation_id="backfill_embeddings")
+    def backfill(store: MemoryStore = writing) -> Backfilled | JSONResponse:
+        """Computes missing vectors, in batches."""
+        done = store.sweep()
+        if done.outage and not done.embedded:
+            return failure(500, "embedding generation failed: the model cannot be reached")
+        return Backfilled(embedded=done.embedded, left=done.left)
+
+    @router.post("/search", response_model=FoundNodes, operation_id="search_nodes")
+    def search(body: Search, store: MemoryStore = reading) -> Response:
+        """Memories relevant to a query, best first."""
+        hits = store.recall(body.query, limit=body.limit)
+        return _sent(FoundNodes(data=[FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits]))
+
+
+def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
+    reading = Security(store_of, scopes=["read"])
+    writing = Security(store_of, scopes=["write"])
+
+    @router.post(
+        "/nodes",
+        response_model=Stored,
+        operation_id="create_node",
+        status_code=201,
+        responses={
+            200: {"model": Stored, "description": "Nothing was created: the existing node is returned"},
+            409: {
+                "model": Failure,
+                "description": "The policy rejects it: it contradicts a stored node, or has no content worth storing",
+            },
+        },
+    )
+    def create(body: NodeIn, response: Response, store: MemoryStore = writing) -> Stored | JSONResponse:
+        """Stores a node, unless it is a duplicate."""
+        given = fields_of(body.content_body)
+        result = store.remember(
+            given.pop("content"),
+            kind=kind_of(body.subtype),
+            title=body.content_title,
+            summary=body.content_summary or "",
+            event_time=body.event_time,
+            metadata={} if body.type == "concept" else {TYPE_KEY: label("type", body.type)},
+            **given,
+        )
+        if result.memory is None:  # the content filter of its kind; no write waits in a queue here
+            return failure(409, result.message)
+        response.status_code = 201 if _is_new(result) else 200
+        told = [edge(link) for link in result.links]
+        # The host of these routes has a tool of its own that reactivates a node.
+        message = (
+            duplicate_message(result.matches[0], verb="update_memory")
+            if result.outcome == "duplicate" and result.matches and result.matches[0].lifecycle != "ACTIVE"
+            else result.message
+        )
+        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=told)
+
+    @router.get("/nodes", response_model=Nodes, operation_id="list_nodes")
+    def listing(
+        subtype: Annotated[
+            str | None, Query(description="Only nodes of this subtype", json_schema_extra=_NAMED)
+        ] = None,
+        lifecycle: Annotated[Lifecycle | None, Query(description="Only nodes in this lifecycle state")] = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+        store: MemoryStore = reading,
+    ) -> Response:
+        """Current nodes, newest first."""
+        where = Filter(kinds=() if subtype is None else (label("subtype", kind_of(subtype)),))
+        rows = sorted(store.list(where), key=lambda row: (row.created_at, row.id), reverse=True)
+        if lifecycle is not None:
+            rows = [row for row in rows if lifecycle_of(_context(store), row) == lifecycle]
+        return _sent(Nodes(data=[Node(**_fields(store, row)) for row in rows[:limit]]))
+
+
+def _add_single(router: APIRouter, store_of: StoreOf) -> None:
+    reading = Security(store_of, scopes=["read"])
+    writing = Security(store_of, scopes=["write"])
+
+    @router.get(_SINGLE, response_model=Node, operation_id="get_node", responses=_UNKNOWN)
+    def get(node_id: str, store: MemoryStore = reading) -> Node:
+        """One node. Reading it counts as use and delays its decay."""
+        return Node(**_fields(store, _present(store, node_id, touch=True)))
+
+    @router.patch(_SINGLE, response_model=Node, operation_id="update_node", responses=_UNKNOWN)
+    def update(node_id: str, body: NodePatch, store: MemoryStore = writing) -> Node:
+        """Changes a node; `state_lifecycle: ACTIVE` restores an archived or deleted one."""
+        held = _held(store, node_id) if body.state_lifecycle is not None else _present(store, node_id)
+        changes = _changes(body)
+        if changes:
+            held = store.revise(held.id, **changes)
+        if body.state_lifecycle is not None and store.restore(held.id):
+            held = store.get(held.id, touch=False)
+        return Node(**_fields(store, held))
+
+    @router.delete(_SINGLE, response_model=Deleted, operation_id="delete_node", responses=_UNKNOWN)
+    def delete(node_id: str, store: MemoryStore = writing) -> Deleted:
+        """Hides a node; it is kept and can be restored."""
+        held = _present(store, node_id)
+        store.forget(held.id)
+        return Deleted(id=held.id, deleted=True)
+
+
+def _sent(answer: Nodes | FoundNodes) -> Response:
+    """A long answer, written in the thread of its request."""
+    return Response(rendered(answer), media_type="application/json")
+
+
+def _only_post() -> JSONResponse:
+    return JSONResponse({"error": "method not allowed"}, status_code=405, headers={"Allow": "POST"})
+
+
+def _changes(body: NodePatch) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if body.content_body is not None:
+        changes.update(fields_of(body.content_body))
+    if body.content_title is not None:
+        changes["title"] = body.content_title
+    if body.content_summary is not None:
+        changes["summary"] = body.content_summary
+    if body.subtype is not None:
+        changes["kind"] = kind_of(body.subtype)
+    return changes
+
+
+def _present(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory:
+    """A node that was not deleted."""
+    held = _held(store, node_id, touch=touch)
+    if held.status in ("archived", "erased"):
+        raise NotFound(f"no memory {node_id!r}", where="node_id")
+    return held
+
+
+def _held(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory:
+    try:
+        return store.get(node_id, touch=touch)
+    except InvalidField as error:  # what cannot be an id names nothing
+        raise NotFound("no memory of that id", where="node_id") from error
+
+
+def _fields(store: MemoryStore, memory: Memory) -> dict[str, Any]:
+    ctx = _context(store)
+    return node_fields(memory, lifecycle_of(ctx, memory), ctx.embedder.id)
+
+
+def _is_new(result: WriteResult) -> bool:
+    return result.outcome in ("created", "superseded", "queued") and result.entry > 0
+
+
+def _context(store: MemoryStore) -> Context:
+    return store._ctx
+
+
+def _unusable(request: Request, error: RequestValidationError) -> str:
+    """The original error text for what is missing; for the rest the field and what is wrong with it."""
+    problems = list(error.errors())
+    asked = _is_check(request)
+    if asked and any(set(one["loc"]) & _MANDATORY and _lacks(one) for one in problems):
+        return REQUIRED
+    first = problems[0]
+    if first["type"] == "json_invalid":
+        return "the body is not JSON"
+    if asked and tuple(first["loc"]) == ("body",):
+        return REQUIRED  # no body, or something that has no fields
+    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
+
+
+def _is_check(request: Request) -> bool:
+    return request.url.path.endswith("/nodes/check-similar")
+
+
+def _lacks(problem: Any) -> bool:
+    return problem["type"] in _ABSENT or problem.get("input") is None
+
+
+def _told(error: WellkeptError, *, asked: bool) -> tuple[int, str]:
+    """Status and text of an error; paths and hosts stay out of the text."""
+    match error:
+        case ModelError():
+            return 500, f"embedding generation failed: {error.what}"
+        case StorageError():
+            return 500, f"{'similarity search' if asked else 'storage'} failed: {error.what}"
+        case NotFound():
+            return 404, "node not found"
+        case ConflictError() | AmbiguousId() | IllegalTransition():
+            return 409, str(error)
+        case InvalidInput():
+            return 400, str(error)
+        case _:
+            return 400, error.what

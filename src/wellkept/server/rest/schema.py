@@ -1,0 +1,188 @@
+"""The OpenAPI of the operations: parameters and bodies as their input models say, references resolved.
+
+FastAPI writes what answers look like. What is asked is read by `wellkept.operations.registry.parsed`,
+strictly, and so it is told here from the same models.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from wellkept.operations.queued_writes import MAY_WAIT, QUEUE_HEADER
+from wellkept.operations.registry import OPERATIONS, Operation, Route
+from wellkept.server.rest.narrowing import close_kinds, narrow
+from wellkept.server.rest.problems import ProblemDetails, responses
+
+NAMESPACE_TOLD: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 2_400, "pattern": "^[^/]+(?:/[^/]+)*$"}
+"""Of the header as it is sent; what it stands for may still be the name of nothing, which is 404."""
+SESSION_TOLD: dict[str, Any] = {
+    "type": "string",
+    "maxLength": 500,
+    "not": {"pattern": r"[\x00-\x1f\x7f]|%(?:[01][0-9A-Fa-f]|7[Ff])"},
+}
+"""Of the header as it is sent: no control character, not in an escape either."""
+KEY_TOLD: dict[str, Any] = {"type": "string", "maxLength": 400, "pattern": "^[ -~]*$"}
+_PREFIX = "Asked."
+_TEMPLATE = "#/components/schemas/" + _PREFIX + "{model}"
+NAMESPACE_HEADER: dict[str, Any] = {
+    "name": "Wellkept-Namespace",
+    "in": "header",
+    "required": False,
+    "description": "The namespace, such as acme/alice/coder; UTF-8 or percent-encoded. By default the server's.",
+    "schema": NAMESPACE_TOLD,
+}
+SESSION_HEADER: dict[str, Any] = {
+    "name": "Wellkept-Session",
+    "in": "header",
+    "required": False,
+    "description": "The conversation that the request belongs to.",
+    "schema": SESSION_TOLD,
+}
+KEY_HEADER: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A second request with the same key changes nothing; with another body it is rejected.",
+    "schema": KEY_TOLD,
+}
+_QUEUE: dict[str, Any] = {
+    "name": QUEUE_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "on: what can be deferred is queued until the session's queue is flushed.",
+    "schema": {"type": "string", "enum": ["on", "off"], "default": "off"},
+}
+
+
+def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str, Any]]:
+    """The parameters of an operation's route: of its path, of its query, and headers."""
+    schema = _model(row)
+    needed = set(schema.get("required", ()))
+    made: list[dict[str, Any]] = []
+    for name, part in schema.get("properties", {}).items():
+        if name in route.parameters:
+            made.append({"name": name, "in": "path", "required": True, **_parted(part)})
+        elif queried:
+            told = _parted(_without_null(part))
+            if _is_object(told["schema"]):
+                told = {**told, "content": {"application/json": {"schema": told["schema"]}}}
+                del told["schema"]
+            made.append({"name": name, "in": "query", "required": name in needed, **told})
+    made += copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER])
+    if row.effect != "read" and ({"idempotency_key", "items"} & schema.get("properties", {}).keys()):
+        made.append(copy.deepcopy(KEY_HEADER))
+    if row.name in MAY_WAIT:
+        made.append(copy.deepcopy(_QUEUE))
+    return made
+
+
+def request_body(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, Any]:
+    """The JSON body of an operation's route: its input without what the path names.
+
+    Args:
+        row: The operation.
+        route: Its route.
+        kinds: Those that the policy knows; `*` among them when it takes any.
+    """
+    schema = copy.deepcopy(dict(_model(row)))
+    if "*" not in kinds:
+        close_kinds(schema, kinds)
+    for name in route.parameters:
+        schema.get("properties", {}).pop(name, None)
+    left = [name for name in schema.get("required", ()) if name not in route.parameters]
+    schema.pop("$defs", None)
+    schema.pop("required", None)
+    if left:
+        schema["required"] = left
+    return {"required": bool(left), "content": {"application/json": {"schema": schema}}}
+
+
+def asked_of(row: Operation, route: Route) -> Mapping[str, Any]:
+    """What the fields of an operation are held to, but for those that the path names: they find nothing."""
+    schema = dict(_model(row))
+    schema["properties"] = {
+        name: part for name, part in schema.get("properties", {}).items() if name not in route.parameters
+    }
+    return schema
+
+
+def is_list(row: Operation, name: str) -> bool:
+    """Whether a field holds a list of texts, which a query repeats."""
+    part = _without_null(_model(row)["properties"][name])
+    if "$ref" in part:
+        part = _model(row)["$defs"][part["$ref"].removeprefix(_TEMPLATE.format(model=""))]
+    return bool(part.get("type") == "array")
+
+
+def document(app: FastAPI, *, secured: bool) -> Callable[[], dict[str, Any]]:
+    """What gives the OpenAPI document of an application.
+
+    Args:
+        app: With all its routes.
+        secured: Whether tokens are asked for.
+    """
+
+    def told() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            schemas = made.setdefault("components", {}).setdefault("schemas", {})
+            schemas["ProblemDetails"] = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+            for row in OPERATIONS:
+                for name, part in _model(row).get("$defs", {}).items():
+                    schemas[_PREFIX + name] = part
+            for item in made["paths"].values():
+                for operation in item.values():
+                    _complete(operation)
+            if secured:
+                made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+                made["security"] = [{"token": []}]
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    return told
+
+
+@cache
+def _model(row: Operation) -> Mapping[str, Any]:
+    schema = row.input.model_json_schema(ref_template=_TEMPLATE)
+    narrow(schema)
+    return schema
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """What every route may be asked, and what the gates around it may answer."""
+    if "nodes" in operation.get("tags", ()):
+        operation.setdefault("parameters", []).extend(copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER]))
+    told = operation.setdefault("responses", {})
+    for status, part in responses().items():
+        known = told.setdefault(str(status), {"description": part["description"]})
+        if status == 422 and "HTTPValidationError" in str(known.get("content")):
+            del known["content"]  # FastAPI's own form, which is never sent
+        known.setdefault("content", {}).update(part["content"])
+        known.setdefault("headers", {}).update(part.get("headers", {}))
+
+
+def _parted(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A property as a parameter: its description stands beside its schema."""
+    schema = {key: value for key, value in part.items() if key != "description"}
+    return {"schema": schema} | ({"description": part["description"]} if "description" in part else {})
+
+
+def _without_null(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A property in a query, where nothing can be null: it is left out instead."""
+    options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
+    rest = {key: value for key, value in part.items() if not (key == "default" and value is None)}
+    if "anyOf" not in part:
+        return rest
+    del rest["anyOf"]
+    return {**rest, **options[0]} if len(options) == 1 else {**rest, "anyOf": options}
+
+
+def _is_object(schema: Mapping[str, Any]) -> bool:
+    return "$ref" in schema or schema.get("type") == "object"

@@ -1,0 +1,124 @@
+"""From the headers of a request to the store it works on: its namespace, its session, and who acts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from fastapi import Request
+from fastapi.security import SecurityScopes
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import check_namespace
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.errors import InvalidInput
+from wellkept.server.access import EVERYTHING, Grant, allowed, home
+from wellkept.server.access.grants import Scope, covers_all
+from wellkept.server.access.headers import NAMESPACE as NAMESPACE
+from wellkept.server.access.headers import SESSION as SESSION
+from wellkept.server.access.headers import read_header as read_header
+from wellkept.server.access.headers import session_of
+from wellkept.server.access.one_namespace import Walled, bound
+from wellkept.server.rest.conforming import hold_text
+from wellkept.server.rest.gates import grant_of
+from wellkept.server.rest.problems import of_error, problem
+from wellkept.server.rest.schema import KEY_TOLD, NAMESPACE_TOLD, SESSION_TOLD
+
+IDEMPOTENCY = "Idempotency-Key"
+_TOLD = {NAMESPACE: NAMESPACE_TOLD, SESSION: SESSION_TOLD, IDEMPOTENCY: KEY_TOLD}
+"""What the document says of these headers as they are sent."""
+
+
+class NotAllowed(Exception):
+    """The grant of the request does not cover what it asks for; said alike whether anything is there.
+
+    Args:
+        todo: What it takes, where that is something else than the namespace and the scope.
+    """
+
+    def __init__(self, todo: str = "") -> None:
+        self.todo = todo
+        super().__init__("not allowed")
+
+
+class Absent(InvalidInput):
+    """The header is well formed, and names what can be no namespace; 404, with the name of the error that says why."""
+
+    def __init__(self, error: InvalidInput) -> None:
+        self.error = error
+        super().__init__(error.what, where=NAMESPACE, todo=error.todo)
+
+
+class Door:
+    """Gives each request its store.
+
+    Args:
+        store: Whose file, embedder and policy all requests share.
+    """
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    @property
+    def kinds(self) -> Collection[str]:
+        """The kinds of memory that the policy knows."""
+        return context_of(self._store).policy.kinds.keys()
+
+    def store_of(self, headers: Headers, grant: Grant, scope: Scope) -> MemoryStore:
+        """The store in the namespace and the session that the headers name, with the actor of the token.
+
+        Raises:
+            NotAllowed: The grant does not cover the namespace, or not this scope in it.
+            Absent: The header is well formed, and names what can be no namespace.
+            InvalidInput: A header cannot be used.
+        """
+        for name, told in _TOLD.items():
+            if name in headers:
+                hold_text(name, headers[name], told)
+        namespace = _named(headers) or home(grant, self._store.namespace)
+        if not allowed(grant, namespace, scope):
+            raise NotAllowed
+        ctx = bound(context_of(self._store), grant)
+        ctx = replace(ctx, namespace=namespace, session=session_of(headers))
+        if grant is not EVERYTHING:
+            ctx = replace(ctx, actor=grant.actor)
+        return MemoryStore(ctx) if covers_all(grant) else Walled(ctx)
+
+    def __call__(self, request: Request, scopes: SecurityScopes) -> MemoryStore:
+        """The same as a FastAPI dependency; the security scopes say what the route needs."""
+        needed: Any = scopes.scopes[0] if scopes.scopes else "admin"
+        return self.store_of(request.headers, grant_of(request.scope.get("state", {})), needed)
+
+
+def _named(headers: Headers) -> str | None:
+    """The namespace of a request. Which texts are the name of one is more than a schema can say of bytes,
+    so one that is none is not malformed: it is nowhere, as an id is that no memory can have.
+    """
+    if headers.getlist(NAMESPACE)[1:]:
+        read_header(headers, NAMESPACE)  # twice: refuses it
+    try:
+        named = read_header(headers, NAMESPACE)
+        return None if named is None else check_namespace(named)
+    except InvalidInput as error:
+        raise Absent(error) from error
+
+
+def context_of(store: MemoryStore) -> Context:
+    """The surroundings of a store; sessions and actors of requests are put in their place."""
+    return store._ctx
+
+
+def not_allowed(error: NotAllowed) -> Response:
+    """The answer to what a grant does not cover; the same for every namespace, whatever it holds."""
+    if error.todo:
+        return problem(403, "the token does not allow this", where="Authorization", todo=error.todo)
+    todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
+    return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
+
+
+def absent(error: InvalidInput) -> Response:
+    """The answer to a name that can be nobody's."""
+    return of_error(type(error)(error.what, where=NAMESPACE, todo=error.todo), status=404)

@@ -1,0 +1,149 @@
+"""Memories and links as rows, and rows as memories: what the rows of every backend in SQL hold."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from wellkept.core.records.codec import DAMAGE, conflict_from, iso, link_from, memory_from, time_from
+from wellkept.core.records.vectors import restore
+from wellkept.core.text.forms import search_terms, slot_key
+from wellkept.core.text.titles import titles
+from wellkept.errors import Corrupt
+from wellkept.parsing import parsed_json
+from wellkept.types import Conflict, Json, Link, Memory
+
+if TYPE_CHECKING:
+    from wellkept.types import Vector
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_MOST_TOLD = 300
+_PROBE = (
+    "PR#441 läuft; C++ 数据库 テスト नमस्ते बच्चा שלום مرحبا ἀλήθεια v1.5.2 snake_case camelCase 5² hi\u034fdd\u200den"
+)
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970: exact, and ordered like the time."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def columns(memory: Memory) -> tuple[Any, ...]:
+    """The columns that follow from the record, in the order of `memory.update` without the record."""
+    return (
+        memory.kind,
+        memory.status,
+        slot_key(memory.subject) if memory.subject else "",
+        slot_key(memory.attribute) if memory.attribute else "",
+        micros(memory.created_at),
+        memory.ended_at is None,
+        bool(memory.checked),
+        memory.version,
+        memory.embedding,
+    )
+
+
+def usage_columns(memory: Memory) -> tuple[Any, ...]:
+    """The columns of the usage, in the order of `memory.insert`."""
+    last = memory.last_accessed_at
+    return (memory.access_count, None if last is None else iso(last), memory.stability)
+
+
+def is_usage(usage: tuple[Any, ...]) -> bool:
+    """Whether the columns of the usage can be read: access count, last access, stability."""
+    count, last, stability = usage
+    try:
+        is_time = last is None or bool(time_from(last))
+        return count >= 0 and is_time and (stability is None or 0 < stability < math.inf)
+    except DAMAGE:
+        return False
+
+
+def memory_of(record: str, access_count: int, last_accessed_at: str | None, stability: float | None) -> Memory:
+    """The memory a row holds.
+
+    Raises:
+        Corrupt: The record is no memory.
+    """
+    try:
+        plain = parsed_json(record)
+        if access_count:
+            plain["access_count"] = access_count
+        if last_accessed_at is not None:
+            plain["last_accessed_at"] = last_accessed_at
+        if stability is not None:
+            plain["stability"] = stability
+        return memory_from(plain)
+    except DAMAGE as error:
+        raise _corrupt("memory", error) from error
+
+
+def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
+    """The link a row holds.
+
+    Raises:
+        Corrupt: Its time is none.
+    """
+    try:
+        return link_from({"src": src, "dst": dst, "rel": rel, "created_at": created_at})
+    except DAMAGE as error:
+        raise _corrupt("link", error) from error
+
+
+def conflict_of(record: str) -> Conflict:
+    """The conflict a row holds.
+
+    Raises:
+        Corrupt: The record is no conflict.
+    """
+    try:
+        return conflict_from(parsed_json(record))
+    except DAMAGE as error:
+        raise _corrupt("conflict", error) from error
+
+
+def entry_of(record: str) -> dict[str, Json]:
+    """The packed journal entry a row holds.
+
+    Raises:
+        Corrupt: The record is no JSON object.
+    """
+    try:
+        plain = parsed_json(record)
+    except ValueError as error:
+        raise _corrupt("journal entry", error) from error
+    if not isinstance(plain, dict):
+        raise _corrupt("journal entry", TypeError("it is not a JSON object"))
+    return plain
+
+
+def vector_of(blob: bytes, dim: int) -> Vector | None:
+    """The vector a row holds; None for one that cannot stand for a text: another length, not finite."""
+    if len(blob) != 2 * dim:
+        return None
+    try:
+        return restore(blob)
+    except ValueError:
+        return None
+
+
+def _corrupt(what: str, error: Exception) -> Corrupt:
+    return Corrupt(f"a stored {what} cannot be read: {error}"[:_MOST_TOLD], todo="Run `wellkept verify`")
+
+
+def said(memory: Memory) -> tuple[Any, ...]:
+    """What full text search looks at."""
+    return (titles(memory), memory.content, memory.summary, memory.subject, memory.attribute, memory.tags)
+
+
+def searched(memory: Memory) -> list[str]:
+    """The terms under which full text search finds a memory, as they come in its text."""
+    parts = (*titles(memory), memory.content, memory.summary, memory.subject, memory.attribute, *memory.tags)
+    return search_terms("\n".join(part for part in parts if part))
+
+
+def words_version() -> str:
+    """Tells one way of making terms from another: after a change the full text is made anew."""
+    return " ".join(search_terms(_PROBE))

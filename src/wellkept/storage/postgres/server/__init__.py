@@ -1,0 +1,1 @@
+"""The database server: connections, pooling, opening, row-level security, distribution over a cluster."""

@@ -1,0 +1,163 @@
+"""Opening a database: reaching it, making the store in it, and bringing an old one up to date."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from wellkept.errors import NoStore, NotAStore, SchemaTooNew, StorageError, StorePathError
+from wellkept.storage.memory_rows import words_version
+from wellkept.storage.postgres.failures import unreachable
+from wellkept.storage.postgres.server.isolation import secure_again
+from wellkept.storage.postgres.server.pooling import leaves_nothing
+from wellkept.storage.postgres.session import Connection, Session
+from wellkept.storage.postgres.sql import migrations, queries, schema_version
+
+STORE_LOCK = 0x57454C4B5EED
+"""The advisory lock that writers share and that migrations and a change of the embedder hold alone."""
+_CONNECT_SECONDS = 10
+_NOTICED = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
+"""A server that vanished without a word is noticed in half a minute, not in the two hours of most systems."""
+
+
+def checked_url(url: str, *, seconds: int = _CONNECT_SECONDS) -> tuple[str, str]:
+    """The connection string for the driver, and what errors may say of the place.
+
+    Args:
+        url: The address.
+        seconds: How long to wait for each server it names, unless it says so itself.
+
+    Raises:
+        StorePathError: The URL cannot be read, or names no database.
+    """
+    unread = StorePathError(  # the driver's words may repeat the URL, and with it the password
+        "the URL cannot be read", where=url.partition("://")[0] + "://", todo="Use postgresql://user@host:port/name"
+    )
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise unread from error
+    host, port = parts.get("host") or "local socket", parts.get("port")
+    if not re.fullmatch(r"[0-9,]*", str(port or "")) or "@" in str(parts.get("dbname", "")):
+        raise unread  # a slash in a password that was not escaped makes it the port, and the name of the database
+    where = f"postgresql://{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
+    if "\0" in url:
+        raise StorePathError("the URL holds a NUL", where=where, todo="Use postgresql://user@host:port/name")
+    if "," in str(parts.get("host", "")) or "," in str(parts.get("hostaddr", "")):
+        parts.setdefault("target_session_attrs", "read-write")  # of several servers the one that is written to
+    parts.setdefault("connect_timeout", seconds)
+    for name, value in _NOTICED.items():
+        parts.setdefault(name, value)
+    parts.setdefault("application_name", "wellkept")
+    parts["client_encoding"] = "utf8"
+    return make_conninfo("", **parts), where
+
+
+def connected(conninfo: str, where: str) -> Connection:
+    """A new connection outside the pool.
+
+    Raises:
+        StorageError: Why the server cannot be reached or lets nobody in.
+    """
+    try:
+        return leaves_nothing(psycopg.connect(conninfo, autocommit=True))
+    except psycopg.Error as error:
+        raise unreachable(error, where) from error
+
+
+def prepare(session: Session, *, make: bool = True) -> None:
+    """Make the store in a database that has none, or check and migrate the one that is there.
+
+    Raises:
+        NoStore: There is none, and none is to be made.
+        NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
+    """
+    with session.reading():
+        there = has_store(session)
+        if not there and not make:
+            todo = "`wellkept remember TEXT` makes it"
+            raise NoStore("the database holds no store yet", where=session.where, todo=todo)
+        is_current = there and version_of(session) == schema_version()
+    if not is_current:
+        _migrate(session)
+    with session.reading():
+        has_vectors = session.row("opening.vectors")[0]
+    if not has_vectors:
+        raise StorageError(
+            "the database does not know the type halfvec", where=session.where, todo="Install pgvector 0.7 or newer"
+        )
+
+
+def has_store(session: Session) -> bool:
+    """Whether the database holds a store, of whatever version; else there is room for one.
+
+    Raises:
+        NotAStore, StorageError: It can hold none.
+    """
+    encoding, ours, taken = session.row("opening.state")
+    if encoding != "UTF8":
+        raise StorageError(
+            f"the database keeps texts as {encoding}", where=session.where, todo="Create one with ENCODING 'UTF8'"
+        )
+    if taken and not ours:
+        raise NotAStore(
+            "the database has a schema 'wellkept' that is not a store",
+            where=session.where,
+            todo="Name another database",
+        )
+    return bool(ours)
+
+
+def version_of(session: Session) -> int:
+    """The version of the store's tables.
+
+    Raises:
+        SchemaTooNew: This release does not know it.
+    """
+    version: int = session.row("opening.version")[0]
+    if version > schema_version():
+        raise SchemaTooNew(
+            f"the store has schema {version}, this release knows {schema_version()}",
+            where=session.where,
+            todo="Upgrade wellkept",
+        )
+    return version
+
+
+def _migrate(session: Session) -> None:
+    """Run the steps that are missing, in one transaction that nobody else writes beside."""
+    session.run("begin.write")
+    try:
+        session.row("lock.alone", {"store": STORE_LOCK})
+        _add_extension(session)
+        session.run("opening.schema")
+        session.run("opening.migrations")
+        version = version_of(session)  # another process may have been faster
+        for leads_to, script in migrations():
+            if leads_to > version:
+                session.script(script)
+                session.run("opening.applied", {"version": leads_to})
+        session.run("header.create", {"words": words_version()})
+        secure_again(session)
+        session.run("commit")
+    except BaseException:
+        session.rollback()
+        raise
+
+
+def _add_extension(session: Session) -> None:
+    try:
+        session.connection.execute(queries()["opening.extension"].encode())
+    except (pg.FeatureNotSupported, pg.UndefinedFile) as error:
+        raise StorageError(
+            "the server has no pgvector", where=session.where, todo="Install the extension `vector`, 0.7 or newer"
+        ) from error
+    except pg.InsufficientPrivilege as error:
+        raise StorageError(
+            "the user may not add pgvector to the database",
+            where=session.where,
+            todo="Let its owner run CREATE EXTENSION vector",
+        ) from error

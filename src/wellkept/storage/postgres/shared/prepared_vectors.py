@@ -1,0 +1,78 @@
+"""Vectors of an embedder to come: made while the former one still answers, in force once the store is moved.
+
+Every search names one embedder, so nobody sees them before. See `storage.port.Ahead`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from wellkept.core.records.vectors import quantise
+from wellkept.errors import EmbedderMismatch
+from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.session import Begun, Half, Session
+from wellkept.types import Vector
+
+
+class PostgresAhead:
+    """Vectors of one embedder, kept beside those of others.
+
+    Args:
+        model: The embedder's number in this store.
+        dim: How many components its vectors have.
+        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
+        writing: Gives one inside of a writing transaction that no migration and no change of the embedder is beside.
+    """
+
+    def __init__(
+        self,
+        model: int,
+        dim: int,
+        begun: Begun,
+        writing: Callable[[], AbstractContextManager[Session]],
+    ) -> None:
+        self._model = model
+        self._dim = dim
+        self._begun = begun
+        self._writing = writing
+
+    def missing(self, namespace: str, hashes: Sequence[str]) -> list[str]:
+        """See `Ahead.missing`."""
+        asked = {"ns": number_of(namespace), "model": self._model, "hashes": list(hashes)}
+        with self._begun("begin.read") as session:
+            there = {digest for (digest,) in session.rows("ahead.there", asked)}
+        return [digest for digest in hashes if digest not in there]
+
+    def keep(self, namespace: str, vectors: Mapping[str, Vector]) -> int:
+        """See `Ahead.keep`."""
+        ns = number_of(namespace)
+        for digest, vector in vectors.items():
+            if vector.shape != (self._dim,):
+                raise EmbedderMismatch(
+                    f"a vector has {vector.size} components, its embedder makes {self._dim}", where=digest
+                )
+        with self._writing() as session:
+            if session.row("ahead.hold", {"ns": ns}) is None:  # waits for who writes there, and makes him wait
+                return 0
+            # What was erased while its vector was made must not come back as one.
+            used = {
+                digest for (digest,) in session.rows("memory.embeddings_in_use", {"ns": ns, "hashes": list(vectors)})
+            }
+            rows = [
+                {"ns": ns, "hash": digest, "model": self._model, "vec": Half(quantise(vector))}
+                for digest, vector in vectors.items()
+                if digest in used
+            ]
+            session.many("vector.put", rows)
+            session.run("commit")
+        return len(rows)
+
+    def drop_former(self, namespace: str) -> int:
+        """See `Ahead.drop_former`."""
+        ns = number_of(namespace)
+        with self._writing() as session:
+            session.row("ahead.hold", {"ns": ns})
+            count = session.run("ahead.drop_former", {"ns": ns, "model": self._model})
+            session.run("commit")
+        return count

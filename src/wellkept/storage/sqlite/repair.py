@@ -1,0 +1,131 @@
+"""Making anew what follows from the rows: full text, columns, counters, and what nothing can be read from.
+
+None of this is a decision about a memory, so none of it is journaled: a full text or a column that
+repeats the record is right or wrong, and it has no history. Decisions are mended by the engine.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+
+from wellkept.core.records.codec import dumps, record_text
+from wellkept.errors import Corrupt
+from wellkept.storage.memory_rows import columns, conflict_of, is_usage, link_of, memory_of, micros
+from wellkept.storage.sqlite.rows import words_of
+from wellkept.storage.sqlite.session import Session
+from wellkept.storage.sqlite.verify import flaws, rows_of, unusable
+from wellkept.types import Memory
+
+
+def mend(session: Session, *, dry_run: bool) -> list[str]:
+    """Mend what can be made anew.
+
+    Args:
+        session: The writing connection inside its transaction; a reader's for a dry run.
+        dry_run: Only say what would be mended.
+
+    Returns:
+        The problems that were mended, in the words of `Storage.verify`.
+    """
+    found = [flaw for flaw in flaws(session) if flaw.mend]
+    if dry_run or not found:
+        return [flaw.text for flaw in found]
+    parts = {flaw.mend for flaw in found}
+    if "aliases" in parts:
+        session.run("mend.aliases")
+    if "numbers" in parts:
+        session.run("mend.numbers")
+    if "vectors" in parts:  # what has no vector is embedded anew by the sweep
+        for _, _, place in list(unusable(session)):
+            session.run("mend.vector", {"place": place})
+        session.run("mend.sizes")
+    if "links" in parts:
+        _mend_links(session)
+    if "conflicts" in parts:
+        _mend_conflicts(session)
+    if "records" in parts:
+        _set_aside(session)
+    if parts & {"columns", "usage"}:
+        _mend_memories(session)
+    if parts & {"columns", "records", "words"}:  # whether a row is active may have been read from a wrong column
+        remake_words(session)
+    return [flaw.text for flaw in found]
+
+
+def remake_words(session: Session) -> None:
+    """Make the whole full text anew from the records."""
+    session.run("words.delete_all")
+    for ns, place, record in session.rows("memory.active"):
+        try:
+            memory = memory_of(record, 0, None, None)
+        except Corrupt:  # `verify` names it; the others shall be found all the same
+            continue
+        session.run("words.insert", {"place": place, "terms": words_of(memory, ns)})
+
+
+def _mend_links(session: Session) -> None:
+    numbers = dict(session.rows("verify.namespaces"))
+    for name, src, dst, rel, created_at in session.rows("verify.links"):
+        try:
+            link_of(src, dst, rel, created_at)
+        except Corrupt:
+            session.run("mend.link", {"ns": numbers[name], "src": src, "dst": dst, "rel": rel})
+
+
+def _mend_conflicts(session: Session) -> None:
+    """Columns follow the record; a conflict that nobody can read any more goes, since every recall would meet it."""
+    numbers = dict(session.rows("verify.namespaces"))
+    for name, key, a, b, created, record in session.rows("verify.conflicts"):
+        ns = numbers[name]
+        try:
+            conflict = conflict_of(record)
+        except Corrupt:
+            session.run("mend.conflict", {"ns": ns, "key": key})
+            continue
+        at = micros(conflict.created_at)
+        if (conflict.key, conflict.a, conflict.b, at) == (key, a, b, created):
+            continue
+        session.run("mend.conflict", {"ns": ns, "key": key})
+        if key == conflict.key or session.row("conflict.get", {"ns": ns, "key": conflict.key}) is None:
+            row = {"ns": ns, "key": conflict.key, "a": conflict.a, "b": conflict.b, "created": at}
+            session.run("conflict.put", {**row, "record": dumps(conflict)})
+
+
+def _mend_memories(session: Session) -> None:
+    for name, memory_id, place, stored, usage, record in list(rows_of(session)):
+        try:
+            memory = memory_of(record, 0, None, None)
+        except Corrupt:
+            continue
+        if not is_usage(usage):
+            session.run("mend.usage", {"place": place})
+        if (memory.namespace, memory.id) == (name, memory_id) and stored != columns(memory):
+            try:
+                session.run("memory.update", (*columns(memory), record, place))
+            except sqlite3.IntegrityError:  # another row has that place in an index; nothing is forced
+                continue
+
+
+def _set_aside(session: Session) -> None:
+    """Make an archived memory of each record that nobody can read: its text is the record, so nothing is lost by it,
+    and every recall of its namespace would meet it otherwise."""
+    for name, memory_id, place, stored, _, record in list(rows_of(session)):
+        try:
+            memory_of(record, 0, None, None)
+        except Corrupt as error:
+            at = _time(stored[4])
+            memory = Memory(
+                id=memory_id, namespace=name, kind=stored[0], content=record or "(nothing)", status="archived",
+                created_at=at, updated_at=at, tags=("unreadable",), metadata={"unreadable": error.what},
+                version=max(1, stored[7]),
+            )  # fmt: skip
+            session.run("memory.update", (*columns(memory), record_text(memory), place))
+
+
+def _time(micros: int) -> datetime:
+    """When a row was made, by its column; 1970 where that is no time."""
+    try:
+        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros)
+    except OverflowError:
+        return datetime.fromtimestamp(0, UTC)

@@ -1,0 +1,1 @@
+"""Exact nearest neighbours in memory: matrices of namespaces, bounded, shared and scanned."""

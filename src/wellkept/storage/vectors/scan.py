@@ -1,0 +1,110 @@
+"""Scores and the best of them: a fast pass that may err, and the number that decides.
+
+Single precision products are fast, and their last bits depend on the path: on the block a row stands in, on
+threads, on whether one query was asked or several. So they only choose candidates, with room for all they
+can err by. What is compared in the end is one number of the row and the query alone, the same on every path:
+the sum in double precision, rounded to six decimals, ties by id.
+
+With |fast - true| <= ERROR, let t be the limit-th best fast score. `limit` rows then have a true score of
+t - ERROR or more, so the limit-th best rounded score is at least t - ERROR - 5e-7, and a row that reaches
+it has a fast score of at least t - 2 ERROR - 1e-6. That is what TIE leaves room for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellkept.core.records.vectors import COMPARISON_DIMS
+
+ERROR = (COMPARISON_DIMS + 16) * 2.0**-24
+"""The worst a sum of 512 products of two unit vectors can err by in single precision, in any order."""
+TIE = 2 * ERROR + 1e-6
+_BLOCK = 64
+_ROWS_AT_ONCE = 1024
+
+
+def rows_of(blob: bytes, dim: int) -> NDArray[np.float32]:
+    """Stored vectors, laid end to end, as rows: each is to the last bit what `core.records.vectors.restore` makes of it."""
+    stored = np.frombuffer(blob, dtype="<f2").reshape(-1, dim)
+    rows = np.empty(stored.shape, dtype=np.float32)
+    fill(rows, stored)
+    return rows
+
+
+def fill(rows: NDArray[np.float32], stored: NDArray[Any]) -> None:
+    """Write stored vectors as unit rows into a matrix of the same shape."""
+    for start in range(0, len(stored), _ROWS_AT_ONCE):
+        part = stored[start : start + _ROWS_AT_ONCE].astype(np.float64)
+        largest = np.maximum(part.max(axis=1), -part.min(axis=1))
+        part /= np.where(largest > 0.0, largest, 1.0)[:, None]
+        # Stacked products of one row with itself: the same routine, so the same bits, as for a single vector.
+        squares = np.matmul(part[:, None, :], part[:, :, None])[:, 0, 0]
+        rows[start : start + _ROWS_AT_ONCE] = part / np.sqrt(np.where(squares > 0.0, squares, 1.0))[:, None]
+
+
+def lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Lengths of the compared prefixes, never zero."""
+    prefix = rows[:, :COMPARISON_DIMS]
+    found = np.sqrt(np.einsum("ij,ij->i", prefix, prefix, dtype=np.float64))
+    return np.where(found > 0.0, found, 1.0).astype(np.float32)
+
+
+def direction(query: NDArray[Any]) -> NDArray[np.float32]:
+    """The compared part of a query with length one; without a length it stays zero."""
+    part = query[:COMPARISON_DIMS].astype(np.float64)
+    largest = float(np.max(np.abs(part), initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return np.zeros(part.size, dtype=np.float32)
+    part /= largest
+    result: NDArray[np.float32] = (part / np.sqrt((part * part).sum())).astype(np.float32)
+    return result
+
+
+def dots(rows: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Row by row products. One thread: BLAS would wake another one, which costs more when it is busy."""
+    vecdot = getattr(np, "vecdot", None)
+    result: NDArray[np.float32] = rows @ query if vecdot is None else vecdot(rows, query)
+    return result
+
+
+def keys(matrix: NDArray[np.float32], places: NDArray[np.intp], asked: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The rounded scores that decide, of rows at these places; each depends on its row and the query alone."""
+    wide = asked.astype(np.float64)
+    found = np.empty(places.size, dtype=np.float64)
+    for start in range(0, places.size, _ROWS_AT_ONCE):
+        rows = matrix[places[start : start + _ROWS_AT_ONCE], : wide.size].astype(np.float64)
+        # Pairwise sums along a row do not depend on where the row stands, as products of a matrix may.
+        sums = (rows * wide).sum(axis=1)
+        if matrix.shape[1] > COMPARISON_DIMS:
+            squares = (rows * rows).sum(axis=1)
+            sums /= np.sqrt(np.where(squares > 0.0, squares, 1.0))
+        found[start : start + _ROWS_AT_ONCE] = sums
+    return np.round(found, 6)
+
+
+def top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
+    """Places of all rows that can be among the `limit` best once their exact scores are known."""
+    least = -2.0  # masked rows stand at minus infinity
+    places: NDArray[np.intp] | None = None
+    if scores.size > max(_BLOCK * limit, 4096):
+        # The limit-th highest block maximum bounds the limit-th highest score from below, at the
+        # price of one pass; only what reaches it is sorted.
+        bound = float(peaks(scores, limit))
+        places = np.flatnonzero(scores >= max(bound - TIE, least))
+    kept = scores if places is None else scores[places]
+    if kept.size > limit:
+        least = max(float(np.partition(kept, kept.size - limit)[kept.size - limit]) - TIE, least)
+    inside = np.flatnonzero(kept >= least)
+    return inside if places is None else places[inside]
+
+
+def peaks(scores: NDArray[np.float32], wanted: int) -> np.float32:
+    """The `wanted`-th highest of the maxima of blocks, or the lowest: at least as many scores reach it."""
+    whole = scores.size // _BLOCK * _BLOCK
+    highest = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
+    wanted = min(wanted, highest.size)
+    least: np.float32 = np.partition(highest, highest.size - wanted)[highest.size - wanted]
+    return least

@@ -1,0 +1,145 @@
+"""A first pass over a third of the numbers that never loses a neighbour.
+
+Rows are turned so that their first components hold most of their length (the eigenvectors of what
+the namespace holds). For a query q and a row x with first parts q1, x1 and rests q2, x2
+
+    q·x = q1·x1 + q2·x2 <= q1·x1 + |q2| |x2|        (Cauchy and Schwarz)
+
+so a row whose bound stays below the limit-th best cosine found so far cannot be among the best. Only
+the others are compared whole. The result is that of a scan of everything; SLACK covers what single
+precision can lose on the way, at its worst and not as it usually is.
+
+It is made in steps, a few rows at each search: nobody waits for it, and a process that asks once never pays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellkept.storage.vectors.scan import dots, peaks
+
+MIN_ROWS = 16384
+"""Below this a scan of everything takes less time than the detour."""
+MIN_DIM, MAX_DIM = 192, 512
+SLACK = 2e-3
+"""Above the worst case for unit rows of at most 512 components in single precision: a turned
+component errs by at most 512 eps = 3.1e-5, the 170 of them by 4e-4 in length, once for the row and once
+for the query; the sums add less than 1e-4, and `scan.TIE` another one. `_REST` covers the same error in the
+squares of the rests."""
+STEP = 16384
+"""Rows turned at one search: some tens of milliseconds."""
+_REST = 1e-3
+_SAMPLE = 4096
+_BLOCK = 64
+_TOO_MANY = 8
+"""When more than one row in so many survives, a scan of everything is faster."""
+_PATIENCE = 16
+
+
+class Sieve:
+    """The first parts of the rows, and the lengths of their rests.
+
+    Args:
+        rows: What the matrix holds, of unit length; enough of them to know the namespace by. None is
+            turned yet: `extend` does that.
+
+    Attributes:
+        built_at: How many rows there were; when there are many times more, a new one sieves better.
+    """
+
+    def __init__(self, rows: NDArray[np.float32]) -> None:
+        self.built_at = len(rows)
+        sample = rows[:: max(1, len(rows) // _SAMPLE)].astype(np.float64)
+        _, vectors = np.linalg.eigh(sample.T @ sample)
+        self._turn: NDArray[np.float32] = np.ascontiguousarray(vectors[:, ::-1][:, : rows.shape[1] // 3], np.float32)
+        room = len(rows) + len(rows) // 16
+        self._first: NDArray[np.float32] = np.empty((room, self._turn.shape[1]), dtype=np.float32)
+        self._rest: NDArray[np.float32] = np.empty(room, dtype=np.float32)
+        self._done = 0
+        self._disappointed = 0
+
+    def __len__(self) -> int:
+        """How many rows are turned: those before this place."""
+        return self._done
+
+    @property
+    def nbytes(self) -> int:
+        """Memory the arrays take."""
+        return self._first.nbytes + self._rest.nbytes
+
+    @property
+    def worthwhile(self) -> bool:
+        """False when too many rows came through too often: these vectors have no main directions."""
+        return self._disappointed < _PATIENCE
+
+    def extend(self, matrix: NDArray[np.float32], *, most: int = STEP) -> None:
+        """Turn the next rows of the matrix."""
+        start, end = self._done, min(len(matrix), self._done + most)
+        if end > len(self._first):
+            self._grow(end + end // 2)
+        np.matmul(matrix[start:end], self._turn, out=self._first[start:end])
+        self._rest[start:end] = _rests(self._first[start:end])
+        self._done = max(start, end)
+
+    def put(self, at: int, vector: NDArray[np.float32]) -> None:
+        """A row has come or changed; one that is not turned yet waits for `extend`."""
+        if at > self._done:
+            return
+        if at == len(self._first):
+            self._grow(max(64, at + at // 2))
+        self._first[at] = vector @ self._turn
+        self._rest[at] = _rests(self._first[at : at + 1])[0]
+        self._done = max(self._done, at + 1)
+
+    def cut(self, count: int) -> None:
+        """The matrix has only so many rows now."""
+        self._done = min(self._done, count)
+
+    def _grow(self, room: int) -> None:
+        first = np.empty((room, self._first.shape[1]), dtype=np.float32)
+        rest = np.empty(room, dtype=np.float32)
+        first[: self._done], rest[: self._done] = self._first[: self._done], self._rest[: self._done]
+        self._first, self._rest = first, rest
+
+    def survivors(
+        self, matrix: NDArray[np.float32], asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None
+    ) -> NDArray[np.intp] | None:
+        """Places of all rows that can be among the `limit` best; None when there are too many to be of use.
+
+        Args:
+            matrix: The whole rows, all of them turned.
+            asked: What to compare with, of length one.
+            limit: How many are asked for.
+            shut: True for rows that do not count.
+        """
+        count = len(matrix)
+        if limit * _BLOCK > count // 4 or not asked.any():
+            return None
+        first = asked @ self._turn
+        bounds = dots(self._first[:count], first)
+        bounds += _rests(first[None, :])[0] * self._rest[:count]
+        if shut is not None:
+            bounds[shut] = -np.inf
+        # The rows of the highest bounds are compared whole; the limit-th of them is what others must reach.
+        likely = np.flatnonzero(bounds >= max(peaks(bounds, 3 * limit), np.float32(-2.0)))
+        if likely.size < limit:
+            return np.flatnonzero(bounds >= np.float32(-2.0))
+        if likely.size > count // _TOO_MANY:
+            self._disappointed += 1
+            return None
+        exact = dots(matrix[likely], asked)
+        least = np.partition(exact, exact.size - limit)[exact.size - limit]
+        found = np.flatnonzero(bounds >= least - np.float32(SLACK))
+        if found.size > count // _TOO_MANY:
+            self._disappointed += 1
+            return None
+        self._disappointed = max(0, self._disappointed - 1)
+        return found
+
+
+def _rests(first: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Upper bounds of the lengths of what is left of unit rows."""
+    squares = 1.0 - np.einsum("ij,ij->i", first, first, dtype=np.float64)
+    rests: NDArray[np.float32] = np.sqrt(np.maximum(squares, 0.0) + _REST).astype(np.float32)
+    return rests

@@ -1,7 +1,0 @@
-"""`python -m wellkept.surfaces.cli` is `wellkept`."""
-
-import sys
-
-from wellkept.surfaces.cli import main
-
-sys.exit(main())

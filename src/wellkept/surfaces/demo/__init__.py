@@ -1,5 +1,0 @@
-"""A month of one coding agent's notes goes through the gate while you watch (`wellkept demo`)."""
-
-from wellkept.surfaces.demo.run import run
-
-__all__ = ["run"]

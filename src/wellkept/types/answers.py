@@ -1,0 +1,237 @@
+"""What a reader asks for and gets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
+
+from wellkept.errors import InvalidField
+from wellkept.types.comparisons import Conflict
+from wellkept.types.links import Link
+from wellkept.types.memories import Memory
+from wellkept.types.showing import html_table, line, shown
+from wellkept.types.weights import HybridWeights, WeightsName
+from wellkept.types.words import Degradation, Json, Kind, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RecallMode: TypeAlias = Literal["default", "semantic", "hybrid"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories to read; an empty tuple or None means "any".
+
+    Attributes:
+        ids: Exact ids.
+        id_prefix: The beginning of an id.
+        id_end: The end of an id, as tables show it.
+        hashes: Aliases: rows that any of these hashes points at.
+        subject / attribute: The slot, compared by `core.text.forms.slot_key`; None for any.
+        ongoing: True for rows without `ended_at`.
+        created_from: Rows created at or after this time.
+        created_to: Rows created before this time.
+        min_importance: Rows of at least this importance.
+        sources: Rows that came from any of these sources, to the letter.
+        metadata: Rows whose metadata holds each of these keys with this very value.
+        unchecked: True for rows stored while a check could not run.
+        embedded: True for rows with a vector, False for rows without.
+        after: (created_at, id) of the last row of the page before.
+        before: (created_at, id): rows that came before this one; of more than the limit the last ones.
+
+    `created_to`, `min_importance`, `sources` and `metadata` are looked at by the engine, which never
+    hands them to a backend.
+    """
+
+    ids: tuple[str, ...] | None = None
+    id_prefix: str = ""
+    id_end: str = ""
+    hashes: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    statuses: tuple[Status, ...] = ("active",)
+    subject: str | None = None
+    attribute: str | None = None
+    tags: tuple[str, ...] = ()
+    ongoing: bool | None = None
+    created_from: datetime | None = None
+    unchecked: bool | None = None
+    embedded: bool | None = None
+    after: tuple[datetime, str] | None = None
+    before: tuple[datetime, str] | None = None
+    created_to: datetime | None = None
+    min_importance: float | None = None
+    sources: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Candidates of one query as a backend proposes them: ids and their stored vectors, row by row."""
+
+    ids: tuple[str, ...]
+    vectors: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpandSpec:
+    """What is added behind the hits along links.
+
+    Attributes:
+        rels: Relations to follow, from a hit outwards.
+        depth: 1 to 20 steps.
+        cap: Most memories to add.
+        score: The score they are shown with.
+    """
+
+    rels: tuple[str, ...] = ("refines", "example_of")
+    depth: int = 1
+    cap: int = 5
+    score: float = 0.7
+
+    def __post_init__(self) -> None:
+        rels: Any = self.rels  # a caller may pass anything
+        if isinstance(rels, str) or not rels or not all(isinstance(rel, str) and rel for rel in rels):
+            raise InvalidField(f"{rels!r} names no relations", where="expand.rels", todo='Use ("refines",)')
+        value: Any
+        for name, least, most in (("depth", 1, 20), ("cap", 0, 1_000)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                todo = f"Use a whole number from {least} to {most}"
+                raise InvalidField(f"{value!r} is not allowed", where=f"expand.{name}", todo=todo)
+        value = self.score
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise InvalidField(f"{value!r} is not a score", where="expand.score", todo="Use a number")
+
+
+class RecallOptions(TypedDict, total=False):
+    """The finer options of `recall`.
+
+    Attributes:
+        weights: Of `mode="hybrid"`: a value, or the name of a preset.
+        overfetch: How many candidates are scored for each hit asked for, 1 to 100.
+        expand: Add memories along links behind the hits.
+        as_of: What the store held at this time, read from the journal.
+        valid_at: What held in the world at this time.
+        grouped: Show repeats of one thing once, the newest of them, and list the others under it.
+            True asks the relation model too, False shows each hit by itself. By default what the words
+            tell alone, in `mode="default"`.
+        rerank: False to leave out the reranker that the store was opened with.
+    """
+
+    weights: HybridWeights | WeightsName | None
+    overfetch: int
+    expand: ExpandSpec | None
+    as_of: datetime | str | None
+    valid_at: datetime | str | None
+    grouped: bool | None
+    rerank: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer of `recall`.
+
+    Attributes:
+        memory: The memory.
+        score: The rank score, higher is better.
+        parts: The parts of the score by name; under `explain` also those that did not count.
+        conflicts: Open conflicts this memory takes part in.
+        degraded: What could not run: after an outage the words alone decided.
+        rank: Its place in the answer, from 1.
+        scored_rank: Its place by the score alone, before the newer of two that contradict each other
+            was put first; 0 for what came over a link.
+        weights: What each part counted, by name; shares of missing parts are spread over the others.
+        via: The link it came over; None for what answers the query itself.
+        repeats: Others that answer the query and say the same, newest first; the hit stands where the
+            best of them stood, and has its own score.
+    """
+
+    memory: Memory
+    score: float
+    parts: Mapping[str, float]
+    conflicts: tuple[Conflict, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+    rank: int = 0
+    scored_rank: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    via: Link | None = None
+    repeats: tuple[Memory, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the memory and its repeats."""
+        return (self.memory.id, *(row.id for row in self.repeats))
+
+    def __str__(self) -> str:
+        return f"{self.score:.3f} {self.memory}{' (conflict)' if self.conflicts else ''}"
+
+    def __repr__(self) -> str:
+        counted = {"conflicts": len(self.conflicts) or None, "repeats": len(self.repeats) or None}
+        said = {"rank": self.rank or None, "score": round(self.score, 4), "id": self.memory.id}
+        return shown("Hit", {**said, **counted, "kind": self.memory.kind, "content": self.memory.content})
+
+    def _repr_html_(self) -> str:
+        return Hits([self])._repr_html_()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A memory that was looked at and is not in the answer.
+
+    Attributes:
+        memory: The memory.
+        why: The reason, in words.
+        score: Its score, where it came so far.
+        parts: The parts of the score, as far as they are known.
+    """
+
+    memory: Memory
+    why: str
+    score: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+class Hits(tuple[Hit, ...]):
+    """The answer of `recall`: a tuple of hits, best first, and what is to be said beside them.
+
+    Attributes:
+        left_out: Under `explain`, what was looked at and left out, and why.
+        dangling: Ids that followed links name but nobody holds.
+    """
+
+    left_out: tuple[LeftOut, ...]
+    dangling: tuple[str, ...]
+
+    def __new__(
+        cls, hits: Iterable[Hit] = (), *, left_out: Iterable[LeftOut] = (), dangling: Iterable[str] = ()
+    ) -> Self:
+        """The hits with what is said beside them."""
+        made = super().__new__(cls, hits)
+        made.left_out = tuple(left_out)
+        made.dangling = tuple(dangling)
+        return made
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "no hits"
+
+    def __repr__(self) -> str:
+        return f"Hits({list(self)!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{hit.score:.3f}",
+                hit.memory.kind,
+                line(hit.memory.content, 200),
+                f"{hit.memory.created_at:%Y-%m-%d}",
+                "conflict" if hit.conflicts else "",
+                hit.memory.id,
+            )
+            for hit in self
+        ]
+        return html_table(("score", "kind", "text", "date", "", "id"), rows)
