@@ -129,8 +129,8 @@ def time_and_chance_come_from_the_engine(source: Source) -> Iterator[str]:
 
 
 def library_does_not_print(source: Source) -> Iterator[str]:
-    """Only surfaces speak to a terminal."""
-    if source.below("surfaces/"):
+    """Only the command line and the server speak to a terminal."""
+    if source.below("cli/") or source.below("server/"):
         return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call) and _is(node.func, "print"):

@@ -98,7 +98,8 @@ def test_a_text_keeps_its_vector():
 def test_another_process_gives_declared_texts_the_same_vectors_in_any_order():
     """I3: writers in two processes compare with each other's rows."""
     program = (
-        "import sys; from wellkept.core.records.vectors import quantise; from wellkept.testing.embedder import FakeEmbedder;"
+        "import sys; from wellkept.core.records.vectors import quantise; "
+        "from wellkept.testing.embedder import FakeEmbedder;"
         "f = FakeEmbedder({frozenset({'a', 'b'}): .95, ('c', 'd'): .9}); f.embed(['other', 'd']);"
         "sys.stdout.write(quantise(f.embed(['b'])[0].vector).hex())"
     )

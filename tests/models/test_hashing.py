@@ -79,7 +79,8 @@ def test_the_batch_does_not_change_a_vector():
 def test_another_process_gives_the_same_vector():
     """I4: nothing depends on the seed of Python's own hash."""
     program = (
-        "import sys; from wellkept.core.records.vectors import quantise; from wellkept.models.hashing import HashingEmbedder;"
+        "import sys; from wellkept.core.records.vectors import quantise; "
+        "from wellkept.models.hashing import HashingEmbedder;"
         "sys.stdout.write(quantise(HashingEmbedder().embed(['Zug um 8 — 火车'])[0].vector).hex())"
     )
     answers = {

@@ -132,7 +132,7 @@ PLAYED: Mapping[str, Player] = {
     "fused": _fused,
     "context": _context,
 }
-"""The baseline, then the parts of `core.recall.scoring` by name: words alone, vectors alone, both, both with context."""
+"""The baseline, then the parts of `core.recall.scoring` by name: words, vectors, both, both with context."""
 
 
 def played(name: str, pool: Pool, query: str, vector: NDArray[np.float32] | None, *, limit: int) -> list[int]:

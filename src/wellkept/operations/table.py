@@ -1,4 +1,4 @@
-"""The one table of operations. Adding an operation is a row and a handler (issue of the surfaces, 1).
+"""The one table of operations. A new operation is a row and a handler.
 
 The rows about decisions and episodes, and about the queue, stand with their inputs in modules of their own.
 

@@ -3,7 +3,7 @@
 A plan file is an order to change a store, and anybody may have edited it. So reading trusts nothing:
 unknown keys, wrong types and numbers out of range are refused by place, `plan_id` must be the hash of
 what stands there, and no action may go beyond what the planner plans (`core/consolidation/plan_limits.py`).
-The schema for other programs is `plan.schema.json` beside this file.
+The schema for other programs is `plan.schema.json` in `wellkept.core`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Packs: `engine.recall.repeats` tells what is one thing, `core.recall.pack` what fits; what is handed out is remembered."""
+"""Packs: repeats grouped, cut to the budget, and what is handed out remembered."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
 
 
 def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
-    """The candidates scored, and in the default mode lifted by what was told beside them (`core.recall.scoring.in_context`).
+    """The candidates scored, and in the default mode lifted by their context (`core.recall.scoring.in_context`).
 
     An answer that has no words of the question and a far meaning comes into the pool by its neighbour.
     """

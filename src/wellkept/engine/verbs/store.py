@@ -78,11 +78,9 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
         Args:
             content: The text, or a whole `NewMemory`.
-            on_conflict: What a conflict does for this call: ignore, warn, supersede_sure,
-                supersede or raise; the policy of the kind otherwise. `ignore` stores without
-                looking for repeats or conflicts.
-            contradiction_fn: Your own judge for this call, in place of the store's; a write with one is
-                never put off, since a function cannot wait in a queue.
+            on_conflict: What a conflict does for this call; the policy of the kind by default.
+                `ignore` stores without looking for duplicates or conflicts.
+            contradiction_fn: Your own judge for this call; a write with one is never queued.
             **fields: The other fields of `NewMemory`: kind, subject, attribute, tags, …
 
         Returns:

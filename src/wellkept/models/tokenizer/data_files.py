@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wellkept.errors import ModelUnavailable
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 def unpacked(path: Path, sha256: str) -> bytes:

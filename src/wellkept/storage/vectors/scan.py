@@ -27,7 +27,7 @@ _ROWS_AT_ONCE = 1024
 
 
 def rows_of(blob: bytes, dim: int) -> NDArray[np.float32]:
-    """Stored vectors, laid end to end, as rows: each is to the last bit what `core.records.vectors.restore` makes of it."""
+    """Stored vectors, laid end to end, as rows: each equal to what `core.records.vectors.restore` makes of it."""
     stored = np.frombuffer(blob, dtype="<f2").reshape(-1, dim)
     rows = np.empty(stored.shape, dtype=np.float32)
     fill(rows, stored)
