@@ -60,7 +60,6 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         'created'
         >>> store.remember("the test database listens on port 5433").outcome
         'duplicate'
-        >>> store.close()
     """
 
     def __init__(self, ctx: Context) -> None:
