@@ -48,7 +48,7 @@ FLUSH_AFTER = 300.0
 MOST_SECONDS = 7 * 86_400.0
 """Of any time that is set."""
 _PLACED = (*KEYS, *UNFLAGGED, *SWITCHES, *SECONDS)
-_POLICY_KEYS = ("kinds", "packs", "max_content_chars", "conflict_days")
+_POLICY_KEYS = ("kinds", "packs", "max_content_chars", "conflict_days", "antonyms")
 _PROJECT_FILE = "wellkept.toml"
 _PYPROJECT = "pyproject.toml"
 _FLAGS, _ENVIRONMENT, _DEFAULT = "flag", "environment", "default"
@@ -459,6 +459,12 @@ def _toml_value(value: Any) -> str:
         case list():
             return f"[{', '.join(_toml_value(item) for item in value)}]"
         case Mapping():
-            return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(item)}" for key, item in value.items()) + "}"
+            return (
+                "{"
+                + ", ".join(
+                    f"{json.dumps(key, ensure_ascii=False)} = {_toml_value(item)}" for key, item in value.items()
+                )
+                + "}"
+            )
         case _:
-            return json.dumps(str(value))
+            return json.dumps(str(value), ensure_ascii=False)

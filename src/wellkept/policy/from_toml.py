@@ -7,11 +7,12 @@ from dataclasses import fields, replace
 from typing import Any, get_args
 
 from wellkept.errors import InvalidPolicy, use_one_of
+from wellkept.policy.antonyms import antonyms_of
 from wellkept.policy.packs import DEFAULT_KINDS, PACKS, kinds_of
 from wellkept.policy.presets import PRESETS
 from wellkept.policy.record import CHOICES, LINKING, LISTS, SHARES, Band, BandOutcome, Decay, KindPolicy, is_one_of
 
-POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days")
+POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days", "antonyms")
 MAX_CONTENT_CHARS = 200_000
 CONFLICT_DAYS = 14.0
 
@@ -45,7 +46,14 @@ class PolicyReader:
             kinds[kind] = self._kind(kind, entry)
         most = self._number(data, "max_content_chars", "", MAX_CONTENT_CHARS, (1, 10_000_000))
         days = self._number(data, "conflict_days", "", CONFLICT_DAYS, (0.01, 36_500))
-        return {"kinds": kinds, "max_content_chars": int(most), "conflict_days": days}
+        antonyms = self._antonyms(data.get("antonyms", []))
+        return {"kinds": kinds, "max_content_chars": int(most), "conflict_days": days, "antonyms": antonyms}
+
+    def _antonyms(self, pairs: Any) -> tuple[tuple[str, str], ...]:
+        try:
+            return antonyms_of(pairs)
+        except InvalidPolicy as error:
+            raise InvalidPolicy(error.what, where=f"{self._origin}{self._line('antonyms')}", todo=error.todo) from None
 
     def _packs(self, names: Any) -> dict[str, KindPolicy]:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

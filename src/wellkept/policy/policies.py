@@ -11,6 +11,7 @@ from typing import Any
 
 from wellkept.errors import InvalidPolicy, UnknownKind, use_one_of
 from wellkept.parsing import parsed_toml
+from wellkept.policy.antonyms import Opposites, antonyms_of
 from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, PolicyReader
 from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
 from wellkept.policy.record import AUTO_LINK_AT, KindPolicy
@@ -25,6 +26,7 @@ class Policy:
         kinds: Kind to policy. An entry `"*"` opens the set: any other kind gets that policy.
         max_content_chars: Longest text, in characters.
         conflict_days: Days after which an open conflict counts as "keep both".
+        antonyms: Pairs of words that are opposites in your field, beside those that are known.
 
     Example:
         >>> from wellkept import Policy
@@ -37,6 +39,16 @@ class Policy:
     kinds: Mapping[str, KindPolicy] = field(default_factory=lambda: dict(DEFAULT_KINDS))
     max_content_chars: int = MAX_CONTENT_CHARS
     conflict_days: float = CONFLICT_DAYS
+    antonyms: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Pairs given in Python are held to the same rules as those read from TOML, and stand in one order."""
+        object.__setattr__(self, "antonyms", antonyms_of(self.antonyms))
+
+    @cached_property
+    def opposites(self) -> Opposites:
+        """The antonyms as comparisons take them."""
+        return frozenset(map(frozenset, self.antonyms))
 
     def for_kind(self, kind: str) -> KindPolicy:
         """The policy of a kind.
@@ -92,7 +104,7 @@ class Policy:
 
 # Kinds and fields that came later than the first journals: left as they are, they leave the hash as it was then.
 _ADDED_KINDS: Mapping[str, KindPolicy] = {"preference": DEFAULT_KINDS["preference"]}
-_ADDED: Mapping[str, object] = {"wikilinks": True, "auto_link": 0, "auto_link_at": AUTO_LINK_AT}
+_ADDED: Mapping[str, object] = {"wikilinks": True, "auto_link": 0, "auto_link_at": AUTO_LINK_AT, "antonyms": []}
 
 
 def _plain(value: Any) -> Any:

@@ -28,6 +28,7 @@ from wellkept.core.judging.other_fields import agreeing, beside
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.text.forms import canonical, slot_key
 from wellkept.policy import KindPolicy, Policy
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Memory, Opinion
 
 Verdict: TypeAlias = Literal["same", "conflict", "apart"]
@@ -184,9 +185,9 @@ def comparable(near: Near, policy: Policy) -> bool:
     return in_scope(near.b, near.a, replace(kind, scope=tuple(key for key in kind.scope if key != "tags")))
 
 
-def looked_at(near: Near) -> Comparison:
+def looked_at(near: Near, opposites: Opposites = NO_OPPOSITES) -> Comparison:
     """What the rules say of the pair."""
-    return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity)
+    return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opposites=opposites)
 
 
 def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
@@ -244,7 +245,14 @@ def judged(near: Near, court: Court, told: Comparison) -> Finding:
     """The pair with its verdict; `told` is what the rules say of it."""
     opinion = court.opinions.get((near.a.content, near.b.content))
     if opinion is not None:
-        told = compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opinion=opinion)
+        told = compare(
+            near.b,
+            near.a,
+            cosine=near.cosine,
+            similarity=near.similarity,
+            opinion=opinion,
+            opposites=court.policy.opposites,
+        )
     return Finding(near, told, _verdict(near, told, court))
 
 
@@ -271,7 +279,7 @@ def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
         return "apart"
     if canonical(near.a.content) == canonical(near.b.content):
         return "same"
-    if opinion is None or court.lexical or is_barred(near.b, near.a, comparison):
+    if opinion is None or court.lexical or is_barred(near.b, near.a, comparison, court.policy.opposites):
         return "apart"
     if not rests_on_words(near.b, near.a, near.similarity, bounds):
         return "apart"

@@ -13,6 +13,7 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records.conflicts import key_of
 from wellkept.core.records.explain import difference_words
 from wellkept.core.text.redaction import redacted
+from wellkept.policy.antonyms import Opposites
 from wellkept.types import Action, Comparison, Flag, Memory, Rationale
 
 MOST_OF_ONE = 4
@@ -61,7 +62,7 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
     for finding in sorted(survey.findings, key=lambda one: _rank(one, merged)):
         if finding.verdict != "conflict" or setting.policy.for_kind(finding.near.b.kind).on_conflict == "ignore":
             continue
-        pair = _between(finding, merged)
+        pair = _between(finding, merged, setting.policy.opposites)
         if pair is not None:
             found.setdefault(pair.key, pair)
     actions = []
@@ -79,7 +80,7 @@ def _rank(finding: Finding, merged: Mapping[str, Memory]) -> tuple[object, ...]:
     return carried, order_of(near.b), order_of(near.a)
 
 
-def _between(finding: Finding, merged: Mapping[str, Memory]) -> _Pair | None:
+def _between(finding: Finding, merged: Mapping[str, Memory], opposites: Opposites) -> _Pair | None:
     """The pair in the name of those that remain; None when both ends became one memory."""
     near = finding.near
     old, new = sorted((merged.get(row.id, row) for row in (near.a, near.b)), key=order_of)
@@ -87,7 +88,7 @@ def _between(finding: Finding, merged: Mapping[str, Memory]) -> _Pair | None:
         return None
     if (old.id, new.id) == near.key:
         return _Pair(old, new, finding.comparison, finding)
-    told = compare(new, old, cosine=None, similarity=near.similarity)
+    told = compare(new, old, cosine=None, similarity=near.similarity, opposites=opposites)
     if told.relation != "conflict":  # only the model sees it, or a word of the one that goes: its own words then
         newer = merged.get(near.b.id, near.b)
         swapped = tuple(swap(item) for item in finding.comparison.differences)

@@ -31,6 +31,7 @@ from wellkept.core.records.vectors import COMPARISON_DIMS, cosines, rounded
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
 from wellkept.errors import InvalidField
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
     Action,
     Conflict,
@@ -103,12 +104,14 @@ class Material:
         vectors: By the hash that a row's `embedding` names.
         conflicts: All conflicts that name one of the rows.
         summed: Ids of memories that a living summary was made from already.
+        opposites: The opposites that the policy names.
     """
 
     rows: tuple[Memory, ...]
     vectors: Mapping[str, Vector]
     conflicts: tuple[Conflict, ...] = ()
     summed: frozenset[str] = frozenset()
+    opposites: Opposites = NO_OPPOSITES
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def clusters(material: Material, config: Reflection, calibration: Calibration, *
         groups.setdefault((row.kind, row.agent, row.polarity), []).append(row)
     found = []
     for key in sorted(groups):
-        found += _seeded(groups[key], material.vectors, config=config, calibration=calibration, parted=parted)
+        found += _seeded(groups[key], material, config=config, calibration=calibration, parted=parted)
     return sorted(found, key=lambda cluster: order_of(cluster.members[0]))
 
 
@@ -166,7 +169,7 @@ def _parted(conflicts: Iterable[Conflict]) -> frozenset[frozenset[str]]:
 
 def _seeded(
     rows: Sequence[Memory],
-    vectors: Mapping[str, Vector],
+    material: Material,
     *,
     config: Reflection,
     calibration: Calibration,
@@ -174,7 +177,7 @@ def _seeded(
 ) -> list[Cluster]:
     """Clusters around seeds, the most important seed first; ties go to the older memory."""
     ordered = sorted(rows, key=lambda row: (-row.importance, *order_of(row)))
-    matrix = np.asarray([vectors[row.embedding] for row in ordered], dtype=np.float32)
+    matrix = np.asarray([material.vectors[row.embedding] for row in ordered], dtype=np.float32)
     unit = _units(matrix)
     floor = calibration.cosine(config.similarity) - _ROUGH
     free = np.ones(len(ordered), dtype=np.bool_)
@@ -192,7 +195,7 @@ def _seeded(
             if len(rough) + 1 < config.min_size:
                 continue
             near = _near(matrix, at, rough, floor=config.similarity, calibration=calibration)
-            members = _agreeing(ordered, at, near, parted)
+            members = _agreeing(ordered, at, near, parted=parted, opposites=material.opposites)
             if len(members) < config.min_size:
                 continue
             free[list(members)] = False
@@ -220,19 +223,24 @@ def _near(
 
 
 def _agreeing(
-    ordered: Sequence[Memory], at: int, near: Sequence[tuple[int, float]], parted: frozenset[frozenset[str]]
+    ordered: Sequence[Memory],
+    at: int,
+    near: Sequence[tuple[int, float]],
+    *,
+    parted: frozenset[frozenset[str]],
+    opposites: Opposites,
 ) -> dict[int, float]:
     """The seed, and of those near it the nearest that no member is held apart from or contradicts."""
     members = {at: 1.0}
     for place, similarity in near:
         if len(members) == MOST_MEMBERS:
             break
-        if all(_agree(ordered[place], ordered[one], parted) for one in members):
+        if all(_agree(ordered[place], ordered[one], parted, opposites) for one in members):
             members[place] = similarity
     return members
 
 
-def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]]) -> bool:
+def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]], opposites: Opposites) -> bool:
     ours, theirs = slot_key(a.subject), slot_key(b.subject)
     if ours and theirs and ours != theirs:
         return False
@@ -241,22 +249,29 @@ def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]]) -> bool:
     old, new = sorted((a, b), key=order_of)
     # Read without their dates: a summary has none, and what held on two days would contradict itself there.
     undated = replace(new, event_time=None)
-    return compare(undated, old, cosine=None, similarity=None).relation != "conflict"
+    return compare(undated, old, cosine=None, similarity=None, opposites=opposites).relation != "conflict"
 
 
 # --------------------------------------------------------------------------------------------
 # The summary
 
 
-def extract(cluster: Cluster, config: Reflection) -> str:
+def extract(cluster: Cluster, config: Reflection, opposites: Opposites = NO_OPPOSITES) -> str:
     """Sentences of the members that contradict none of them; empty when no whole sentence fits."""
     fields = _beside(cluster)
     return summarise(
-        cluster.texts, limit=config.limit, allowed=lambda text: not contradicted(text, cluster.members, fields)
+        cluster.texts,
+        limit=config.limit,
+        allowed=lambda text: not contradicted(text, cluster.members, fields, opposites),
     )
 
 
-def contradicted(text: str, sources: Sequence[Memory], fields: Mapping[str, Json] | None = None) -> str:
+def contradicted(
+    text: str,
+    sources: Sequence[Memory],
+    fields: Mapping[str, Json] | None = None,
+    opposites: Opposites = NO_OPPOSITES,
+) -> str:
     """The id of a source that a text contradicts by the rules; empty when there is none."""
     beside = fields or {}
     # Without the marks of a summary: those would tell `compare` to see no contradiction at all.
@@ -267,12 +282,12 @@ def contradicted(text: str, sources: Sequence[Memory], fields: Mapping[str, Json
         polarity=beside.get("polarity", 0),
     )
     for source in sources:
-        if compare(said, source, cosine=None, similarity=None).relation == "conflict":
+        if compare(said, source, cosine=None, similarity=None, opposites=opposites).relation == "conflict":
             return source.id
     return ""
 
 
-def refused(text: str, cluster: Cluster, config: Reflection) -> str:
+def refused(text: str, cluster: Cluster, config: Reflection, opposites: Opposites = NO_OPPOSITES) -> str:
     """Why a summary that somebody else wrote must not be taken; empty when it may.
 
     It must be short enough, name no figure that is not in the sources, and contradict none of them.
@@ -285,7 +300,7 @@ def refused(text: str, cluster: Cluster, config: Reflection) -> str:
     invented = sorted(_figures(text) - known)
     if invented:
         return f"it names {invented[0]}, which no source does"
-    against = contradicted(text, cluster.members, _beside(cluster))
+    against = contradicted(text, cluster.members, _beside(cluster), opposites)
     return f"it contradicts {against}" if against else ""
 
 

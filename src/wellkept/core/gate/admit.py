@@ -134,18 +134,21 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             continue
         if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
             continue
-        if memory.status == "active" and (_moved_on(new, memory) or _slot_is_shared(new, policy, evidence, moment)):
+        if memory.status == "active" and (
+            _moved_on(new, memory, moment) or _slot_is_shared(new, policy, evidence, moment)
+        ):
             continue
         similarity = 1.0 if candidate.stage == "content_hash" else 0.95
         repeats.append(Judged(candidate, Comparison("same", similarity, None)))
     return duplicate(new, repeats, [], evidence, moment) if repeats else None
 
 
-def _moved_on(new: NewMemory, memory: Memory) -> bool:
+def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
     """Whether an evolved memory says something else by now than the words it once absorbed."""
     if not memory.updates:
         return False
-    return compare(new, memory, cosine=None, similarity=None).relation == "conflict"
+    told = compare(new, memory, cosine=None, similarity=None, opposites=moment.policy.opposites)
+    return told.relation == "conflict"
 
 
 def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
@@ -176,7 +179,7 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
         overlap = text_overlap(*(canonical(row.summary or row.content) for row in (new, memory)))
         if started < since or overlap <= policy.overlap or not in_scope(new, memory, policy):
             continue
-        comparison = compare(new, memory, cosine=None, similarity=None)
+        comparison = compare(new, memory, cosine=None, similarity=None, opposites=moment.policy.opposites)
         if any(item.kind not in REUSE_TOLERATES for item in comparison.differences):
             continue  # "brain status" and "heart status" overlap, and are not one episode
         match = match_of(Judged(Candidate(memory, "window"), replace(comparison, similarity=overlap)), "reuse", moment)

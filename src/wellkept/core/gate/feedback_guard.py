@@ -78,7 +78,7 @@ def _is_echo(new: NewMemory, row: Memory, policy: KindPolicy, moment: Moment) ->
         return False  # a note made into a decision is a decision
     if new.agent != row.agent or any(_is_news(new, row, name) for name in _BROUGHT):
         return False
-    return canonical(row.content) == canonical(new.content) or not _is_overtaken(new, row)
+    return canonical(row.content) == canonical(new.content) or not _is_overtaken(new, row, moment)
 
 
 def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
@@ -88,6 +88,7 @@ def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
     return bool(told) and told != known
 
 
-def _is_overtaken(new: NewMemory, row: Memory) -> bool:
+def _is_overtaken(new: NewMemory, row: Memory, moment: Moment) -> bool:
     """Whether a later update of the memory says otherwise than the part of it that comes back."""
-    return compare(new, row, cosine=None, similarity=None).relation == "conflict"
+    told = compare(new, row, cosine=None, similarity=None, opposites=moment.policy.opposites)
+    return told.relation == "conflict"

@@ -161,7 +161,14 @@ def _told(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: Mome
     """A memory that the decision did not compare, since its words are all others."""
     similarity = _similarity(candidate, evidence)
     opinion = evidence.opinions.get(candidate.memory.id)
-    comparison = compare(new, candidate.memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
+    comparison = compare(
+        new,
+        candidate.memory,
+        cosine=candidate.cosine,
+        similarity=similarity,
+        opinion=opinion,
+        opposites=moment.policy.opposites,
+    )
     return match_of(Judged(candidate, comparison), "none", moment)
 
 

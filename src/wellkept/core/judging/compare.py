@@ -25,6 +25,7 @@ from wellkept.core.reading.tokens import Features, features
 from wellkept.core.records.merge import segments
 from wellkept.core.records.summary_levels import is_summary_of
 from wellkept.core.text.forms import canonical, excerpt, slot_key
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement
 
 LONG_TEXT = 1000
@@ -48,7 +49,13 @@ _TOLD: tuple[Relation, ...] = ("same", "refines", "generalises", "conflict", "di
 
 
 def compare(
-    new: Statement, old: Memory, *, cosine: float | None, similarity: float | None, opinion: Opinion | None = None
+    new: Statement,
+    old: Memory,
+    *,
+    cosine: float | None,
+    similarity: float | None,
+    opinion: Opinion | None = None,
+    opposites: Opposites = NO_OPPOSITES,
 ) -> Comparison:
     """Compares a statement on its way in with a stored one.
 
@@ -58,6 +65,7 @@ def compare(
         cosine: Raw cosine of their vectors; None without usable vectors.
         similarity: The same on the published scale; None without usable vectors.
         opinion: What the relation model says of the pair, if it was asked.
+        opposites: The opposites that the policy names.
 
     Returns:
         The relation, both figures rounded to 4 decimals, the differences and the reason word.
@@ -65,7 +73,7 @@ def compare(
     found = _of_slots(new, old) + _of_speakers(new, old) + _of_stance(new, old)
     another = any(item.kind == "subject" for item in found)
     timed = any(item.kind == "event_time" for item in found)
-    textual = _of_texts(new, old)
+    textual = _of_texts(new, old, opposites)
     if another or timed:
         # Another subject, or the same subject at another time: both statements may hold.
         textual = tuple(replace(item, decisive=False, sure=False) for item in textual)
@@ -74,7 +82,7 @@ def compare(
         textual = tuple(replace(item, decisive=False, sure=False) for item in textual)  # what is asked states nothing
     found += textual
     if not any(item.kind == "length" for item in found):
-        found += _of_length(new, old)
+        found += _of_length(new, old, opposites)
     derived = _derived(new, old)
     if derived is not None:
         found = tuple(replace(item, decisive=False, sure=False) for item in found)
@@ -83,13 +91,13 @@ def compare(
         opinion = None  # what was given beside the texts outweighs whatever is read in them
     if opinion is not None:
         found = tuple(_doubted(item, opinion) for item in found)
-    relation = _relation(new, old, found, similarity, opinion)
+    relation = _relation(new, old, found, similarity, opinion, opposites)
     if another or timed:
         relation = "distinct"
     if derived is not None and relation != "same":
         relation = derived
     if _is_told_by_model(relation, opinion) and all(item.kind in _ADDITIONS for item in found):
-        found += (_meaning(new.content, old.content),)
+        found += (_meaning(new.content, old.content, opposites),)
     return Comparison(
         relation=relation,
         similarity=None if similarity is None else round(similarity, 4),
@@ -139,16 +147,16 @@ def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
 # Texts
 
 
-def _of_texts(new: Statement, old: Memory) -> tuple[Difference, ...]:
+def _of_texts(new: Statement, old: Memory, opposites: Opposites) -> tuple[Difference, ...]:
     """Differences of content, segment by segment, and of summary and trigger; a title only heads the text.
 
     An evolved memory says its newest word last: a segment that already holds what the new text says
     settles the matter, and an older segment's overtaken value is no conflict with it.
     """
-    found = _of_segments(new.content, segments(old))
+    found = _of_segments(new.content, segments(old), opposites)
     for ours, theirs in ((new.summary, old.summary), (new.trigger, old.trigger)):
         if ours.strip() and theirs.strip():
-            beside = differences(theirs, ours)
+            beside = differences(theirs, ours, opposites)
             found += tuple(replace(item, decisive=False, sure=False) for item in beside if item.kind != "detail")
     unique: dict[tuple[str, str, str], Difference] = {}
     for item in found:
@@ -159,14 +167,14 @@ def _of_texts(new: Statement, old: Memory) -> tuple[Difference, ...]:
 _ADDITIONS = frozenset({"detail", "condition"})
 
 
-def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
+def _of_segments(new: str, texts: Sequence[str], opposites: Opposites) -> tuple[Difference, ...]:
     if len(texts) == 1:
-        return differences(texts[0], new)
+        return differences(texts[0], new, opposites)
     spoken: list[tuple[Difference, ...]] = []
     for text in reversed(texts):
-        if not _same_topic(text, new):
+        if not _same_topic(text, new, opposites):
             continue
-        found = differences(text, new)
+        found = differences(text, new, opposites)
         if any(item.decisive for item in found):
             return found
         if not found:
@@ -174,28 +182,29 @@ def _of_segments(new: str, texts: Sequence[str]) -> tuple[Difference, ...]:
             return spoken[0] if spoken else ()
         spoken.append(found)
     if not spoken:
-        return differences("\n".join(texts), new)
+        return differences("\n".join(texts), new, opposites)
     # What an older segment on the same topic says otherwise still forbids to add to it.
     return (*spoken[0], *(item for found in spoken[1:] for item in found if item.kind not in _ADDITIONS))
 
 
-def _same_topic(a: str, b: str) -> bool:
-    left, right = features(a).keys, features(b).keys
+def _same_topic(a: str, b: str, opposites: Opposites) -> bool:
+    left, right = features(a, opposites).keys, features(b, opposites).keys
     return len(left & right) >= PAIR_AT * max(1, min(len(left), len(right)))
 
 
-def _of_length(new: Statement, old: Memory) -> tuple[Difference, ...]:
+def _of_length(new: Statement, old: Memory, opposites: Opposites) -> tuple[Difference, ...]:
     """Long texts are the same only when they consist of the same sentences."""
     if old.chunks <= 1 and len(new.content) <= LONG_TEXT and len(old.content) <= LONG_TEXT:
         return ()
-    if any(_sentences(text) == _sentences(new.content) for text in (old.content, *segments(old)[-1:])):
+    said = _sentences(new.content, opposites)
+    if any(_sentences(text, opposites) == said for text in (old.content, *segments(old)[-1:])):
         return ()
     return (Difference("length", excerpt(old.content, 40), excerpt(new.content, 40)),)
 
 
-def _sentences(text: str) -> frozenset[tuple[str, ...]]:
+def _sentences(text: str, opposites: Opposites) -> frozenset[tuple[str, ...]]:
     canonical_text = canonical(text)
-    clauses = features(text).clauses
+    clauses = features(text, opposites).clauses
     if not clauses:
         return frozenset({(canonical_text,)})
     return frozenset(
@@ -213,7 +222,12 @@ def _sentences(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def _relation(
-    new: Statement, old: Memory, found: Sequence[Difference], similarity: float | None, opinion: Opinion | None
+    new: Statement,
+    old: Memory,
+    found: Sequence[Difference],
+    similarity: float | None,
+    opinion: Opinion | None,
+    opposites: Opposites,
 ) -> Relation:
     if any(item.decisive for item in found):
         return "conflict"
@@ -221,19 +235,23 @@ def _relation(
         return "variant" if found else "same"
     if opinion is not None:
         told = max(_TOLD, key=opinion.of)
-        if told == "conflict" and not found and features(new.content).keys == features(old.content).keys:
+        if told == "conflict" and not found and _keys(new, opposites) == _keys(old, opposites):
             return "variant"  # the same words in another order, and no rule finds a difference between them
-        if told != "same" or not is_vetoed(new.content, old.content, found):
+        if told != "same" or not is_vetoed(new.content, old.content, found, opposites):
             return told
         if opinion.same >= STILL_THE_SAME:
             return "variant"
         return max(_TOLD[1:], key=opinion.of)
-    if similarity is None and not features(new.content).keys & features(old.content).keys:
+    if similarity is None and not _keys(new, opposites) & _keys(old, opposites):
         return "none"
     if found or similarity is None:
         # Without a vector, words in common make a neighbour at most; only equal texts are the same.
         return "variant"
     return "same"
+
+
+def _keys(said: Statement, opposites: Opposites) -> frozenset[str]:
+    return features(said.content, opposites).keys
 
 
 def is_sure(comparison: Comparison) -> bool:
@@ -242,14 +260,14 @@ def is_sure(comparison: Comparison) -> bool:
     return comparison.relation == "conflict" and bool(decisive) and all(item.sure for item in decisive)
 
 
-def is_vetoed(new: str, old: str, found: Sequence[Difference]) -> bool:
+def is_vetoed(new: str, old: str, found: Sequence[Difference], opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether the differences forbid *same* even against the model."""
-    if any(item.decisive for item in differences(old, new)):
+    if any(item.decisive for item in differences(old, new, opposites)):
         return True  # a denial that the model doubts is no conflict, but no repeat either
     real = [item for item in found if not _is_misspelt(item)]
     if any(item.kind not in SOFT for item in real):
         return True
-    return bool(real) and shared_words(new, old) >= NEARLY_THE_SAME_WORDS
+    return bool(real) and shared_words(new, old, opposites) >= NEARLY_THE_SAME_WORDS
 
 
 def one_word_swapped(found: Sequence[Difference]) -> bool:
@@ -273,9 +291,9 @@ def _is_misspelt(item: Difference) -> bool:
     return item.kind == "value" and words and OSA.distance(old, new, score_cutoff=1) <= 1
 
 
-def shared_words(a: str, b: str) -> float:
+def shared_words(a: str, b: str, opposites: Opposites = NO_OPPOSITES) -> float:
     """Share of the content words of the richer text that the other has too."""
-    left, right = frozenset(features(a).keys), frozenset(features(b).keys)
+    left, right = features(a, opposites).keys, features(b, opposites).keys
     return len(left & right) / max(1, len(left), len(right))
 
 
@@ -283,9 +301,9 @@ def _is_told_by_model(relation: Relation, opinion: Opinion | None) -> bool:
     return opinion is not None and relation in ("conflict", "distinct") and opinion.conflict >= _POSSIBLE
 
 
-def _meaning(new: str, old: str) -> Difference:
+def _meaning(new: str, old: str, opposites: Opposites) -> Difference:
     """The words in which texts differ that the model alone calls a conflict: what one has and the other lacks."""
-    theirs, ours = features(old), features(new)
+    theirs, ours = features(old, opposites), features(new, opposites)
     return Difference("meaning", _own_words(theirs, ours), _own_words(ours, theirs))
 
 

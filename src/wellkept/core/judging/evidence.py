@@ -15,6 +15,7 @@ from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.text.forms import canonical, search_terms, slot_key
 from wellkept.core.text.text_cache import remembered
 from wellkept.policy import KindPolicy, Policy
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
     Candidate,
     Comparison,
@@ -126,6 +127,7 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
     if "vector" not in policy.stages:
         return []
     judged = []
+    opposites = moment.policy.opposites
     distant = 0
     for candidate in evidence.neighbours:
         memory = candidate.memory
@@ -137,8 +139,10 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
             if distant == _MOST_DISTANT or not _share_words(new, memory):
                 continue
             distant += 1
-        comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
-        vetoed = opinion is not None and is_barred(new, memory, comparison)
+        comparison = compare(
+            new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
+        )
+        vetoed = opinion is not None and is_barred(new, memory, comparison, opposites)
         worded = opinion is None or rests_on_words(new, memory, similarity, evidence.bounds)
         told = _with_hook(comparison, new, memory, evidence, policy)
         judged.append(Judged(candidate, told, vetoed, worded, is_talk(new, memory)))
@@ -155,7 +159,7 @@ def rests_on_words(new: Statement, memory: Memory, similarity: float | None, bou
     return least <= 0 or shared_words(new.content, memory.content) >= least
 
 
-def is_barred(new: Statement, memory: Memory, comparison: Comparison) -> bool:
+def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether the model's word alone must not make a repeat of the pair.
 
     A hard difference forbids it, something else said beside the texts (title, agent, time), a
@@ -164,7 +168,7 @@ def is_barred(new: Statement, memory: Memory, comparison: Comparison) -> bool:
     """
     if any(text.rstrip().endswith(_QUESTION_MARKS) for text in (new.content, memory.content)):
         return True
-    if is_vetoed(new.content, memory.content, comparison.differences) or not says_the_same(new, memory):
+    if not says_the_same(new, memory) or is_vetoed(new.content, memory.content, comparison.differences, opposites):
         return True
     if one_word_swapped(comparison.differences):
         return True
@@ -179,6 +183,7 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
     counts, and it is only reported.
     """
     judged = []
+    opposites = moment.policy.opposites
     for candidate in evidence.neighbours:
         memory = candidate.memory
         if memory.status != "active" or is_expired(memory, moment.now):
@@ -187,7 +192,9 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
             continue
         opinion = evidence.opinions.get(memory.id)
         similarity = _similarity(candidate, evidence)
-        comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion)
+        comparison = compare(
+            new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
+        )
         if opinion is not None or comparison.relation == "conflict":
             judged.append(Judged(candidate, comparison, spoken=is_talk(new, memory)))
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))

@@ -53,7 +53,8 @@ def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence:
     similarity = evidence.calibration.similarity(candidate.cosine)
     if similarity < ASK_AT or canonical(new.content) == canonical(memory.content):
         return False
-    comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity)
+    opposites = moment.policy.opposites
+    comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opposites=opposites)
     if comparison.relation == "distinct":
         return False  # another subject was given, or another time
     # What the rules call denied is asked again: "no other than X" denies nothing.

@@ -15,7 +15,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
-Antonymy = Literal["act", "state", "weak"]
+Antonymy = Literal["act", "state", "weak", "own"]
+"""How strongly two words oppose each other: a verb and its reverse, what something is or is not, what only forbids
+to call two texts the same, or what a policy names."""
 Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
 
 SPACED = ("en", "de", "fr", "es", "pt", "ru")

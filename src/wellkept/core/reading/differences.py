@@ -20,6 +20,7 @@ from wellkept.core.reading.tokens import Clause, Features, Token, features
 from wellkept.core.reading.vetoes import cue_span, foreign_names, foreign_values, is_strong, span, vetoes
 from wellkept.core.text.forms import canonical
 from wellkept.core.text.text_cache import remembered
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Difference, DifferenceKind
 
 _REPLACED: frozenset[DifferenceKind] = frozenset(
@@ -34,8 +35,13 @@ _RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
 
 
 @remembered(characters=1_000_000)
-def differences(old: str, new: str) -> tuple[Difference, ...]:
+def differences(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> tuple[Difference, ...]:
     """How the new text differs from the old one, decisive differences first.
+
+    Args:
+        old: The one text.
+        new: The other.
+        opposites: Words that exclude each other, beside those of the word lists.
 
     Example:
         >>> [(d.kind, d.decisive, d.sure) for d in differences("threshold 0.85", "threshold 0.95")]
@@ -48,7 +54,8 @@ def differences(old: str, new: str) -> tuple[Difference, ...]:
     if old == new or canonical(old) == canonical(new):
         return ()
     swapped = new < old
-    pair = align(features(new), features(old)) if swapped else align(features(old), features(new))
+    first, second = (features(text, opposites) for text in ((new, old) if swapped else (old, new)))
+    pair = align(first, second)
     found = _conflicts(pair)
     found += vetoes(pair, {difference.kind for difference in found})
     if swapped:

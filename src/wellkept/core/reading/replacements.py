@@ -428,6 +428,8 @@ def _denies(item: Frame, slot: Slot, grade: Antonymy, language: Language) -> boo
         return False
     if grade == "act":
         return True
+    if grade == "own":
+        return language.code in ("zh", "ja") or not (_qualifies(item.a, slot.a_at) or _qualifies(item.b, slot.b_at))
     for clause, at, tokens in ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b)):
         before = clause.tokens[:at]
         if not (any(t.lower in language.copula | language.auxiliary for t in before) or _last(clause, at, tokens)):
@@ -435,6 +437,12 @@ def _denies(item: Frame, slot: Slot, grade: Antonymy, language: Language) -> boo
         if language.code == "en" and not _predicated(clause, at, tokens, language):
             return False
     return True
+
+
+def _qualifies(clause: Clause, at: int) -> bool:
+    """ "Hawkish members …": the word tells which thing is meant. Of what has a name or is a value it asserts something."""
+    after = clause.tokens[at + 1] if at + 1 < len(clause.tokens) else None
+    return after is not None and after.content and after.value is None and not after.proper
 
 
 def _predicated(clause: Clause, at: int, tokens: Sequence[Token], language: Language) -> bool:

@@ -23,8 +23,10 @@ from wellkept.core.reading.lexer import (
     stem,
     token_pattern,
 )
+from wellkept.core.reading.opposites import taught
 from wellkept.core.reading.values import Value
 from wellkept.core.text.text_cache import remembered
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 
 MAX_CLAUSE = 240
 """Tokens of a clause; longer ones are cut, so that aligning stays cheap for any text."""
@@ -93,11 +95,14 @@ class Features:
 
 
 @remembered(characters=600_000)  # each takes up to 300 bytes of memory
-def features(text: str) -> Features:
-    """The features of a text; cached, so that a stored text is read once per process."""
+def features(text: str, opposites: Opposites = NO_OPPOSITES) -> Features:
+    """The features of a text; cached, so that a stored text is read once per process.
+
+    Its language knows the opposites that are given beside its own.
+    """
     folded = prepared(text)
-    language = language_of(folded)
-    reader = _Reader(folded, language)
+    language = taught(language_of(folded), opposites)
+    reader = _Reader(folded, language, opposites)
     clauses = reader.read()
     tokens = [token for clause in clauses for token in clause.tokens]
     content = [token for token in tokens if token.content]
@@ -124,8 +129,8 @@ def _shouted(content: list[Token]) -> bool:
 class _Reader:
     """Reads one text from left to right; lives for one call of `features`."""
 
-    def __init__(self, text: str, language: Language) -> None:
-        self.text, self.language = text, language
+    def __init__(self, text: str, language: Language, opposites: Opposites) -> None:
+        self.text, self.language, self.opposites = text, language, opposites
         self.raw = [(found.lastgroup, found.group(), found.end()) for found in token_pattern().finditer(text)]
         self.at = 0
         self.shouting = text.isupper()
@@ -546,11 +551,12 @@ class _Reader:
 
     def _run(self, run: str) -> None:
         """A run of a script without blanks: known entries, else single characters."""
-        language = self.language
-        runs = language.runs or lexicon().languages["ja" if has_kana(run) else "zh"].runs
+        owner = self.language
+        if owner.runs is None:
+            owner = taught(lexicon().languages["ja" if has_kana(run) else "zh"], self.opposites)
+        runs = owner.runs
         if runs is None:
             return
-        owner = language if language.runs else lexicon().languages["ja" if has_kana(run) else "zh"]
         looks_alike = {"".join(parts) for entries in owner.not_negations.values() for parts in entries}
         place = 0
         while place < len(run):

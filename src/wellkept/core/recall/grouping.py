@@ -18,6 +18,7 @@ from wellkept.core.judging.evidence import is_barred, says_the_same
 from wellkept.core.reading.lexer import language_is_known
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.core.text.forms import canonical, slot_key, words
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Conflict, Hit, Memory, Opinion
 from wellkept.types.packs import Group
 
@@ -42,6 +43,7 @@ def grouped(
     apart: Collection[frozenset[str]] = (),
     by_words: Mapping[str, float] = BY_WORDS,
     disputes: Collection[Conflict] = (),
+    opposites: Opposites = NO_OPPOSITES,
 ) -> tuple[Group, ...]:
     """The hits, each thing once.
 
@@ -53,6 +55,7 @@ def grouped(
         apart: Pairs of ids that are known to contradict each other, beside the conflicts the hits carry.
         by_words: By kind, the share of common words above which two are looked at as one.
         disputes: Contradictions of which the newer side comes first, beside those the hits carry.
+        opposites: The opposites that the policy names.
 
     Returns:
         The groups by the place of their best hit, unless that would put an older group before a newer
@@ -66,7 +69,8 @@ def grouped(
         >>> [group.ids for group in grouped([Hit(memory, 0.5, {}) for memory in told])]
         [('m1', 'm0')]
     """
-    judge = _Judge(opinions or {}, sure_at or {}, _contradicted(hits) | frozenset(apart), by_words)
+    apart = _contradicted(hits) | frozenset(apart)
+    judge = _Judge(opinions or {}, sure_at or {}, apart, by_words, opposites)
     shelf = _Shelf(opinions or {}, by_words)
     for hit in hits:
         for members in shelf.near(hit.memory):
@@ -80,7 +84,11 @@ def grouped(
 
 
 def open_pairs(
-    hits: Sequence[Hit], *, apart: Collection[frozenset[str]] = (), near: Collection[frozenset[str]] | None = None
+    hits: Sequence[Hit],
+    *,
+    apart: Collection[frozenset[str]] = (),
+    near: Collection[frozenset[str]] | None = None,
+    opposites: Opposites = NO_OPPOSITES,
 ) -> Iterator[tuple[Memory, Memory]]:
     """(older, newer) pairs that rules leave open, best ranked first: only the relation model can tell.
 
@@ -88,13 +96,14 @@ def open_pairs(
         hits: Hits, best first.
         apart: Pairs of ids that are known to contradict each other.
         near: The only pairs of ids that are worth asking about; all of them for None.
+        opposites: The opposites that the policy names.
     """
     known = _contradicted(hits) | frozenset(apart)
     for place, hit in enumerate(hits):
         for other in hits[:place]:
             older, newer = sorted((hit.memory, other.memory), key=_age)
             pair = frozenset((older.id, newer.id))
-            if pair not in known and (near is None or pair in near) and _is_open(newer, older):
+            if pair not in known and (near is None or pair in near) and _is_open(newer, older, opposites):
                 yield older, newer
 
 
@@ -148,29 +157,32 @@ class _Judge:
         sure_at: Mapping[str, float],
         apart: frozenset[frozenset[str]],
         by_words: Mapping[str, float],
+        opposites: Opposites,
     ) -> None:
         self._opinions = opinions
         self._sure_at = sure_at
         self._apart = apart
         self._by_words = by_words
+        self._opposites = opposites
 
     def says_the_same(self, one: Memory, other: Memory) -> bool:
         older, newer = sorted((one, other), key=_age)
         if frozenset((older.id, newer.id)) in self._apart or not _may_be_one(newer, older):
             return False
         if canonical(newer.content) == canonical(older.content):
-            return _read(newer, older).relation == "same" and _read(older, newer).relation == "same"
+            both = _read(newer, older, self._opposites), _read(older, newer, self._opposites)
+            return all(told.relation == "same" for told in both)
         opinion = self._opinions.get((older.content, newer.content))
         if opinion is not None:
             return self._is_told_again(newer, older, opinion)
         bound = self._by_words.get(newer.kind)
-        return bound is not None and _in_the_same_words(newer, older, bound)
+        return bound is not None and _in_the_same_words(newer, older, bound, self._opposites)
 
     def _is_told_again(self, newer: Memory, older: Memory, opinion: Opinion) -> bool:
         # "generalises" would do to drop a text, but not to show it instead of the one that says more.
-        comparison = _read(newer, older, opinion)
+        comparison = _read(newer, older, self._opposites, opinion)
         sure = opinion.repeats >= self._sure_at.get(newer.kind, _NEVER)
-        return sure and comparison.relation == "same" and not _is_barred(newer, older, comparison)
+        return sure and comparison.relation == "same" and not _is_barred(newer, older, comparison, self._opposites)
 
 
 def _may_be_one(newer: Memory, older: Memory) -> bool:
@@ -178,22 +190,22 @@ def _may_be_one(newer: Memory, older: Memory) -> bool:
     return says_the_same(newer, older) and slot_key(outcome_of(newer)) == slot_key(outcome_of(older))
 
 
-def _is_open(newer: Memory, older: Memory) -> bool:
+def _is_open(newer: Memory, older: Memory, opposites: Opposites) -> bool:
     if not _may_be_one(newer, older) or canonical(newer.content) == canonical(older.content):
         return False
     if max(len(newer.content), len(older.content)) > LONG_TEXT:
         return False
-    return not _is_barred(newer, older, _read(newer, older))
+    return not _is_barred(newer, older, _read(newer, older, opposites), opposites)
 
 
-def _is_barred(newer: Memory, older: Memory, comparison: Comparison) -> bool:
+def _is_barred(newer: Memory, older: Memory, comparison: Comparison, opposites: Opposites) -> bool:
     """The gate's veto from both sides: as a newer text each must be free to be dropped for the other."""
-    if is_barred(newer, older, comparison):
+    if is_barred(newer, older, comparison, opposites):
         return True
-    return is_vetoed(older.content, newer.content, _read(older, newer).differences)
+    return is_vetoed(older.content, newer.content, _read(older, newer, opposites).differences, opposites)
 
 
-def _in_the_same_words(newer: Memory, older: Memory, bound: float) -> bool:
+def _in_the_same_words(newer: Memory, older: Memory, bound: float, opposites: Opposites) -> bool:
     """Whether most words are common: as with an ongoing episode, a detail more or less is no other thing.
 
     The newer is shown instead, so it may leave out a plain word at most: no name and no figure.
@@ -205,9 +217,9 @@ def _in_the_same_words(newer: Memory, older: Memory, bound: float) -> bool:
         return False
     if not (language_is_known(newer.content) and language_is_known(older.content)):
         return False  # nobody reads a "not" in it
-    if any(item.kind != "detail" for item in _read(newer, older).differences):
+    if any(item.kind != "detail" for item in _read(newer, older, opposites).differences):
         return False
-    lost = _read(older, newer).differences
+    lost = _read(older, newer, opposites).differences
     return all(item.kind == "detail" and _is_plain(item.new) for item in lost)
 
 
@@ -219,8 +231,8 @@ def _words(memory: Memory) -> frozenset[str]:
     return frozenset(word for word in words(canonical(memory.content[:HEAD])) if len(word) >= _SHORTEST_WORD)
 
 
-def _read(new: Memory, old: Memory, opinion: Opinion | None = None) -> Comparison:
-    return compare(new, old, cosine=None, similarity=None, opinion=opinion)
+def _read(new: Memory, old: Memory, opposites: Opposites, opinion: Opinion | None = None) -> Comparison:
+    return compare(new, old, cosine=None, similarity=None, opinion=opinion, opposites=opposites)
 
 
 # --------------------------------------------------------------------------------------------

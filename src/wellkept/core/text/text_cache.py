@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -33,12 +33,12 @@ def remembered(characters: int) -> Callable[[Callable[..., T]], Callable[..., T]
     half = characters // 2
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        newer: dict[tuple[str, ...], T] = {}
-        older: dict[tuple[str, ...], T] = {}
+        newer: dict[tuple[Sized, ...], T] = {}
+        older: dict[tuple[Sized, ...], T] = {}
         left = half
 
         @wraps(function)
-        def call(*texts: str) -> T:
+        def call(*texts: Sized) -> T:
             nonlocal newer, older, left
             found = newer.get(texts, _NOTHING)
             if found is not _NOTHING:

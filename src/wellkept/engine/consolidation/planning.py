@@ -228,7 +228,7 @@ class _Bench:
         for near in nears:
             if patience is not None and patience.is_out(near):
                 continue
-            told = looked_at(near)
+            told = looked_at(near, self._ctx.policy.opposites)
             is_left = self._opinions.available and is_open(near, told, ask_at=self._config.ask_at)
             is_left = is_left and self._is_worth_asking(near)
             if patience is not None and not is_left:
@@ -265,7 +265,9 @@ class _Bench:
         untitled = self._without_titles([(near, told) for near, told, _ in part], said)
         for near, told, _ in part:
             found = untitled.get(near.key)
-            yield judged(near, court, told) if found is None else judged(found, court, looked_at(found))
+            if found is not None:
+                near, told = found, looked_at(found, court.policy.opposites)
+            yield judged(near, court, told)
 
     def _without_titles(
         self, pairs: Sequence[tuple[Near, Comparison]], said: Mapping[tuple[str, str], Opinion]

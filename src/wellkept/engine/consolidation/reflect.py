@@ -29,6 +29,7 @@ from wellkept.engine.consolidation.summaries import DERIVED, living_summaries
 from wellkept.engine.models import fail_open
 from wellkept.errors import InvalidInput, ModelError
 from wellkept.models.port import Summariser
+from wellkept.policy.antonyms import Opposites
 from wellkept.storage.port import Tx
 from wellkept.types import Memory, Plan, Scope
 
@@ -82,10 +83,10 @@ def reflect(
     tell = progress if progress is not None else _quiet
     ctx.scale.prepare()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        material = _material(tx, rows_in(tx, scope))
+        material = _material(tx, rows_in(tx, scope), ctx.policy.opposites)
     tell("read", len(material.rows), len(material.rows))
     found = clusters(material, config, ctx.scale.calibration, now=ctx.clock())
-    writer = _Writer(summariser, config)
+    writer = _Writer(summariser, config, ctx.policy.opposites)
     told = []
     for at, cluster in enumerate(found, start=1):
         told.append(writer.told(cluster))
@@ -106,7 +107,7 @@ def _quiet(step: str, done: int, whole: int) -> None:
     pass
 
 
-def _material(tx: Tx, rows: tuple[Memory, ...]) -> Material:
+def _material(tx: Tx, rows: tuple[Memory, ...], opposites: Opposites) -> Material:
     there = {row.id: row for row in rows}
     links = [link for link in tx.links() if link.rel == DERIVED and link.dst in there]
     living = {row.id: row for row in living_summaries(tx, links)}
@@ -116,6 +117,7 @@ def _material(tx: Tx, rows: tuple[Memory, ...]) -> Material:
         vectors=tx.vectors({row.embedding for row in rows if row.embedding}),
         conflicts=tuple(item for item in tx.conflicts() if item.a in there or item.b in there),
         summed=frozenset(summed),
+        opposites=opposites,
     )
 
 
@@ -126,8 +128,8 @@ class _Writer:
         degraded: `summariser` once its text was missing or not taken.
     """
 
-    def __init__(self, summariser: Summariser | None, config: Reflection) -> None:
-        self._summariser, self._config = summariser, config
+    def __init__(self, summariser: Summariser | None, config: Reflection, opposites: Opposites) -> None:
+        self._summariser, self._config, self._opposites = summariser, config, opposites
         self._down: ModelError | None = None
         self.degraded: tuple[str, ...] = ()
 
@@ -139,14 +141,14 @@ class _Writer:
     def told(self, cluster: Cluster) -> Told:
         """The cluster with its summary."""
         if self._summariser is None:
-            return Told(cluster=cluster, text=extract(cluster, self._config), by=EXTRACTIVE)
+            return Told(cluster=cluster, text=extract(cluster, self._config, self._opposites), by=EXTRACTIVE)
         text, why = self._asked(self._summariser, cluster)
         if not why:
             return Told(cluster=cluster, text=text, by=self._summariser.id)
         self.degraded = ("summariser",)
         log.warning("Summary of %d memories not taken, sentences are chosen instead: %s", len(cluster.members), why)
         note = f"the text of {self._summariser.id} was not taken: {why}"
-        return Told(cluster=cluster, text=extract(cluster, self._config), by=EXTRACTIVE, note=note)
+        return Told(cluster=cluster, text=extract(cluster, self._config, self._opposites), by=EXTRACTIVE, note=note)
 
     def _asked(self, summariser: Summariser, cluster: Cluster) -> tuple[str, str]:
         """The summariser's text, or why it cannot be taken. After an outage it is not asked again."""
@@ -161,4 +163,4 @@ class _Writer:
             check_text(text, limit=self._config.limit)
         except InvalidInput as error:
             return "", error.what
-        return text, refused(text, cluster, self._config)
+        return text, refused(text, cluster, self._config, self._opposites)

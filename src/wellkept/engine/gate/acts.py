@@ -163,7 +163,7 @@ def _revise(
         # The row no longer says what these hashes stand for: said again, it is news, not a repeat.
         effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
         effects += absorbed(memory_id, (after.content,), held)
-        effects += _reconsidered(tx, after, now)
+        effects += _reconsidered(ctx, tx, after, now)
         if after.status == "active" and after.embedding in made:
             effects += rejudge.conflicts_of(ctx, tx, after, made[after.embedding], (opinions, judgements))
     named = mentions.of_revised(ctx, tx, memory, after)
@@ -184,7 +184,7 @@ def _held(tx: Tx, memory_id: str) -> frozenset[str]:
     return frozenset(held)
 
 
-def _reconsidered(tx: Tx, memory: Memory, now: datetime) -> list[Effect]:
+def _reconsidered(ctx: Context, tx: Tx, memory: Memory, now: datetime) -> list[Effect]:
     """Open conflicts of a rewritten memory, judged again: settled where the two no longer differ in anything."""
     changes: list[Effect] = []
     for conflict in tx.conflicts(ids=(memory.id,)):
@@ -192,7 +192,7 @@ def _reconsidered(tx: Tx, memory: Memory, now: datetime) -> list[Effect]:
         if conflict.resolution is not None or not other:
             continue
         first, second = (memory, other[0]) if conflict.a == memory.id else (other[0], memory)
-        comparison = compare(second, first, cosine=None, similarity=conflict.similarity)
+        comparison = compare(second, first, cosine=None, similarity=conflict.similarity, opposites=ctx.policy.opposites)
         wanted = "conflict" if conflict.kind == "contradiction" else "same"
         after = flags.retold(conflict, first, second, comparison)
         if comparison.relation != wanted:

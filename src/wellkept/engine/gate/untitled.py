@@ -14,22 +14,27 @@ from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.vectors import cosine
 from wellkept.core.text.forms import canonical
 from wellkept.engine.models.embedding import Embeddings, text_of
+from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, NewMemory, Opinion, Relation, Statement
 
 
-def bare_texts(new: NewMemory, evidence: Evidence) -> list[str]:
+def bare_texts(new: NewMemory, evidence: Evidence, opposites: Opposites) -> list[str]:
     """The texts that `with_bare_texts` compares."""
-    return [text for hit in evidence.neighbours if _matters(new, hit, evidence) for text in bare(new, hit.memory)]
+    return [
+        text for hit in evidence.neighbours if _matters(new, hit, evidence, opposites) for text in bare(new, hit.memory)
+    ]
 
 
-def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings) -> Evidence:
+def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, opposites: Opposites) -> Evidence:
     """The same evidence, with repeats and contradictions under other titles as near as their texts are.
 
     Raises:
         NeedsVectorError: A text has not been embedded yet.
     """
     near = tuple(
-        replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors)) if _matters(new, hit, evidence) else hit
+        replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors))
+        if _matters(new, hit, evidence, opposites)
+        else hit
         for hit in evidence.neighbours
     )
     return replace(evidence, neighbours=near)
@@ -59,11 +64,11 @@ def nearer(known: float | None, one: Statement, other: Statement, vectors: Embed
     return max(known, cosine(ours.vector, theirs.vector))
 
 
-def _matters(new: NewMemory, hit: Candidate, evidence: Evidence) -> bool:
+def _matters(new: NewMemory, hit: Candidate, evidence: Evidence, opposites: Opposites) -> bool:
     if not _are_unlike(new, hit.memory):
         return False
     opinion = evidence.opinions.get(hit.memory.id)
-    told = compare(new, hit.memory, cosine=hit.cosine, similarity=None, opinion=opinion)
+    told = compare(new, hit.memory, cosine=hit.cosine, similarity=None, opinion=opinion, opposites=opposites)
     return is_worth_it(new, hit.memory, told.relation, opinion, evidence.bounds)
 
 

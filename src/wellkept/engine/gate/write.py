@@ -118,8 +118,8 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
         moment = _moment(ctx)
         opinions.ask(_pairs(new, evidence, moment))
         evidence = with_opinions(new, evidence, opinions, moment)
-        vectors.fetch(bare_texts(new, evidence))
-        evidence = with_bare_texts(new, evidence, vectors)
+        vectors.fetch(bare_texts(new, evidence, ctx.policy.opposites))
+        evidence = with_bare_texts(new, evidence, vectors, ctx.policy.opposites)
         judgements = Judgements(ctx.judge)
         judgements.ahead(new, evidence, moment)
         decision = judgements.decided(new, evidence, moment)
@@ -333,7 +333,8 @@ class _Gate:
         )
         _raise_if_asked(self._ctx, new, self._vectors, self._opinions)
         evidence = with_opinions(new, evidence, self._opinions, moment)
-        return self._judgements.decided(new, with_bare_texts(new, evidence, self._vectors), moment)
+        evidence = with_bare_texts(new, evidence, self._vectors, moment.policy.opposites)
+        return self._judgements.decided(new, evidence, moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The caller's own links, each to a memory that exists."""

@@ -82,9 +82,10 @@ def each_once(
         limit: How many things are wanted.
     """
     among = max(2 * limit, _LEAST_AMONG)
+    opposites = ctx.policy.opposites
     told: dict[Pair, Opinion] = {}
     if opinions is not None and opinions.available and seen.near:
-        first = islice(open_pairs(hits[:among], apart=seen.apart, near=seen.near), MOST_ASKED)
+        first = islice(open_pairs(hits[:among], apart=seen.apart, near=seen.near, opposites=opposites), MOST_ASKED)
         asked = [(older.content, newer.content) for older, newer in first]
         opinions.ask(asked)
         told = opinions.told(asked)
@@ -99,7 +100,13 @@ def each_once(
     degraded: tuple[Degradation, ...] = ("relation",) if missing else ()
     while True:
         groups = grouped(
-            hits[:among], opinions=told, sure_at=sure_at, apart=seen.apart, by_words=by_words, disputes=seen.disputes
+            hits[:among],
+            opinions=told,
+            sure_at=sure_at,
+            apart=seen.apart,
+            by_words=by_words,
+            disputes=seen.disputes,
+            opposites=opposites,
         )
         if len(groups) >= limit or among >= len(hits):
             return (*groups, *(Group(hit, (), hit.score, hit.conflicts) for hit in hits[among:])), degraded

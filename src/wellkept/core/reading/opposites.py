@@ -1,0 +1,56 @@
+"""The word list of a language with the opposites of a policy in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from wellkept.core.lexicon import Antonymy, Language, lexicon
+from wellkept.core.reading.lexer import stem
+from wellkept.core.text.forms import UNSPACED, fold
+from wellkept.policy.antonyms import Opposites
+
+_UNSPACED_WORD = re.compile(f"[{UNSPACED}]{{2,}}")
+
+
+def taught(language: Language, opposites: Opposites) -> Language:
+    """The language, where these words are opposites too, in the forms that its stems make one.
+
+    Args:
+        language: A language of the lexicon.
+        opposites: Pairs of words; they come before what the list says of them.
+    """
+    return _taught(language.code, opposites) if opposites else language
+
+
+@lru_cache(maxsize=16)
+def _taught(code: str, opposites: Opposites) -> Language:
+    language = lexicon().languages[code]
+    table: dict[str, dict[str, Antonymy]] = {}
+    for first, second in _forms(language, opposites):
+        table.setdefault(first, {})[second] = "own"
+        table.setdefault(second, {})[first] = "own"
+    antonyms = dict(language.antonyms)
+    for word, others in table.items():
+        kept = tuple(item for item in language.antonyms.get(word, ()) if item[0] not in others)
+        antonyms[word] = (*others.items(), *kept)
+    return replace(language, antonyms=antonyms, runs=_runs(language, table))
+
+
+def _forms(language: Language, opposites: Opposites) -> Iterator[tuple[str, str]]:
+    for pair in sorted(map(sorted, opposites)):
+        first, second = (fold(word).lower() for word in pair)
+        yield first, second
+        stems = stem(first, language), stem(second, language)
+        if stems[0] != stems[1]:
+            yield stems
+
+
+def _runs(language: Language, words: dict[str, dict[str, Antonymy]]) -> re.Pattern[str] | None:
+    """Where words have no blanks between them, one is read whole only if the list knows it."""
+    own = sorted(filter(_UNSPACED_WORD.fullmatch, words), key=lambda word: (-len(word), word))
+    if language.runs is None or not own:
+        return language.runs
+    return re.compile("|".join((*map(re.escape, own), language.runs.pattern)), re.DOTALL)
