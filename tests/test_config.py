@@ -140,7 +140,8 @@ def test_a_policy_may_be_a_file_of_its_own_or_stand_inline(folder: Path, files: 
 
 def test_an_inline_policy_means_what_the_same_policy_in_a_file_means(folder: Path) -> None:
     rich = (
-        'max_content_chars = 500\nconflict_days = 3.5\n[kinds.recipe]\npreset = "general"\nscope = ["kind", "tags"]\n'
+        'max_content_chars = 500\nconflict_days = 3.5\nantonyms = [["強気", "弱気"], ["über", "unter"]]\n'
+        '[kinds.recipe]\npreset = "general"\nscope = ["kind", "tags"]\n'
         'bands = [{at = 0.9, outcome = "link"}, {at = 0.5, outcome = "evolve", inclusive = false}]\n'
         "[kinds.recipe.decay]\nstability_days = 7\n[kinds.'odd \"name\"']\npreset = 'fact'\n"
     )

@@ -157,7 +157,24 @@ def sql_lives_in_sql_files(source: Source) -> Iterator[str]:
                 yield f"{node.lineno}: {found.group(0)[:40]!r}"
 
 
+def comparisons_know_the_policys_opposites(source: Source) -> Iterator[str]:
+    """Whoever compares two texts in the core or the engine says which opposites the policy names."""
+    if not source.below("core/", "engine/"):
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _COMPARING:
+            told = [*node.args, *(given.value for given in node.keywords)]
+            if not any("opposites" in ast.unparse(given) for given in told):
+                yield f"{node.lineno}: {node.func.id} without `opposites`"
+
+
+_COMPARING = frozenset(
+    "compare differences is_vetoed is_barred looked_at open_pairs contradicted bare_texts with_bare_texts".split()
+)
+
+
 RULES: tuple[Rule, ...] = (
+    comparisons_know_the_policys_opposites,
     codes_stay_outside,
     environment_is_read_in_config_only,
     file_is_short,

@@ -39,6 +39,7 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
 LONG_FILE = '"""Doc."""\n' + "x = 1\n" * 600
 
 BROKEN = [
+    ("comparisons_know_the_policys_opposites", "engine/a.py", "told = compare(new, old, cosine=None, similarity=None)"),
     ("codes_stay_outside", "core/a.py", "x = 1  # S0-12"),
     ("codes_stay_outside", "core/a.py", '"""Never lost (B-37)."""'),
     ("codes_stay_outside", "core/a.py", '"""Decided once (design §4)."""'),
@@ -70,6 +71,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    ("comparisons_know_the_policys_opposites", "core/a.py", "told = looked_at(near, ctx.policy.opposites)"),
     (
         "codes_stay_outside",
         "core/a.py",

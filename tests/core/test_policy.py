@@ -406,6 +406,20 @@ def test_a_known_kind_may_take_another_preset_and_keeps_how_it_fades():
         ("[kinds.fact.decay]\nstability_days = 0\n", ["kinds.fact.decay.stability_days", "line 2", "0.01"]),
         ("max_content_chars = 0\n", ["max_content_chars", "line 1", "1 to 10,000,000"]),
         ("conflict_days = inf\n", ["conflict_days", "line 1", "inf"]),
+        ('\nantonyms = "hawkish dovish"\n', ["antonyms", "line 2", "must be a list of pairs"]),
+        ("antonyms = 3\n", ["antonyms", "line 1", "must be a list of pairs"]),
+        ("antonyms = [3]\n", ["antonyms", "line 1", "pair 1 is not a list of two words"]),
+        ('antonyms = ["up"]\n', ["pair 1 is not a list of two words"]),
+        ('antonyms = [["a", "b", "c"]]\n', ["pair 1 is not a list of two words"]),
+        ('antonyms = [["hawkish", 3]]\n', ["pair 1 holds 3, which is not text"]),
+        ('antonyms = [["hawkish", ""]]\n', ["pair 1 holds '', which is not one word"]),
+        ('antonyms = [["stop loss", "take profit"]]\n', ["'stop loss', which is not one word", "without blanks"]),
+        ('antonyms = [["risk-on", "riskless"]]\n', ["'risk-on', which is not one word"]),
+        ('antonyms = [["q1", "qtwo"]]\n', ["'q1', which is not one word"]),
+        (f'antonyms = [["{"x" * 65}", "y"]]\n', ["which is not one word", "1 to 64 letters"]),
+        ('antonyms = [["a", "b"], ["Hawkish", "hawkish"]]\n', ["pair 2 opposes 'hawkish' to itself"]),
+        ('antonyms = [["a", "b"], ["B", "a"]]\n', ["pair 2 names 'a' and 'b' again"]),
+        (f"antonyms = {[['a' * n, 'b'] for n in range(1, 50)] * 5}\n".replace("'", '"'), ["pair 50 names"]),
     ],
 )
 def test_a_wrong_key_value_or_kind_names_file_line_and_what_is_allowed(text, parts):
@@ -497,7 +511,9 @@ def test_the_hash_changes_with_every_figure_of_decay(name):
     assert replace(default, kinds={**default.kinds, "lesson": replace(lesson, decay=decay)}).hash != default.hash
 
 
-@pytest.mark.parametrize("change", [{"max_content_chars": 7}, {"conflict_days": 7.0}])
+@pytest.mark.parametrize(
+    "change", [{"max_content_chars": 7}, {"conflict_days": 7.0}, {"antonyms": (("hawkish", "dovish"),)}]
+)
 def test_the_hash_changes_with_the_general_settings(change):
     assert replace(Policy(), **change).hash != Policy().hash
 
@@ -505,6 +521,21 @@ def test_the_hash_changes_with_the_general_settings(change):
 def test_a_policy_without_the_later_fields_has_the_hash_that_old_journals_name():
     """What stores say about old decisions must still be found (`PastPolicies`)."""
     assert Policy().hash == "2ee26206d556ea1b"
+
+
+def test_opposites_mean_the_same_in_any_order_and_case_and_change_the_hash():
+    written = Policy.from_toml('antonyms = [["Bearish", "bullish"], ["dovish", "HAWKISH"]]\n')
+    built = Policy(antonyms=[("hawkish", "dovish"), ("bullish", "bearish")])
+    assert written == built and written.hash == built.hash != Policy().hash
+    assert built.hash != replace(built, antonyms=built.antonyms[:1]).hash
+    assert Policy(antonyms=()).hash == Policy().hash
+
+
+def test_as_many_opposites_as_are_allowed_and_not_one_more():
+    words = ["".join(chr(97 + int(digit)) for digit in str(number)) for number in range(1000, 1201)]
+    assert len(Policy(antonyms=[(word, "z" + word) for word in words[:200]]).antonyms) == 200
+    with pytest.raises(InvalidPolicy, match="more than 200 pairs"):
+        Policy(antonyms=[(word, "z" + word) for word in words])
 
 
 def test_the_order_of_kinds_does_not_matter_to_the_hash():

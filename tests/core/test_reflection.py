@@ -26,6 +26,7 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.summary_levels import is_summary, is_summary_of, level_of
 from wellkept.errors import InvalidField
+from wellkept.policy import Policy
 from wellkept.types import Comparison, Memory, NewMemory, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -316,6 +317,14 @@ def test_a_contradiction_is_named_by_its_source():
     rows = [row("a", "The port is 5433."), row("b", "The door is open.")]
     assert contradicted("The door is not open.", rows) == "b"
     assert contradicted("The gate is blue.", rows) == ""
+
+
+def test_opposites_of_a_policy_part_what_is_summed_up_and_refuse_a_summary():
+    words = Policy(antonyms=[("porous", "watertight")]).opposites
+    rows = [row("a", "The dam is porous.", importance=0.9), row("b", "The dam is watertight.")]
+    assert found(rows) == [("a", "b")] and found(rows, opposites=words) == []
+    assert contradicted(rows[1].content, rows[:1]) == ""
+    assert contradicted(rows[1].content, rows[:1], opposites=words) == "a"
 
 
 @pytest.mark.parametrize(

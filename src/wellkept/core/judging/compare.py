@@ -202,7 +202,7 @@ def _of_length(new: Statement, old: Memory, opposites: Opposites) -> tuple[Diffe
     return (Difference("length", excerpt(old.content, 40), excerpt(new.content, 40)),)
 
 
-def _sentences(text: str, opposites: Opposites) -> frozenset[tuple[str, ...]]:
+def _sentences(text: str, opposites: Opposites = NO_OPPOSITES) -> frozenset[tuple[str, ...]]:
     canonical_text = canonical(text)
     clauses = features(text, opposites).clauses
     if not clauses:

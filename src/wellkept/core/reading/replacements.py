@@ -440,7 +440,7 @@ def _denies(item: Frame, slot: Slot, grade: Antonymy, language: Language) -> boo
 
 
 def _qualifies(clause: Clause, at: int) -> bool:
-    """ "Hawkish members …": the word tells which thing is meant. Of what has a name or is a value it asserts something."""
+    """ "Hawkish members …": the word tells which thing is meant; before a name or a value it asserts something."""
     after = clause.tokens[at + 1] if at + 1 < len(clause.tokens) else None
     return after is not None and after.content and after.value is None and not after.proper
 
