@@ -554,8 +554,7 @@ class _Reader:
         owner = self.language
         if owner.runs is None:
             owner = taught(lexicon().languages["ja" if has_kana(run) else "zh"], self.opposites)
-        runs = owner.runs
-        if runs is None:
+        if (runs := owner.runs) is None:
             return
         looks_alike = {"".join(parts) for entries in owner.not_negations.values() for parts in entries}
         place = 0
