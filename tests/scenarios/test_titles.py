@@ -151,8 +151,17 @@ def test_titles_change_nothing_about_how_near_a_contradiction_or_a_repeat_is(
     assert told[0] == told[1] == told[2]
 
 
+LEFT_BY_TITLE = frozenset({
+    "API keys must be rotated every ninety days.",
+    "Only under load do cache invalidation bugs become visible.",
+})  # fmt: skip
+"""One wording of each of two clusters. A cluster needs all of its pairs. With their titles, one pair of each lies at .94,
+below what merges, and is not the nearest of its newer memory: such a pair is not read by the relation model, so its texts
+are not embedded without their titles either."""
+
+
 def test_a_consolidation_finds_repeats_and_contradictions_under_other_titles(store: MemoryStore) -> None:
-    """As without titles, but for a repeat whose vector the title has moved out of the pairs that are looked at."""
+    """As without titles, all six clusters; two of them without one of their three memories."""
     old, new = "The retry limit is 3.", "The retry limit is 5."
     merges, flags = [], []
     for way in range(2):
@@ -167,8 +176,9 @@ def test_a_consolidation_finds_repeats_and_contradictions_under_other_titles(sto
         merges.append([{text[one] for one in action.targets} for action in plan.actions if action.type == "merge"])
         flags.append([{text[one] for one in found.targets} for found in plan.actions if found.type != "merge"])
     assert flags == [[{old, new}]] * 2
-    assert all(any(found <= whole for whole in merges[0]) for found in merges[1])
-    assert 2 * len(merges[1]) >= len(merges[0]) > 0
+    assert [len(found) for found in merges[0]] == [3, 2, 2, 3, 2, 3]
+    assert merges[1] == [found - LEFT_BY_TITLE for found in merges[0]]
+    assert frozenset().union(*merges[0]) - frozenset().union(*merges[1]) == LEFT_BY_TITLE
 
 
 def test_a_further_title_is_searched_journaled_and_undone(store: MemoryStore) -> None:
