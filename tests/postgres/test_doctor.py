@@ -135,7 +135,7 @@ def test_looking_writes_nothing_into_a_store_not_even_what_waits(here: Path, url
     before = rows(url)
     found = look(here, url)
     assert found["queue"] == {
-        "topic": "queue", "health": "ok", "what": "1 writes wait", "todo": "`wellkept queue flush` writes them",
+        "topic": "queue", "health": "ok", "what": "1 write waits", "todo": "`wellkept queue flush` writes them",
     }  # fmt: skip
     assert rows(url) == before
 

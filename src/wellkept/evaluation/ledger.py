@@ -30,7 +30,7 @@ class WriteSeen:
     Attributes:
         kept: Where its text is now.
         is_own_row: Whether it is a current row of its own.
-        repeat_left: Whether it restates a value and stands beside another current row that says it.
+        duplicate_missed: Whether it restates a value and stands beside another current row that says it.
         wrongly_hidden: Texts that hold and that it hid.
         stale_left: Whether it updates a value and a row with an older one is still current.
     """
@@ -39,7 +39,7 @@ class WriteSeen:
     outcome: str
     kept: Kept
     is_own_row: bool
-    repeat_left: bool
+    duplicate_missed: bool
     wrongly_hidden: tuple[str, ...]
     stale_left: bool
     reasons: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Ledger:
             outcome=change.result.outcome if change.result is not None else "refused",
             kept=change.kept,
             is_own_row=own is not None and own.status == "active",
-            repeat_left=repeat and self._says(others, write.key, current=True),
+            duplicate_missed=repeat and self._says(others, write.key, current=True),
             wrongly_hidden=hidden,
             stale_left=write.act == "updates" and self._says(others, write.key, current=False),
             reasons=tuple(f"{reason.rule}: {reason.detail}" for reason in change.result.reasons)

@@ -32,7 +32,7 @@ from wellkept.evaluation.ratios import (
 
 CLASSES = ("same", "refines", "conflict", "distinct")
 PRECISION = 0.92
-HARMS = ("updates_lost", "false_merges", "repeats_left", "wrong_supersessions")
+HARMS = ("updates_lost", "false_merges", "duplicates_missed", "wrong_supersessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def harms(cases: Sequence[Case]) -> dict[str, Ratio]:
 
     - `updates_lost`: of conflict and refines pairs, those whose new text is lost.
     - `false_merges`: of distinct, refines and conflict pairs, those merged away.
-    - `repeats_left`: of same pairs, those that are two rows; `repeats_flagged` are the ones among
+    - `duplicates_missed`: of same pairs, those that are two rows; `repeats_flagged` are the ones among
       them that the store linked or listed.
     - `wrong_supersessions`: of distinct, same and refines pairs, those whose old memory was hidden
       wrongly; `replaced_by_refinement` are the refines pairs whose old memory gave way to the text
@@ -137,7 +137,7 @@ def harms(cases: Sequence[Case]) -> dict[str, Ratio]:
     return {
         "updates_lost": rate(conflict + refines, column(case.is_lost for case in cases)),
         "false_merges": rate(distinct + refines + conflict, column(case.is_merged_away for case in cases)),
-        "repeats_left": rate(same, left),
+        "duplicates_missed": rate(same, left),
         "repeats_flagged": rate(same, left * flagged),
         "wrong_supersessions": rate(distinct + same + refines, wrongly),
         "replaced_by_refinement": rate(refines, column(case.seen.hidden == "other" for case in cases)),

@@ -44,7 +44,7 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
     - `current_first`, `current_in_top_3`: of all queries, those where the first hit (one of the first
       three) holds the answer, in exact case.
     - `each_once`: of all queries, those where no two of the first ten hits say the same value of one key.
-    - `repeats_left_per_100`: restatements that are a current row beside another current row which says
+    - `duplicates_missed_per_100`: restatements that are a current row beside another current row which says
       the same value, for each 100 writes.
     - `lost_updates`: of updates, refinements and late imports, those whose text ended neither stored
       nor evolved nor flagged; `lost_statements` the same of first statements.
@@ -60,14 +60,14 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
     def queries(base: Callable[[QuerySeen], bool], hit: Callable[[QuerySeen], bool]) -> Ratio:
         return _ratio([seen.queries for seen in stories], base, hit)
 
-    repeats = writes(_any, lambda seen: seen.repeat_left)
+    repeats = writes(_any, lambda seen: seen.duplicate_missed)
     return {
         "stale_first": queries(lambda seen: bool(seen.query.stale), lambda seen: seen.is_stale),
         "stale_first_all": queries(_any, lambda seen: seen.is_stale),
         "current_first": queries(_any, lambda seen: seen.is_current(1)),
         "current_in_top_3": queries(_any, lambda seen: seen.is_current(TOP)),
         "each_once": queries(_any, lambda seen: seen.each_once),
-        "repeats_left_per_100": Ratio(repeats.hits, repeats.base, scale=100.0),
+        "duplicates_missed_per_100": Ratio(repeats.hits, repeats.base, scale=100.0),
         "lost_updates": writes(lambda seen: seen.write.act in ("updates", "refines", "late"), _is_lost),
         "lost_statements": writes(lambda seen: seen.write.act == "first", _is_lost),
         "wrong_supersessions": writes(_any, lambda seen: bool(seen.wrongly_hidden)),
@@ -79,7 +79,7 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
 def wrong_write(seen: WriteSeen) -> list[str]:
     """What is wrong about one write, as the names of the figures it counts in."""
     found = {
-        "repeats_left": seen.repeat_left,
+        "duplicates_missed": seen.duplicate_missed,
         "lost_updates": seen.write.act in ("updates", "refines", "late") and _is_lost(seen),
         "lost_statements": seen.write.act == "first" and _is_lost(seen),
         "wrong_supersessions": bool(seen.wrongly_hidden),
@@ -122,5 +122,8 @@ def _row(seen: StorySeen) -> dict[str, Any]:
         "lang": seen.story.lang,
         "writes": len(seen.writes),
         "queries": len(seen.queries),
-        **{("repeats_left" if name == "repeats_left_per_100" else name): count for name, count in counted.items()},
+        **{
+            ("duplicates_missed" if name == "duplicates_missed_per_100" else name): count
+            for name, count in counted.items()
+        },
     }

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from wellkept.errors import InvalidField
 from wellkept.types.answers import Hit
 from wellkept.types.comparisons import Conflict
-from wellkept.types.showing import escaped, shown
+from wellkept.types.showing import count_of, escaped, shown
 from wellkept.types.words import Degradation
 
 PackFormat: TypeAlias = Literal["markdown", "json"]
@@ -115,6 +115,5 @@ class Pack:
         return shown("Pack", {**said, "left_out": len(self.left_out) or None, "text": self.text})
 
     def _repr_html_(self) -> str:
-        many = "1 memory" if len(self.groups) == 1 else f"{len(self.groups)} memories"
-        head = f"{many}, {self.tokens} of {self.budget_tokens} tokens"
+        head = f"{count_of(len(self.groups), 'memory')}, {self.tokens} of {self.budget_tokens} tokens"
         return f"<p>{head}</p><pre>{escaped(self.text)}</pre>"

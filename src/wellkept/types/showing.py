@@ -28,6 +28,18 @@ def short_id(memory_id: str) -> str:
     return memory_id[-_SHOWN_OF_AN_ID:]
 
 
+def count_of(count: int, one: str, many: str = "") -> str:
+    """A number of things, in words; `many` where it is not the noun with an "s" or "ies".
+
+    Example:
+        >>> count_of(1, "memory"), count_of(2, "memory"), count_of(0, "pair"), count_of(2, "write waits", "writes wait")
+        ('1 memory', '2 memories', '0 pairs', '2 writes wait')
+    """
+    if count == 1:
+        return f"{count} {one}"
+    return f"{count} {many or (f'{one[:-1]}ies' if one.endswith('y') else f'{one}s')}"
+
+
 def shown(name: str, values: Mapping[str, object]) -> str:
     """A `repr` of what matters: texts are shortened, and what is empty is left out.
 

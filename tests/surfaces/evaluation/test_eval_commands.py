@@ -53,7 +53,7 @@ def stories(cli: Cli) -> str:
 def test_pairs_as_json_hold_every_figure_with_its_interval_and_count(cli: Cli, pairs: str) -> None:
     report = cli.json("eval", "pairs", pairs, "--no-model")
     metrics = report["metrics"]
-    for name in ("updates_lost", "false_merges", "repeats_left", "wrong_supersessions", "accuracy"):
+    for name in ("updates_lost", "false_merges", "duplicates_missed", "wrong_supersessions", "accuracy"):
         assert 0 <= metrics[name] <= 1
         assert report["intervals"][name][0] <= metrics[name] <= report["intervals"][name][1]
         assert len(report["counts"][name]) == 2
@@ -109,7 +109,7 @@ def test_stories_as_json_hold_every_figure(cli: Cli, stories: str) -> None:
         "current_first",
         "current_in_top_3",
         "each_once",
-        "repeats_left_per_100",
+        "duplicates_missed_per_100",
         "lost_updates",
         "wrong_supersessions",
         "noise_stored",
@@ -176,7 +176,7 @@ def test_a_policy_file_decides_what_is_measured(cli: Cli, pairs: str) -> None:
     (cli.folder / "keep.toml").write_text('[kinds.semantic]\npreset = "append_only"\n', encoding="utf-8")
     default = cli.json("eval", "pairs", pairs, "--no-model")
     other = cli.json("eval", "pairs", pairs, "--no-model", "--policy", "keep.toml")
-    assert default["metrics"]["repeats_left"] < other["metrics"]["repeats_left"] == 1.0
+    assert default["metrics"]["duplicates_missed"] < other["metrics"]["duplicates_missed"] == 1.0
     assert default["policy"] != other["policy"]
 
 

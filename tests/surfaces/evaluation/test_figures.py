@@ -45,12 +45,12 @@ HARMS: list[tuple[str, Gold, Seen, set[str]]] = [
     ("a fuller text may take the place of the old one", "refines", REFINED, {"replaced_by_refinement"}),
     ("a repeat may take the place of the old one", "same", REFINED, set()),
     ("of two true things none may be hidden, by whatever act", "distinct", REFINED, {"wrong_supersessions"}),
-    ("two rows of a repeat are left", "same", STORED, {"repeats_left"}),
+    ("two rows of a repeat are left", "same", STORED, {"duplicates_missed"}),
     (
         "a repeat that was only listed is left all the same",
         "same",
         replace(STORED, repeat_flagged=True),
-        {"repeats_left", "repeats_flagged"},
+        {"duplicates_missed", "repeats_flagged"},
     ),
 ]
 
@@ -65,7 +65,7 @@ def test_what_was_done_counts_in_the_right_figures(gold: Gold, seen: Seen, names
     [
         ("updates_lost", {"conflict", "refines"}),
         ("false_merges", {"distinct", "refines", "conflict"}),
-        ("repeats_left", {"same"}),
+        ("duplicates_missed", {"same"}),
         ("wrong_supersessions", {"distinct", "same", "refines"}),
         ("unrelated_touched", {"unrelated"}),
     ],
@@ -166,8 +166,8 @@ def test_intervals_lie_around_the_figure_and_are_the_same_every_time() -> None:
     cases = [case("same", DROPPED if number % 4 else STORED) for number in range(200)]
     first, second = measure(cases), measure(cases)
     assert first["intervals"] == second["intervals"]  # I4
-    low, high = first["intervals"]["repeats_left"]
-    assert low < first["metrics"]["repeats_left"] < high
+    low, high = first["intervals"]["duplicates_missed"]
+    assert low < first["metrics"]["duplicates_missed"] < high
     assert 0.15 < low
     assert high < 0.35
 

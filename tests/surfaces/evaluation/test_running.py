@@ -227,7 +227,7 @@ def lived(told: Story, **fields: Any) -> StorySeen:
 
 
 def flags(seen: WriteSeen) -> tuple[str, bool, int, bool]:
-    return seen.kept, seen.repeat_left, len(seen.wrongly_hidden), seen.stale_left
+    return seen.kept, seen.duplicate_missed, len(seen.wrongly_hidden), seen.stale_left
 
 
 TEA, TEA_AGAIN, TEA_NEW = "Tea is served at four.", "At four there is tea.", "Tea moved to half past five."
@@ -255,7 +255,7 @@ def test_a_store_that_keeps_everything_leaves_repeats_and_stale_rows() -> None:
         ("stored", False, 0, False),
     ]
     metrics = measure([seen])["metrics"]
-    assert metrics["repeats_left_per_100"] == pytest.approx(100 / 6, abs=1e-6)
+    assert metrics["duplicates_missed_per_100"] == pytest.approx(100 / 6, abs=1e-6)
     assert metrics["stale_left"] == 1.0
     assert metrics["lost_updates"] == 0.0
     assert metrics["noise_stored"] == 1.0
@@ -264,7 +264,7 @@ def test_a_store_that_keeps_everything_leaves_repeats_and_stale_rows() -> None:
 def test_a_restatement_after_an_update_is_no_repeat_of_the_old_value() -> None:
     # The stale row does not say what is restated; only the new one does.
     seen = lived(story((TEA, "K1=four"), (TEA_NEW, "updates K1=x"), ("From half past five: tea.", "restates K1")))
-    assert seen.writes[2].repeat_left
+    assert seen.writes[2].duplicate_missed
 
 
 def test_an_update_that_is_dropped_as_a_repeat_is_lost() -> None:
@@ -293,7 +293,7 @@ def test_hiding_a_row_is_wrong_where_it_still_holds(truth: str, wrong: int) -> N
     seen = by_subject(("Tea is served at four o'clock sharp.", "K1=four"), ("Lamps are checked by Ana.", truth))
     assert [len(write.wrongly_hidden) for write in seen.writes] == [0, wrong]
     # The row before is hidden, so nothing is said twice.
-    assert not any(write.repeat_left for write in seen.writes)
+    assert not any(write.duplicate_missed for write in seen.writes)
 
 
 def test_a_restatement_must_not_hide_a_detail() -> None:
@@ -316,7 +316,7 @@ def test_writes_happen_at_their_own_times() -> None:
     # S3-13: an ongoing episode is the same one within 30 minutes; these lie a day apart.
     seen = lived(story((TEA, "K1=four"), (TEA, "restates K1"), kind="episode"))
     assert [write.outcome for write in seen.writes] == ["created", "created"]
-    assert seen.writes[1].repeat_left
+    assert seen.writes[1].duplicate_missed
 
 
 def test_answers_are_compared_in_exact_case_over_the_first_hits() -> None:

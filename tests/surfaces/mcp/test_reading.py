@@ -71,7 +71,7 @@ def test_conflicts_and_health_tell_what_needs_attention(store: MemoryStore, mode
     told = read(store, mode, "wellkept://conflicts")
     assert (told["open"], told["conflicts"][0]["key"]) == (1, key)
     health = read(store, mode, "wellkept://health")
-    assert health["ok"] is False and health["attention"][0].startswith("1 open conflict")
+    assert health["ok"] is False and health["attention"][0].startswith("1 open conflict;")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -106,7 +106,7 @@ def test_a_session_starts_with_what_matters_in_any_language(store: MemoryStore, 
     in_conflict(store)
     text = said(store, mode, "session_start")
     assert "部署脚本在周一运行。" in text and "Der Tee steht oben." in text
-    assert "1 open conflict" in text
+    assert "1 open conflict;" in text
     assert "Tee" in said(store, mode, "session_start", {"topic": "Tee", "budget_tokens": "200"})
 
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from wellkept.cli.terminal.render import ShortIds, numbered, rows_of, styled, when
+from wellkept.cli.terminal.render import ShortIds, rows_of, styled, when
 from wellkept.cli.terminal.safe import one_line
 from wellkept.types import Action, ActionResult, Json, Plan, RowChange, RunReport, UndoReport
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,7 +78,7 @@ def run_undone(report: UndoReport) -> Parts:
     """What taking a run back did, and what it had to leave."""
     count = len(report.undone)
     yield one_line(
-        f"Undid {numbered(count, 'entry')} of the run; "
+        f"Undid {count_of(count, 'entry')} of the run; "
         f"`wellkept undo --run undo-{report.run_id}` redoes {'it' if count == 1 else 'them'}"
     )
     for entry, later in sorted(report.blocked.items()):
@@ -96,9 +97,9 @@ def _headline(report: RunReport) -> str:
 def _found(plan: Plan) -> Iterator[str]:
     found = plan.detected
     parts = [
-        f"{numbered(found.memories, 'memory')}",
-        f"{numbered(found.exact_groups, 'group')} of equal texts",
-        f"{numbered(found.pairs, 'pair')} compared",
+        f"{count_of(found.memories, 'memory')}",
+        f"{count_of(found.exact_groups, 'group')} of equal texts",
+        f"{count_of(found.pairs, 'pair')} compared",
         f"{found.contradiction_pairs} in contradiction",
     ]
     news = plan.planned["flag_contradiction"]
@@ -173,7 +174,7 @@ def _action(action: Action, result: ActionResult | None, short: ShortIds, *, lef
     for row in action.rows[:_ROWS]:
         yield styled(f"  {short(row.memory_id)}  {_change(row)}", "dim")
     if len(action.rows) > _ROWS:
-        yield styled(f"  … and {len(action.rows) - _ROWS} more memories", "dim")
+        yield styled(f"  … and {count_of(len(action.rows) - _ROWS, 'more memory')}", "dim")
     for flag in action.flags:
         yield styled(f"  {short(flag.a)} and {short(flag.b)}: a conflict is opened", "dim")
 

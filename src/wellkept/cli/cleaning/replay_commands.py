@@ -12,6 +12,7 @@ from wellkept.cli.terminal.session import Session, command
 from wellkept.config import KEYS, load
 from wellkept.core.records.explain import reason_words
 from wellkept.types.replay import ReplayDifference, ReplayReport, Unreplayed, Verdict
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -126,6 +127,5 @@ def _summary(report: ReplayReport) -> str:
     if not report.decisions:
         return "No decision was replayed"
     differ = len(report.differences)
-    noun = "decision" if report.decisions == 1 else "decisions"
-    text = f"{report.decisions} {noun} replayed, {differ or 'none'} would differ"
+    text = f"{count_of(report.decisions, 'decision')} replayed, {differ or 'none'} would differ"
     return f"{text}; {len(report.unreplayed)} could not be replayed" if report.unreplayed else text

@@ -17,6 +17,7 @@ from wellkept.cli.demo.story import Answer, Figures, Line, Step, Story, TakenBac
 from wellkept.core.records.explain import difference_words, why
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.types import Conflict, Memory, WriteResult
+from wellkept.types.showing import count_of
 
 _STYLES: Mapping[str, str] = {
     "created": "green",
@@ -155,8 +156,7 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
         row.append(f"   {note}", "dim")
         _indented(console, row, 0, hang=_LABEL + 8)
     for word, number in figures.degraded.items():
-        writes = "1 write" if number == 1 else f"{number} writes"
-        _paragraph(console, f"  {writes}: {_LACKS.get(word, word)}.")
+        _paragraph(console, f"  {count_of(number, 'write')}: {_LACKS.get(word, word)}.")
 
 
 def _examples(console: Console, told: Story, program: str) -> None:

@@ -14,6 +14,7 @@ import typer
 from wellkept.cli.terminal.fields import KindOption
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import StorePathError
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.evaluation.labelled_files import PairFile
@@ -292,4 +293,4 @@ def _write_errors(errors: Path | None, rows: Iterable[Mapping[str, Any]], run: S
         for row in rows:
             out.write(json.dumps(to_plain(row, full=True), ensure_ascii=False) + "\n")
             count += 1
-    run.note(f"{count} items handled wrongly: {errors}")
+    run.note(f"{count_of(count, 'item')} handled wrongly: {errors}")

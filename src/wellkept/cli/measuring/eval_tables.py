@@ -9,6 +9,7 @@ from wellkept.cli.terminal.render import rows_of, styled
 from wellkept.cli.terminal.safe import one_line
 from wellkept.evaluation.pair_metrics import CLASSES, HARMS
 from wellkept.evaluation.tiers import LEGEND
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _PAIRS: Mapping[str, str] = {
     "updates_lost": "conflict, refines: the new text is in no place a reader finds",
     "false_merges": "distinct, refines, conflict: one row, and not the new text",
-    "repeats_left": "same: two rows",
+    "duplicates_missed": "same: two rows",
     "repeats_flagged": "same: two rows, but linked or listed as a repeat",
     "wrong_supersessions": "distinct, same, refines: the old one is hidden wrongly",
     "replaced_by_refinement": "refines: the fuller text took the place of the old one",
@@ -32,7 +33,7 @@ _STORIES: Mapping[str, str] = {
     "current_first": "all queries: the first hit says what holds now",
     "current_in_top_3": "all queries: one of the first three does",
     "each_once": "all queries: no two of the first ten hits say the same",
-    "repeats_left_per_100": "writes that say again what another current row says",
+    "duplicates_missed_per_100": "writes that say again what another current row says",
     "lost_updates": "updates, details, late imports: in no place a reader finds",
     "lost_statements": "first statements: the same",
     "wrong_supersessions": "writes that hid what still holds",
@@ -40,7 +41,7 @@ _STORIES: Mapping[str, str] = {
     "noise_stored": "noise: it became a row",
 }
 _SCORES = ("precision", "recall", "f1")
-_GROUP = ("pairs>", "accuracy>", "lost>", "merged>", "left>", "superseded>")
+_GROUP = ("pairs>", "accuracy>", "lost>", "merged>", "missed>", "superseded>")
 _PUBLIC: Mapping[str, tuple[str, str]] = {
     "swallowed_contradictions": ("lost>", "contradictions whose new text is in no place a reader finds"),
     "related_merged": ("merged>", "related or unrelated pairs that ended as one row"),
@@ -50,7 +51,7 @@ _PUBLIC: Mapping[str, tuple[str, str]] = {
     "others_merged": ("others>", "all other pairs that ended as one row"),
     "wrong_supersessions": ("hidden>", "pairs that are no contradiction and whose old text gave way to a conflict"),
 }
-_ABLATION = ("lost>", "merged>", "left>", "hidden>", "same P>", "R>", "conf P>", "R>", "ref F1>", "dist F1>", "acc>")
+_ABLATION = ("lost>", "merged>", "missed>", "hidden>", "same P>", "R>", "conf P>", "R>", "ref F1>", "dist F1>", "acc>")
 _LIVED = ("id", "lang", "writes>", "queries>", "repeats>", "lost>", "superseded>", "stale first>", "top 3>")
 _NO_CONFIDENCE = "recall of same at precision .92: – (rules do not say how sure they are)"
 
@@ -58,7 +59,7 @@ _NO_CONFIDENCE = "recall of same at precision .92: – (rules do not say how sur
 def pairs(report: Mapping[str, Any]) -> Parts:
     """The report on pairs."""
     files = ", ".join(one_line(file["file"], limit=60) for file in report["files"])
-    yield styled(_headline(f"{report['n']} pairs of {files}", report))
+    yield styled(_headline(f"{count_of(report['n'], 'pair')} of {files}", report))
     metrics = report["metrics"]
     if "counts" in report:
         yield ""
@@ -84,7 +85,8 @@ def pairs(report: Mapping[str, Any]) -> Parts:
 def stories(report: Mapping[str, Any]) -> Parts:
     """The report on stories."""
     name = one_line(report["files"][0]["file"], limit=60)
-    counted = f"{report['n']} stories of {name}: {report['writes']} writes, {report['queries']} queries"
+    counted = f"{count_of(report['n'], 'story')} of {name}: "
+    counted += f"{count_of(report['writes'], 'write')}, {count_of(report['queries'], 'query')}"
     yield styled(_headline(counted, report))
     yield ""
     yield _rates(_STORIES, report)
@@ -199,6 +201,6 @@ def _ablated(metrics: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _story(row: Mapping[str, Any]) -> list[str]:
-    names = ("writes", "queries", "repeats_left", "lost_updates", "wrong_supersessions", "stale_first")
+    names = ("writes", "queries", "duplicates_missed", "lost_updates", "wrong_supersessions", "stale_first")
     shown = [str(row[name]) for name in (*names, "current_in_top_3")]
     return [one_line(row["id"], limit=40), one_line(row["lang"], limit=20), *shown]

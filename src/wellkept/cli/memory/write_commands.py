@@ -25,6 +25,7 @@ from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import InvalidInput, InvalidText, WellkeptError
 from wellkept.parsing import parsed_json
 from wellkept.types import BatchResult, ItemError, WriteResult
+from wellkept.types.showing import count_of
 
 _PANEL = "Write"
 _EXCERPT = 50
@@ -80,7 +81,7 @@ def remember_many(
     """Store many texts in order, one JSON object or string per line; repeating the batch changes nothing."""
     items, errors = _items(bytes_of(file), plain=lines)
     store = run.store()
-    with run.busy(f"Writing {len(items)} texts"):
+    with run.busy(f"Writing {count_of(len(items), 'text')}"):
         result = store.remember_many(list(items.values()), on_conflict=on_conflict)
     whole = _replaced(result, list(items), errors)
     run.show(whole, lambda: render.batch(whole))

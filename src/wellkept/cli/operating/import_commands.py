@@ -16,6 +16,7 @@ from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import KindOption, field_value, pair
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import StorePathError
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.engine.transfer.import_export import ImportSpec
@@ -121,7 +122,7 @@ def export(
         with target.open(encoding="utf-8", newline="") as lines:
             shutil.copyfileobj(lines, sys.stdout)
         return
-    run.show({"lines": count, "file": file}, lambda: [f"{count} lines written to {file}"])
+    run.show({"lines": count, "file": file}, lambda: [f"{count_of(count, 'line')} written to {file}"])
 
 
 def demo(

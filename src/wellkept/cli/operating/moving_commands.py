@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import Settings, is_server, store_file
 from wellkept.errors import StorePathError, UnknownBackend
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +68,7 @@ def backup(
     storage = _file_storage(run, _own_file(run.settings))
     with run.busy("Copying"):
         copied = storage.backup(file, replace=force)
-    held = f"{len(copied.entries)} namespaces, {sum(copied.entries.values())} entries, {copied.size:,} bytes"
+    held = f"{_held(copied.entries)}, {copied.size:,} bytes"
     run.show(copied, lambda: [f"{one_line(str(file))}: {held}; verified"])
     _tell_of_the_queue(run, run.settings.db)
 
@@ -88,9 +89,8 @@ def restore_backup(
             prepare=lambda path: SqliteStorage(path).close(),
             busy_seconds=_BUSY_SECONDS,
         )
-    entries = sum(done.entries.values())
     kept = f"; the previous file is kept as {done.kept}" if done.kept else ""
-    told = f"{own} is restored exactly: {len(done.entries)} namespaces, {entries} entries{kept}"
+    told = f"{own} is restored exactly: {_held(done.entries)}{kept}"
     run.show(done, lambda: [one_line(told, limit=2_000)])
 
 
@@ -156,6 +156,10 @@ def _refuse_same(source: str, target: str) -> None:
         raise StorePathError("source and target are the same store", where=shown(target), todo="Name another target")
     if here is not None and not here.exists():
         raise StorePathError("there is no such store", where=shown(source), todo="Check the path")
+
+
+def _held(entries: Mapping[str, int]) -> str:
+    return f"{count_of(len(entries), 'namespace')}, {count_of(sum(entries.values()), 'entry')}"
 
 
 def _tell_of_the_queue(run: Session, url: str) -> None:

@@ -12,13 +12,13 @@ import wellkept
 from wellkept.cli.operating.findings import Finding, failed, told
 from wellkept.cli.operating.moving_commands import shown as shown_address
 from wellkept.cli.terminal.opening import embedder_for, look_at_database, open_database, open_file
-from wellkept.cli.terminal.render import numbered
 from wellkept.cli.terminal.session import Session
 from wellkept.config import Settings, is_server
 from wellkept.engine.models.no_embedder import Unloaded
 from wellkept.engine.upkeep.verifying import verify
 from wellkept.errors import NotPermitted, ReadOnly, WellkeptError
 from wellkept.storage.port import Mending, Storage
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -177,7 +177,9 @@ def _placed(facts: StoreFacts, *, has_token: bool) -> Iterator[Finding]:
         yield Finding("cluster", "ok", "the tables are spread by namespace; the size above is of this server alone")
     if facts.waiting:
         todo = "See `wellkept queue list`" if facts.refused else "`wellkept queue flush` writes them"
-        what = f"{facts.waiting} writes wait" + (f", of which {facts.refused} failed before" if facts.refused else "")
+        what = count_of(facts.waiting, "write waits", "writes wait") + (
+            f", of which {facts.refused} failed before" if facts.refused else ""
+        )
         yield Finding("queue", "warn" if facts.refused else "ok", what, todo)
     if facts.failed:
         yield Finding("jobs", "warn", f"{facts.failed} were given up", "See `wellkept jobs list`")
@@ -242,11 +244,11 @@ def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:
     counts = [part.stats() for part in parts]
     memories = sum(sum(item.memories.values()) for item in counts)
     entries = sum(item.journal for item in counts)
-    held = (numbered(memories, "memory"), numbered(entries, "journal entry"), numbered(names, "namespace"))
+    held = (count_of(memories, "memory"), count_of(entries, "journal entry"), count_of(names, "namespace"))
     yield Finding("contents", "ok", ", ".join(held))
     unchecked = sum(item.unchecked for item in counts)
     if unchecked:
-        what = f"{unchecked} memories were stored while a check was unavailable"
+        what = f"{count_of(unchecked, 'memory was', 'memories were')} stored while a check was unavailable"
         yield Finding("unchecked", "warn", what, "Run `wellkept reembed`")
     waiting = sum(item.open_conflicts for item in counts)
     if waiting:

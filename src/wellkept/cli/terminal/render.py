@@ -23,6 +23,7 @@ from wellkept.types import (
     Version,
     WriteResult,
 )
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -115,18 +116,6 @@ def batch(result: BatchResult) -> Parts:
     if table.row_count:
         yield table
     yield counted(result.counts, len(result.errors))
-
-
-def numbered(count: int, word: str) -> str:
-    """A number of things, in words.
-
-    Example:
-        >>> numbered(1, "memory"), numbered(2, "memory"), numbered(0, "pair")
-        ('1 memory', '2 memories', '0 pairs')
-    """
-    if count != 1:
-        word = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{count} {word}"
 
 
 def counted(counts: Mapping[str, int], errors: int) -> Text:
@@ -419,7 +408,7 @@ def _figures(row: Memory) -> Iterator[tuple[str, str]]:
     if row.evolution_count:
         yield "updates", str(row.evolution_count)
     if row.confirmations:
-        yield "confirmed", f"{row.confirmations} times"
+        yield "confirmed", count_of(row.confirmations, "time")
     if row.pinned:
         yield "pinned", "yes"
     if not row.checked:

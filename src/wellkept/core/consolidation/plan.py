@@ -30,6 +30,7 @@ from wellkept.core.records.lifecycle import decay_score, is_expired, lifecycle
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
 from wellkept.types import Action, Conflict, Detected, Lifecycle, Link, Memory, Plan, Rationale, RowChange
+from wellkept.types.showing import count_of
 
 SAMPLES = 3
 PROTECTED_KINDS = frozenset(("procedural",))
@@ -348,7 +349,7 @@ def _archive(row: Memory, rule: Rule, seen: Figures) -> Action:
     if seen.expired:
         reason = "it has expired"
     else:  # neither age nor lifecycle, unless the rule asks: it would be another plan tomorrow
-        read = "never read" if seen.access_count == 0 else f"read {seen.access_count} times"
+        read = "never read" if seen.access_count == 0 else f"read {count_of(seen.access_count, 'time')}"
         faded = f", {seen.lifecycle}" if rule.when.lifecycle_any else ""
         reason = f"{read}, importance {row.importance:g}{faded}"
     return _of_row(row, change_of(row, replace(row, status="archived")), rule, reason)

@@ -36,6 +36,7 @@ from wellkept.types import (
     Status,
     Vector,
 )
+from wellkept.types.showing import count_of
 
 BATCH = 128
 """Texts embedded and written at once; what a kill can cost at most."""
@@ -218,7 +219,7 @@ def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
         policy=ctx.policy.hash,
         outcome="embedded",
         memory_ids=tuple(ids),
-        reasons=(Reason("reembed", f"vectors of {len(ids)} memories made by {ctx.embedder.id}"),),
+        reasons=(Reason("reembed", f"vectors of {count_of(len(ids), 'memory')} made by {ctx.embedder.id}"),),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access.one_namespace import Walled
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.core.consolidation.rules import Consolidation
@@ -51,7 +52,7 @@ class Seat(MemoryStore):
         """As the library's; its actions are told."""
         tell = self._tell
         if tell is not None and options.get("progress") is None:
-            options["progress"] = lambda done, whole: tell(done, whole, f"{done} of {whole} actions")
+            options["progress"] = lambda done, whole: tell(done, whole, f"{done} of {count_of(whole, 'action')}")
         return super().execute(plan, **options)
 
     def _steps(self) -> Progress | None:

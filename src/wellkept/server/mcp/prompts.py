@@ -20,6 +20,7 @@ from wellkept.errors import InvalidField, WellkeptError
 from wellkept.server.mcp.answers import bare, compact, sized
 from wellkept.server.mcp.authorised_store import Reach
 from wellkept.types import Conflict, Filter, Memory
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -104,7 +105,9 @@ def start(store: MemoryStore, topic: str, budget_tokens: int = _BUDGET) -> str:
     found = store.conflicts()
     parts = [_START, handed_out or "Nothing is stored about this yet."]
     if found:
-        parts.append(f"There are {len(found)} open conflicts; offer to review them.\n{_DATA}\n{_listed(found)}")
+        parts.append(
+            f"The memory has {count_of(len(found), 'open conflict')}; offer a review.\n{_DATA}\n{_listed(found)}"
+        )
     return "\n".join(parts)
 
 

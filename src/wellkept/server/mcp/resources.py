@@ -18,6 +18,7 @@ from wellkept.core.records.codec import to_plain
 from wellkept.errors import NotFound, WellkeptError
 from wellkept.server.mcp.answers import bare, compact, sized
 from wellkept.server.mcp.authorised_store import Reach
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -100,13 +101,19 @@ def _conflicts(store: MemoryStore) -> Any:
     return sized({"open": len(found), "conflicts": to_plain(found, full=True)})
 
 
+_UNCHECKED = (
+    "memory was stored while a check was unavailable",
+    "memories were stored while a check was unavailable",
+)
+
+
 def _health(store: MemoryStore) -> Any:
     """Counts, which are cheap; whether the file is sound is `verify`, which reads all of it."""
     counts = store.stats()
     found = (
-        (counts.open_conflicts, "open conflicts", "review them: prompt review_conflicts"),
-        (counts.unchecked, "memories were stored while a check was unavailable", "run wellkept sweep"),
-        (counts.without_vector, "memories have no vector", "run wellkept reembed"),
+        (counts.open_conflicts, ("open conflict", "open conflicts"), "review them: prompt review_conflicts"),
+        (counts.unchecked, _UNCHECKED, "run wellkept sweep"),
+        (counts.without_vector, ("memory has no vector", "memories have no vector"), "run wellkept reembed"),
     )
-    attention = [f"{count} {what}; {todo}" for count, what, todo in found if count]
+    attention = [f"{count_of(count, *what)}; {todo}" for count, what, todo in found if count]
     return sized({"ok": not attention, "attention": attention, "counts": to_plain(counts, full=True)})

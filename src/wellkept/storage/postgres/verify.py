@@ -141,10 +141,10 @@ def _records(session: Session, name: str, ns: int) -> Iterator[Flaw]:
         if memory.status == "active":
             missing += terms is None or set(terms) != set(words_of(memory, ns))
     if missing:
-        yield Flaw(f": {missing} memories are not found by all their words, or by words they do not have", "words")
+        yield Flaw(f": memories not found by all their words, or by words they do not have: {missing}", "words")
     extra = session.row("verify.words", {"ns": ns})[0]
     if extra:
-        yield Flaw(f": the full text holds {extra} rows that are not active memories", "words")
+        yield Flaw(f": the full text holds rows that are not active memories: {extra}", "words")
 
 
 def _rows(session: Session, ns: int) -> Iterator[tuple[str, tuple[Any, ...], tuple[Any, ...], str, list[str] | None]]:

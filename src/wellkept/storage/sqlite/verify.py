@@ -196,9 +196,9 @@ def _words(session: Session) -> Iterator[Flaw]:
             continue  # told already
         missing += sum(hash(term) for term in terms) != found.pop(place, 0)
     if missing:
-        yield Flaw(f"{missing} memories are not found by all their words, or by words they do not have", "words")
+        yield Flaw(f"memories not found by all their words, or by words they do not have: {missing}", "words")
     if found:
-        yield Flaw(f"the full text holds {len(found)} rows that are not active memories", "words")
+        yield Flaw(f"the full text holds rows that are not active memories: {len(found)}", "words")
 
 
 # --------------------------------------------------------------------------------------------
