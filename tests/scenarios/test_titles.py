@@ -155,9 +155,9 @@ LEFT_BY_TITLE = frozenset({
     "API keys must be rotated every ninety days.",
     "Only under load do cache invalidation bugs become visible.",
 })  # fmt: skip
-"""One wording of each of two clusters. A cluster needs all of its pairs. With their titles, one pair of each lies at .94,
-below what merges, and is not the nearest of its newer memory: such a pair is not read by the relation model, so its texts
-are not embedded without their titles either."""
+"""One wording of each of two clusters. A cluster needs all of its pairs. With their titles, one pair of each lies at
+.94, below what merges, and is not the nearest of its newer memory: such a pair is not read by the relation model, so
+its texts are not embedded without their titles either."""
 
 
 def test_a_consolidation_finds_repeats_and_contradictions_under_other_titles(store: MemoryStore) -> None:
