@@ -274,3 +274,16 @@ def test_acknowledgements_are_junk_in_every_language(text: str) -> None:
 )  # fmt: skip
 def test_short_statements_are_not_junk(text: str) -> None:
     assert is_junk(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("5 HZ and 5 MHz, 3MB 3Mb", "5 hz and 5 Mhz 3MB 3Mb"),
+        ("Word1 Word2 12 Words", "word1 word2 12 words"),
+        ("ls -C -c x-C --C", "ls -C -c x-c --c"),
+        ("1Mb/s 5KPH 7 Kibit", "1Mb/s 5kph 7 kibit"),
+    ],
+)
+def test_the_case_of_flags_and_of_units_behind_a_number_is_kept_and_no_other(text, form):
+    assert canonical(text) == form

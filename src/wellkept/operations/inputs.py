@@ -29,7 +29,7 @@ from wellkept.operations.parts import (
 from wellkept.types import Direction, OnConflict, RecallMode, Resolution
 from wellkept.types.packs import MAX_BUDGET, PackFormat
 
-MAX_ITEMS = 10_000
+MAX_ITEMS = 1_000
 """Texts in one batch; longer ones are imports, which are read and answered line by line."""
 
 
@@ -65,7 +65,7 @@ class Check(Writing):
 class RememberMany(Given):
     """Texts to store, in order."""
 
-    items: Annotated[list[str | dict[str, Any]], Field(max_length=MAX_ITEMS)] = Field(
+    items: Annotated[list[str | dict[str, Any]], Field(fail_fast=True, max_length=MAX_ITEMS)] = Field(
         description="Texts, or objects with content and more fields of remember. An invalid one does not stop the rest."
     )
     on_conflict: OnConflict | None = Field(
@@ -118,7 +118,9 @@ class Pack(Given):
     query: Query
     budget_tokens: int = Field(800, ge=1, le=MAX_BUDGET, description="Maximum size of the block, in tokens.")
     format: PackFormat = Field("markdown", description="Format of the block.")
-    exclude: list[str] = Field([], description="What the prompt already contains: ids, or verbatim texts.")
+    exclude: Annotated[list[str], Field(fail_fast=True)] = Field(
+        [], description="What the prompt already contains: ids, or verbatim texts."
+    )
     session: Label = Field(
         "", description="Id of the conversation; what was packed for it is not new when it is written back."
     )
@@ -138,7 +140,9 @@ class Neighbors(Given):
 class Subgraph(Given):
     """Where to start, and how far to go."""
 
-    ids: Annotated[list[MemoryId], Field(max_length=MAX_LIST)] = Field(description="Ids of the memories to start from.")
+    ids: Annotated[list[MemoryId], Field(fail_fast=True, max_length=MAX_LIST)] = Field(
+        description="Ids of the memories to start from."
+    )
     depth: int = Field(1, ge=1, le=20, description="Steps.")
 
 
@@ -246,8 +250,8 @@ class Execute(Given):
     """A plan to apply."""
 
     plan: dict[str, Any] = Field(description="The plan as returned by plan, unchanged.")
-    only: list[str] = Field([], description="Ids or types of actions to apply.")
-    skip: list[str] = Field([], description="Ids or types of actions to leave out.")
+    only: Annotated[list[str], Field(fail_fast=True)] = Field([], description="Ids or types of actions to apply.")
+    skip: Annotated[list[str], Field(fail_fast=True)] = Field([], description="Ids or types of actions to leave out.")
     dry_run: bool = Field(default=False, description="Dry run: report only.")
 
 

@@ -20,7 +20,7 @@ def _text(most: int) -> Any:
 
 
 Label: TypeAlias = Annotated[str, _text(MAX_LABEL)]
-Labels: TypeAlias = Annotated[list[Label], Field(json_schema_extra={"maxItems": MAX_LIST})]
+Labels: TypeAlias = Annotated[list[Label], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_LIST})]
 Moment: TypeAlias = Annotated[
     str, Field(json_schema_extra={"format": "date-time"}, description="ISO 8601; UTC without a zone.")
 ]
@@ -90,7 +90,7 @@ class FilterFields(Given):
     id_end: Label = Field("", description="The end of an id.")
     hashes: Labels = Field([], description="Hashes of texts that map to the memory.")
     kinds: Labels = Field([], description="Any of these kinds.")
-    statuses: list[Status] = Field(["active"], description="Any of these statuses.")
+    statuses: Annotated[list[Status], Field(fail_fast=True)] = Field(["active"], description="Any of these statuses.")
     subject: Label | None = Field(None, description="This subject.")
     attribute: Label | None = Field(None, description="This attribute.")
     tags: Labels = Field([], description="Any of these tags.")
@@ -129,7 +129,7 @@ class WeightFields(Given):
 class ExpandFields(Given):
     """What is added behind the hits along links."""
 
-    rels: Annotated[list[str], Field(min_length=1)] = Field(
+    rels: Annotated[list[str], Field(fail_fast=True, min_length=1)] = Field(
         ["refines", "example_of"], description="Relations to follow."
     )
     depth: int = Field(1, ge=1, le=20)

@@ -12,6 +12,8 @@ from wellkept.errors import InvalidField
 
 _SHOWN = 60
 _UNKNOWN = "extra_forbidden"
+_UNKNOWN_AT_MOST = 50
+"""Unknown fields that are still looked at, for the one that was meant."""
 _SAME_AS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("text", "body", "message", "statement", "note"), ("content", "query", "response")),
     **dict.fromkeys(("id", "node_id", "ref", "memory"), ("memory_id", "key", "content")),
@@ -28,6 +30,36 @@ _SAME_AS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("tokens", "max_tokens", "budget"), ("budget_tokens",)),
 }
 """What other memories call a field, and what it may be here."""
+
+
+def refuse_many(model: type[BaseModel], fields: Mapping[str, Any], where: str = "") -> None:
+    """Refuse far more fields than there are, before each of them is looked at and told of.
+
+    Args:
+        model: What the fields are to be read as.
+        fields: JSON values.
+        where: The field that they are the fields of; empty for the operation's own.
+
+    Raises:
+        InvalidField: There are too many of them, or of those of a nested object.
+
+    Example:
+        >>> from wellkept.operations.inputs import Undo
+        >>> refuse_many(Undo, dict.fromkeys(map(str, range(1_000)), 1))
+        Traceback (most recent call last):
+        wellkept.errors.InvalidField: has 1000 fields, of at most 1 that are known (input)...
+    """
+    known = len(model.model_fields)
+    if len(fields) > known + _UNKNOWN_AT_MOST:
+        raise InvalidField(
+            f"has {len(fields)} fields, of at most {known} that are known",
+            where=where or "input",
+            todo="Send only those of the operation's input schema",
+        )
+    for name in model.model_fields.keys() & fields.keys():
+        inside = _part(model, name)
+        if inside is not None and isinstance(fields[name], Mapping):
+            refuse_many(inside, fields[name], f"{where}.{name}" if where else name)
 
 
 def refusal(model: type[BaseModel], error: ValidationError) -> InvalidField:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from wellkept.errors import InvalidField, NotFound
-from wellkept.operations.refusing import refusal
+from wellkept.operations.refusing import refusal, refuse_many
 from wellkept.operations.row import Effect, Method, Operation, Route, Scope, Toolset
 from wellkept.operations.table import OPERATIONS
 from wellkept.parsing import parsed_json
@@ -87,6 +87,7 @@ def parsed(row: Operation, fields: Mapping[str, Any], *, texts: bool = False) ->
     Raises:
         InvalidField: A field is unknown, missing or of the wrong type.
     """
+    refuse_many(row.input, fields)
     try:
         values = {name: _unquoted(row, name, value) for name, value in fields.items()} if texts else dict(fields)
         return row.input.model_validate(values, strict=not texts)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import wellkept
 from wellkept import MemoryStore
@@ -224,3 +225,21 @@ def test_an_object_in_a_query_is_json() -> None:
     assert given.model_dump()["where"]["kinds"] == ["fact"]
     with pytest.raises(InvalidField, match="JSON"):
         parsed(operation("list"), {"where": "{kinds"}, texts=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "said"),
+    [
+        ("remember", dict.fromkeys(map(str, range(40_000)), 1), "has 40000 fields"),
+        ("recall", {"query": "x", "where": dict.fromkeys(map(str, range(40_000)), 1)}, r"has 40000 fields.*where"),
+        ("remember", {"content": "x", "tags": [1] * 40_000}, "should be a valid string"),
+        ("remember_many", {"items": [1] * 1_000}, "more field"),
+        ("remember_many", {"items": ["x"] * 1_001}, "at most 1000 items"),
+        ("execute", {"plan": {}, "only": [1] * 40_000}, "should be a valid string"),
+    ],
+)
+def test_of_many_wrong_values_few_are_looked_at(name: str, fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidField, match=said) as refused:
+        parsed(operation(name), fields)
+    found = refused.value.__cause__
+    assert found is None or (isinstance(found, ValidationError) and found.error_count() <= 2)

@@ -2,6 +2,8 @@
 
 Counted is the CPU time of the process between two turns of the loop, which other processes of the machine do not
 move as they move the clock on the wall. A call into C that keeps the interpreter is seen like work on the loop itself.
+It is compared with the CPU time of work of the same kind, measured right before in the same process: a slower machine,
+or one whose caches are shared with others, takes longer for both.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import math
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -24,13 +28,16 @@ from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.port import Embedded
 from wellkept.server.large_requests import LARGE_AT_ONCE
 from wellkept.server.serving.assembly import assembled
+from wellkept.server.serving.process import collect_seldom
 
-MOST = 0.050
+MOST = 5.0
+"""References that a request may hold the loop: 50 ms where one takes 10 ms."""
 TRIES = 4
 """A busy machine may wake the loop late; what really holds it does so each time."""
 SECONDS = 60
 WORDS = " ".join(f"word{number % 977}" for number in range(26_000))[:190_000]
 VALUES = 49_000
+_FIELDS = json.dumps({str(number): 1 for number in range(20_000)})
 Asked = tuple[str, str, bytes]
 
 
@@ -61,6 +68,29 @@ CASES: dict[str, Asked] = {
     "a long text over MCP": called("tools/call", name="check", arguments={"content": WORDS + " too"}),
     "many values over MCP": called("tools/call", name="remember", arguments={"content": "x", "tags": ["t"] * VALUES}),
 }  # fmt: skip
+
+
+def reference() -> float:
+    """The CPU time of fixed work in C and in Python, of the kind that requests cost; the least of some tries."""
+
+    def once() -> float:
+        began = time.process_time()
+        json.loads(_FIELDS)
+        sum(len(word.casefold()) for word in WORDS.split())
+        re.sub(r"(?<=\\d)\\s(?!w)", "", WORDS)
+        return time.process_time() - began
+
+    return min(once() for _ in range(3))
+
+
+async def references_held(act: Callable[[], Any]) -> float:
+    """The least of some tries of how long the loop is held, in references; a try within the bound is the last one."""
+    least = math.inf
+    for _ in range(TRIES):
+        least = min(least, await held(act) / reference())
+        if least <= MOST:
+            break
+    return least
 
 
 @asynccontextmanager
@@ -142,24 +172,19 @@ def store() -> Iterator[MemoryStore]:
         opened.remember(WORDS[:-10], kind="fact")
         for number in range(8):
             opened.remember(f"{number} {'many words here ' * 5_000}", kind="signal")
-        gc.collect()
-        gc.freeze()  # as a server does at its start
+        thresholds = gc.get_threshold()
+        collect_seldom()  # as a server does at its start
         yield opened
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
 
 
 def test_no_request_holds_the_loop_up(store: MemoryStore) -> None:
     async def measured() -> dict[str, float]:
-        found = {}
         async with running(store) as app:
-            for name, asked in CASES.items():
-                for _ in range(TRIES):
-                    found[name] = min(found.get(name, 1e9), await held(lambda asked=asked: ask(app, asked)))
-                    if found[name] <= MOST:
-                        break
-        return found
+            return {name: await references_held(lambda asked=asked: ask(app, asked)) for name, asked in CASES.items()}
 
-    slow = {name: f"{1_000 * seconds:.0f} ms" for name, seconds in asyncio.run(measured()).items() if seconds > MOST}
+    slow = {name: f"{times:.1f} references" for name, times in asyncio.run(measured()).items() if times > MOST}
     assert slow == {}
 
 
@@ -168,15 +193,16 @@ def test_making_the_openapi_document_does_not_hold_the_loop_up(store: MemoryStor
         async with running(store) as app:  # anew, since a server makes it once
             return await held(lambda: ask(app, ("GET", "/openapi.json", b"")))
 
-    assert min(asyncio.run(made()) for _ in range(2)) <= MOST
+    assert min(asyncio.run(made()) / reference() for _ in range(2)) <= MOST
 
 
 def test_what_is_measured_sees_work_on_the_loop_and_in_c() -> None:
     """A measure that cannot fail shows nothing."""
-    big = json.dumps([[]] * 1_000_000)
+    big = json.dumps([[]] * 2_000_000)
+    longer = 2 * MOST * reference()
 
     async def on_the_loop() -> None:
-        until = time.process_time() + 2 * MOST
+        until = time.process_time() + longer
         while time.process_time() < until:
             pass
 
@@ -184,7 +210,7 @@ def test_what_is_measured_sees_work_on_the_loop_and_in_c() -> None:
         await asyncio.to_thread(json.loads, big)
 
     for act in (on_the_loop, in_a_thread):
-        assert asyncio.run(held(act)) > MOST
+        assert asyncio.run(references_held(act)) > MOST
 
 
 class Waits:

@@ -41,11 +41,12 @@ _IDLE_JOINER = re.compile(
 )
 """Joiners shape Arabic and Indic letters and tie emoji together; behind letters of these scripts they do nothing."""
 _UNIT = re.compile(
-    r"(?<=\d)(\s?)(?:([yYzZafpPnu\u03bcmcdhkKMgGtTeE]i?)?"
+    r"\d(\s?)(?=[^\W\d_]{1,7}+(?![^\W_]))(?:([yYzZafpPnu\u03bcmcdhkKMgGtTeE]i?)?"
     r"((?i:hz|pa|wh|ah|ev|bq|gy|sv|mol|bar|bit|ohm|cal|lm|lx)|[\u03a9\u03c9bBsSgmMlLtTwWvVaAjJnNfFhHcCkK])"
     r"|([mMgGtTpPkK]))(?=(?:/s|ps|h)?(?![^\W_]))"
 )
-_FLAG = re.compile(r"(?<![^\W_])(?<!-)-[A-Za-z](?![\w-])")
+"""A unit with the digit before it; where no short word follows the digit, nothing else is tried."""
+_FLAG = re.compile(r"-(?<![^\W_]-)(?<!--)[A-Za-z](?![\w-])")
 _CASED = re.compile(f"(?P<flag>{_FLAG.pattern})|(?P<unit>{_UNIT.pattern})")
 _CASED_PREFIXES = frozenset("mMpPyYzZ")
 _CASED_UNITS = frozenset("bBsS")
@@ -165,8 +166,8 @@ def _casefold(text: str) -> str:
     pieces: list[str] = []
     last = 0
     for found in _CASED.finditer(text):
-        pieces.append(text[last : found.start()].casefold())
-        pieces.append(found.group() if found.group("flag") else _unit_case(found))
+        pieces.append(text[last : found.start() + (not found["flag"])].casefold())
+        pieces.append(found["flag"] or _unit_case(found))
         last = found.end()
     pieces.append(text[last:].casefold())
     # Case folding can leave a decomposed form behind; superscripts are gone by now, NFKC is safe.

@@ -24,6 +24,8 @@ import uvicorn
 from wellkept.server.serving.connections import Connection, Patience, Waiting
 
 _MOST_HEADERS = 64 * 1024
+_FULL_COLLECTION = 1_000
+"""Collections of the middle generation before a full one; Python's own figure is 10."""
 _FILES = 8_192
 """Connections and files of the store together that a process may have open, where the system allows it."""
 
@@ -107,12 +109,21 @@ class Process(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so once requests are taken."""
         _allow_files(_FILES)
-        # What was loaded until now stays: a pass of the collector over all of it would hold the loop up.
-        gc.collect()
-        gc.freeze()
+        collect_seldom()
         await super().startup(sockets=sockets)
         if self.started:
             self._listening()
+
+
+def collect_seldom() -> None:
+    """Leave what was loaded until now out of garbage collections, and make full ones rare.
+
+    A full collection looks at every object that is alive, and holds the loop up meanwhile. While a long text is
+    compared that is hundreds of thousands, all of which are freed without a collection.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION)
 
 
 def _allow_files(most: int) -> None:
