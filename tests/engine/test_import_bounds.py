@@ -11,11 +11,19 @@ import tracemalloc
 
 import pytest
 
+import wellkept
 from wellkept.engine.base import files, numbered_lines
 from wellkept.engine.base.numbered_lines import LONGEST
-from wellkept.errors import NotFound, StorePathError
+from wellkept.engine.transfer.import_export import MAX_VALUES, ImportSpec
+from wellkept.errors import InvalidInput, NotFound, StorePathError
 
 MIB = 1 << 20
+
+
+@pytest.fixture
+def store():
+    with wellkept.open("memory:", embedder="hashing", relation_model="none") as opened:
+        yield opened
 
 
 class Endless:
@@ -152,3 +160,37 @@ def test_the_last_run_is_taken_back_and_then_the_one_before(table, tmp_path):
         table.store.undo_run("last")
     table.store.undo_run(f"undo-{runs[0].run_id}")
     assert table.store.undo_run("last").run_id == runs[0].run_id, "it stands again"
+
+
+@pytest.mark.parametrize("inside", ["[],", "1,", '"",', '{"a":1},'])
+def test_a_line_with_too_many_values_is_refused_by_name_and_the_next_one_is_read(store, tmp_path, inside):
+    bad = '{"content": "x", "metadata": {"a": [' + inside * MAX_VALUES + "1]}}"
+    (tmp_path / "lines.jsonl").write_text(f'{bad}\n{{"content": "Tea is upstairs."}}\n', encoding="utf-8")
+    report = store.import_(tmp_path / "lines.jsonl")
+    assert report.counts == {"created": 1}
+    assert [error.message for error in report.errors] == [
+        "the line holds more than 500000 values. Write one memory a line."
+    ]
+    header = '{"wellkept": 1, "namespace": "default", "seq": 1, "at": "2026-03-01T09:00:00+00:00"}'
+    (tmp_path / "export.jsonl").write_text(f'{header}\n{{"memory": {bad}}}\n', encoding="utf-8")
+    with pytest.raises(InvalidInput, match="more than 500000 values"):
+        store.import_(tmp_path / "export.jsonl")
+
+
+def test_a_line_of_plain_text_has_no_values_to_count(store, tmp_path):
+    (tmp_path / "notes.txt").write_text("," * (MAX_VALUES + 1) + "\n", encoding="utf-8")
+    [error] = store.import_(tmp_path / "notes.txt", ImportSpec(plain=True)).errors
+    assert error.error == "ContentTooLarge"
+
+
+def test_the_largest_memory_that_can_be_written_comes_back_from_its_export(store, tmp_path):
+    wide, labels = "\U0001f600", [f"{number:04d}" + "\U0001f600" * 496 for number in range(1_000)]
+    values = {"k": [1] * 21_000}
+    store.remember(
+        f"word {wide} " * 25_000, kind="fact", summary=wide * 20_000, trigger=wide * 20_000, title=labels[0],
+        tags=labels, provenance=labels, metadata=values, signals=values,
+    )  # fmt: skip
+    store.export(tmp_path / "export.jsonl")
+    with wellkept.open(str(tmp_path / "other.db"), embedder="hashing", relation_model="none") as other:
+        assert other.import_(tmp_path / "export.jsonl").counts == {"created": 1}
+        assert other.list() == store.list()

@@ -116,9 +116,6 @@ def read_export(lines: Iterator[Line], namespace: str, policy: Policy) -> Export
     for number, raw in lines:
         read += 1
         try:
-            cut = too_long(raw)
-            if cut is not None:
-                raise cut
             record = _record(raw, namespace, policy)
             name = _name_of(record)
             if name in seen:
@@ -194,6 +191,9 @@ def _placed(error: WellkeptError, number: int) -> WellkeptError:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
+    refused = too_long(raw)
+    if refused is not None:
+        raise refused
     data = parsed_json(decode(raw), todo=_AGAIN)
     if not isinstance(data, dict):
         raise InvalidInput("is not a JSON object", todo=_AGAIN)

@@ -23,11 +23,13 @@ from wellkept.engine.base.numbered_lines import LONGEST, Line
 from wellkept.engine.gate.write import payload_of
 from wellkept.engine.lookup.read import MAX_COUNT
 from wellkept.errors import InvalidField, InvalidInput, InvalidText, WellkeptError
-from wellkept.parsing import parsed_json
+from wellkept.parsing import json_values, parsed_json
 from wellkept.policy import Policy
 from wellkept.types import ImportedMemory, NewMemory
 
 _CONTENT_NAMES = ("content", "text", "memory")
+MAX_VALUES = 500_000
+"""Values of the lists and objects of one line; a parser makes an object of each."""
 _KEPT = 200
 _ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:$|[\[{\"\]])")
 _ALIASES = {"created_at": "recorded_at"}
@@ -112,7 +114,7 @@ def rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Ro
     for place, (number, raw) in enumerate(lines):
         if spec.limit is not None and number > spec.limit:
             return
-        wrong = too_long(raw) or (None if place else misread(raw, plain=spec.plain))
+        wrong = too_long(raw, plain=spec.plain) or (None if place else misread(raw, plain=spec.plain))
         if wrong is not None:
             yield Row(number, raw[:_KEPT].decode("utf-8", "backslashreplace").strip("\r\n"), None, wrong)
             continue
@@ -132,11 +134,13 @@ def rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Ro
             yield _row(number, item, outer, spec=spec, policy=policy, seen=seen)
 
 
-def too_long(raw: bytes, most: int = LONGEST) -> InvalidInput | None:
-    """Why a line cannot be read of which `numbered` gave only the beginning."""
-    if len(raw) <= most:
-        return None
-    return InvalidInput(f"the line is longer than {most >> 20} MiB", todo="Write one memory a line")
+def too_long(raw: bytes, *, plain: bool = False) -> InvalidInput | None:
+    """Why a line is not parsed: `numbered` gave only its beginning, or it holds more values than any memory."""
+    if len(raw) > LONGEST:
+        return InvalidInput(f"the line is longer than {LONGEST >> 20} MiB", todo="Write one memory a line")
+    if not plain and len(raw) > MAX_VALUES and json_values(raw) > MAX_VALUES:
+        return InvalidInput(f"the line holds more than {MAX_VALUES} values", todo="Write one memory a line")
+    return None
 
 
 def misread(first: bytes, *, plain: bool) -> InvalidInput | None:

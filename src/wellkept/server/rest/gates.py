@@ -21,8 +21,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellkept.errors import ConfigError, StorageError, WellkeptError
+from wellkept.parsing import json_values
 from wellkept.server.access import EVERYTHING, Grant, TokenKeeper
-from wellkept.server.rest.limits import Buckets, Limits, depth, values
+from wellkept.server.rest.limits import Buckets, Limits, depth
 from wellkept.server.rest.problems import problem, too_many
 
 log = logging.getLogger(__name__)
@@ -178,7 +179,7 @@ class Bodies:
         deepest, most = self._limits.json_depth, self._limits.json_values
         if depth(body, deepest) > deepest:
             return problem(400, "the body is nested too deeply", where="body", todo=f"Use at most {deepest} levels")
-        if values(body) > most:
+        if json_values(body) > most:
             return problem(400, "the body holds too many values", where="body", todo=f"Send at most {most}")
         return None
 

@@ -25,7 +25,7 @@ from wellkept.engine.base.inputs import label
 from wellkept.engine.base.numbered_lines import Line, numbered
 from wellkept.engine.gate.write import Cause, remember_all
 from wellkept.engine.transfer.exports import import_export, is_export, read_export, statement_of
-from wellkept.engine.transfer.import_export import ImportSpec, Row, rows, too_long
+from wellkept.engine.transfer.import_export import ImportSpec, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.policy import Policy
 from wellkept.server.access.grants import allowed
@@ -238,8 +238,7 @@ def _said(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[R
 def _flat(lines: Iterable[Line], limits: Limits) -> Iterator[Line]:
     """The lines, none longer than a memory can be, none nested deeper than the bounds allow."""
     for number, raw in lines:
-        cut = too_long(raw, _MORE)
-        if cut is not None:
+        if len(raw) > _MORE:
             yield number, b"(a line of more than 1 MiB)"
         elif depth(raw, limits.json_depth) > limits.json_depth:
             yield number, b"(a line that is nested too deeply)"

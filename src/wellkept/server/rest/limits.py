@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from wellkept.errors import InvalidField
+from wellkept.parsing import JSON_STRINGS
 
 MIB = 1 << 20
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _OPENING = b"[{"
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _MOST_BUCKETS = 10_000
@@ -100,17 +99,6 @@ class Buckets:
             del self._held[key]
 
 
-def values(raw: bytes) -> int:
-    """How many values the lists and objects of a JSON text hold, at least.
-
-    Example:
-        >>> values(b'{"a": [1, 2, "3, 4"]}')
-        4
-    """
-    bare = _STRINGS.sub(b"", raw)
-    return sum(bare.count(sign) for sign in (b",", b"[", b"{"))
-
-
 def depth(raw: bytes, most: int) -> int:
     """How deep the brackets of a JSON text stand in each other; counting stops at one more than `most`.
 
@@ -121,7 +109,7 @@ def depth(raw: bytes, most: int) -> int:
         >>> depth(b'{"a": [1, "[[["]}', 10), depth(b"[" * 100_000, 10)
         (2, 11)
     """
-    brackets = _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS)
+    brackets = JSON_STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS)
     level = deepest = 0
     for bracket in brackets:
         if bracket in _OPENING:
