@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from urllib.parse import quote
 
 import httpx2
 
-from wellkept.client.failures import PASSING, error_of, not_ours
+from wellkept.client.failures import PASSING, error_of, not_ours, unreachable
 from wellkept.errors import ConfigError, InvalidField, NotFound
 from wellkept.parsing import parsed_json
 from wellkept.types import Json
@@ -35,6 +35,7 @@ class Call(Generic[T]):
         repeatable: Whether it may be sent again when nobody knows whether it arrived.
         keyed: Whether a key of the caller makes it repeatable.
         may_wait: Whether a `deferred` block may put it off.
+        bare: Whether a refusal is told as HTTP has it; nothing is made of it.
     """
 
     method: str
@@ -45,6 +46,7 @@ class Call(Generic[T]):
     repeatable: bool = False
     keyed: bool = False
     may_wait: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,28 @@ class Setting:
     def bound(self, **headers: str) -> Setting:
         """The same with further headers."""
         return replace(self, headers={**self.headers, **headers})
+
+
+class Bound:
+    """A client as a value: where it sends its calls, and the clients bound beside it, which share its connections."""
+
+    _setting: Setting
+
+    def in_namespace(self, name: str) -> Self:
+        """The same server, bound to another namespace; both share their connections."""
+        return self._bound(self._setting.bound(**{NAMESPACE: header(name)}))
+
+    def in_session(self, name: str) -> Self:
+        """The same server, bound to a conversation."""
+        return self._bound(self._setting.bound(**{SESSION: header(name)}))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._setting.host!r})"  # no token, no password of an address
+
+    def _bound(self, to: Setting) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, _setting=to)
+        return made
 
 
 def setting(url: str, *, token: str, namespace: str, session: str, retries: int, timeout: float) -> Setting:
@@ -145,32 +169,32 @@ class Tries:
     def __init__(self, call: Call[Any], to: Setting) -> None:
         self._repeatable = call.repeatable or call.keyed
         self._left = to.retries
+        self._host = to.host
         self._turn = 0
 
-    def after_error(self, error: httpx2.HTTPError) -> float | None:
-        """Seconds to wait after no answer came; None to give up.
+    def after(self, came: httpx2.Response | httpx2.HTTPError) -> httpx2.Response | float:
+        """The answer that stands, or the seconds to wait before the call is sent again.
 
-        What never reached the server may always be sent again.
+        What never reached the server may always be sent again, and so may a request too many (429), which
+        was not looked at.
+
+        Raises:
+            StorageError: No answer came, and the call is given up.
         """
-        unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-        passing = isinstance(error, httpx2.TransportError)
-        return self._next(None) if unsent or (passing and self._repeatable) else None
-
-    def after_answer(self, answer: httpx2.Response) -> float | None:
-        """Seconds to wait before the call is sent again; None when the answer stands.
-
-        A request too many (429) was not looked at, so it may be repeated whatever it is.
-        """
-        if answer.status_code == 429 or (answer.status_code in PASSING and self._repeatable):
-            return self._next(answer)
-        return None
-
-    def _next(self, answer: httpx2.Response | None) -> float | None:
-        if self._left <= 0:
-            return None
-        self._left -= 1
-        self._turn += 1
-        return pause(self._turn - 1, answer)
+        match came:
+            case httpx2.Response():
+                again = came.status_code == 429 or (came.status_code in PASSING and self._repeatable)
+            case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+                again = True
+            case _:
+                again = isinstance(came, httpx2.TransportError) and self._repeatable
+        if again and self._left > 0:
+            self._left -= 1
+            self._turn += 1
+            return pause(self._turn - 1, came if isinstance(came, httpx2.Response) else None)
+        if isinstance(came, httpx2.Response):
+            return came
+        raise unreachable(came, self._host)
 
 
 def pause(turn: int, answer: httpx2.Response | None) -> float:
@@ -186,7 +210,10 @@ def outcome(call: Call[T], response: httpx2.Response, host: str) -> T:
 
     Raises:
         WellkeptError: What the server told instead.
+        httpx2.HTTPStatusError: The same of a bare call.
     """
+    if call.bare:
+        response.raise_for_status()
     if not response.is_success:
         raise error_of(response)
     try:

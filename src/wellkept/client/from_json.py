@@ -16,18 +16,14 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from wellkept.core.records import codec
 from wellkept.types import (
-    AliasChange,
     Conflict,
-    ConflictChange,
     Hit,
     Hits,
     Json,
     LeftOut,
     Link,
-    LinkChange,
     Match,
     Memory,
-    MemoryChange,
     Neighbour,
     Reached,
 )
@@ -40,12 +36,7 @@ _BY_CODEC: Mapping[Any, Callable[[Mapping[str, Json]], Any]] = {
     Conflict: codec.conflict_from,
     Match: codec.match_from,
 }
-_EFFECTS: Mapping[str, type] = {
-    "memory": MemoryChange,
-    "link": LinkChange,
-    "alias": AliasChange,
-    "conflict": ConflictChange,
-}
+_EFFECTS: Mapping[str, type] = {tag: kind for kind, tag in codec.EFFECT_TYPES.items()}
 
 
 def record(kind: type[T]) -> Callable[[Json], T]:

@@ -5,19 +5,24 @@ What waits lies with the server, so it survives a client that dies; the server t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
 
-from wellkept.client import calls
+from wellkept.client.calls import call, statement
 from wellkept.client.exchange import NAMESPACE, QUEUE, SESSION, Call, Setting, new_key
-from wellkept.types import MemoryFields, NewMemory, OnConflict, WriteResult
+from wellkept.client.from_json import record, records
+from wellkept.types import Json, MemoryFields, NewMemory, OnConflict, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
 
+P = ParamSpec("P")
 T = TypeVar("T")
+V = TypeVar("V")
+Verbs = TypeVar("Verbs", covariant=True)
 
 
 class Sending(Protocol):
@@ -26,10 +31,28 @@ class Sending(Protocol):
     def _send(self, call: Call[T]) -> T: ...
 
 
-class Awaiting(Protocol):
-    """The same for tasks, as `AsyncClient` does."""
+class Awaiting(Protocol[Verbs]):
+    """What sends a call and awaits its answer, as `AsyncClient` does."""
+
+    @property
+    def _verbs(self) -> Verbs:
+        """The same verbs, giving each call back in place of its answer."""
+        ...
 
     async def _send(self, call: Call[T]) -> T: ...
+
+
+def awaited(
+    verb: Callable[Concatenate[V, P], T],
+) -> Callable[Concatenate[Awaiting[V], P], Coroutine[Any, Any, T]]:
+    """A verb as a coroutine of the same name, signature and explanation; what it sends is the same call."""
+
+    @wraps(verb)
+    async def run(self: Awaiting[V], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        unsent: Any = verb(self._verbs, *args, **kwargs)
+        return await self._send(cast("Call[T]", unsent))
+
+    return run
 
 
 class ClientQueue:
@@ -53,27 +76,32 @@ class ClientQueue:
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
     ) -> WriteResult:
         """As `Queue.remember`. Sent again under one key, so a lost answer leaves no second memory."""
-        return self._client._send(calls.queue_remember(content, {"on_conflict": on_conflict, **fields}))
+        return self._ask(
+            "queue_remember", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields})
+        )
 
     def pending(self) -> tuple[QueuedWrite, ...]:
         """As `Queue.pending`."""
-        return self._client._send(calls.queue_pending())
+        return self._ask("queue_pending", records(QueuedWrite))
 
     def failed(self) -> tuple[QueuedWrite, ...]:
         """As `Queue.failed`."""
-        return tuple(one for one in self.pending() if one.attempts)
+        return self._ask("queue_pending", _failed)
 
     def flush(self, *, again: bool = False) -> Flushed:
         """As `Queue.flush`. Sent again after a lost answer: nothing is written twice, but its results are not told."""
-        return self._client._send(calls.queue_flush(again=again))
+        return self._ask("queue_flush", record(Flushed), again=again)
 
     def drop(self, queued_id: str) -> None:
         """As `Queue.drop`; needs a token that may erase."""
-        self._client._send(calls.queue_drop(queued_id))
+        return self._ask("queue_drop", _dropped, queued_id=queued_id)
 
     def __len__(self) -> int:
         """How many wait here."""
         return len(self.pending())
+
+    def _ask(self, name: str, read: Callable[[Json], T], /, **fields: Any) -> T:
+        return self._client._send(call(name, read, fields))
 
 
 class AsyncClientQueue:
@@ -83,30 +111,26 @@ class AsyncClientQueue:
         client: Sends its calls.
     """
 
-    def __init__(self, client: Awaiting) -> None:
+    def __init__(self, client: Awaiting[Any]) -> None:
         self._client = client
+        self._verbs = ClientQueue(client._verbs)
 
-    async def remember(
-        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
-    ) -> WriteResult:
-        """As `Queue.remember`. Sent again under one key, so a lost answer leaves no second memory."""
-        return await self._client._send(calls.queue_remember(content, {"on_conflict": on_conflict, **fields}))
+    remember = awaited(ClientQueue.remember)
+    pending = awaited(ClientQueue.pending)
+    failed = awaited(ClientQueue.failed)
+    flush = awaited(ClientQueue.flush)
+    drop = awaited(ClientQueue.drop)
 
-    async def pending(self) -> tuple[QueuedWrite, ...]:
-        """As `Queue.pending`."""
-        return await self._client._send(calls.queue_pending())
+    async def _send(self, call: Call[T]) -> T:
+        return await self._client._send(call)
 
-    async def failed(self) -> tuple[QueuedWrite, ...]:
-        """As `Queue.failed`."""
-        return tuple(one for one in await self.pending() if one.attempts)
 
-    async def flush(self, *, again: bool = False) -> Flushed:
-        """As `Queue.flush`. Sent again after a lost answer: nothing is written twice, but its results are not told."""
-        return await self._client._send(calls.queue_flush(again=again))
+def _failed(answer: Json) -> tuple[QueuedWrite, ...]:
+    return tuple(one for one in records(QueuedWrite)(answer) if one.attempts)
 
-    async def drop(self, queued_id: str) -> None:
-        """As `Queue.drop`; needs a token that may erase."""
-        await self._client._send(calls.queue_drop(queued_id))
+
+def _dropped(answer: Json) -> None:
+    record(QueuedWrite)(answer)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -11,10 +12,11 @@ from typing import Any, Self, TypeVar, Unpack
 
 import httpx2
 
-from wellkept.client import calls
-from wellkept.client.exchange import NAMESPACE, SESSION, Call, Setting, Tries, header, outcome, request, setting
-from wellkept.client.failures import unreachable
+from wellkept.client.calls import call, entry_of, figures, number, plan_of, said, similar, statement, truth
+from wellkept.client.exchange import Bound, Call, Tries, outcome, request, setting
+from wellkept.client.from_json import hits, reached, record, records
 from wellkept.client.queueing import Block, ClientQueue, collecting, waiting
+from wellkept.core.consolidation.plan_file import plan_text
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.engine.consolidation.run_list import RunLine
 from wellkept.models.endpoints.deadline import Lines
@@ -26,6 +28,7 @@ from wellkept.types import (
     Graph,
     Hits,
     JournalEntry,
+    Json,
     Link,
     Memory,
     MemoryFields,
@@ -48,7 +51,7 @@ from wellkept.types.packs import Pack, PackFormat
 T = TypeVar("T")
 
 
-class Client:
+class Client(Bound):
     """A store behind `wellkept serve`, with the verbs of `MemoryStore`: same names, parameters, results and errors.
 
     A client may be used from several threads. What can be repeated without a second effect is sent
@@ -100,23 +103,23 @@ class Client:
 
         A call that had arrived already answers with the rule `replay`, and changes nothing.
         """
-        return self._send(calls.remember(content, {"on_conflict": on_conflict, **fields}))
+        return self._ask("remember", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields}))
 
     def remember_many(
         self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
     ) -> BatchResult:
         """As `MemoryStore.remember_many`."""
-        return self._send(calls.remember_many(items, on_conflict))
+        return self._ask("remember_many", record(BatchResult), items=[*items], **said(on_conflict=on_conflict))
 
     def check(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
     ) -> WriteResult:
         """As `MemoryStore.check`."""
-        return self._send(calls.check(content, {"on_conflict": on_conflict, **fields}))
+        return self._ask("check", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields}))
 
     def revise(self, memory_id: str, **changes: Any) -> Memory:
         """As `MemoryStore.revise`."""
-        return self._send(calls.revise(memory_id, changes))
+        return self._ask("revise", record(Memory), **changes, memory_id=memory_id)
 
     def check_similar(self, content: str, title: str, subtype: str, limit: int = 5) -> dict[str, Any]:
         """What is near a text of one subtype, as `POST /v1/nodes/check-similar` answers.
@@ -133,34 +136,32 @@ class Client:
         Raises:
             httpx2.HTTPStatusError: The answer is no success; nothing is made of it here.
         """
-        call = calls.similar({"content": content, "title": title, "subtype": subtype, "limit": limit})
-        answer = self._answer(call)
-        answer.raise_for_status()
-        return outcome(call, answer, self._setting.host)
+        return self._send(similar({"content": content, "title": title, "subtype": subtype, "limit": limit}))
 
     # ----------------------------------------------------------------------------------------
     # Decisions and episodes
 
     def record_decision(self, content: str, *, outcome: str = "", **fields: Unpack[MemoryFields]) -> WriteResult:
         """As `MemoryStore.record_decision`. Sent again under one key, as `remember`."""
-        return self._send(calls.record_decision(content, {"outcome": outcome, **fields}))
+        return self._ask("record_decision", record(WriteResult), content=content, outcome=outcome, **fields)
 
     def record_turn(
         self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
     ) -> WriteResult:
         """As `MemoryStore.record_turn`."""
         own = {"frame": frame, "decided": decided, "episode": episode}
-        return self._send(calls.record_turn(response, {**fields, **own}))
+        return self._ask("record_turn", record(WriteResult), response=response, **fields, **own)
 
     def start_episode(self, content: str, **fields: Unpack[MemoryFields]) -> WriteResult:
         """As `MemoryStore.start_episode`. Sent again under one key, as `remember`."""
-        return self._send(calls.start_episode(content, fields))
+        return self._ask("start_episode", record(WriteResult), content=content, **fields)
 
     def end_episode(
         self, episode_id: str, *, summary: str = "", outcome: str = "", at: datetime | str | None = None
     ) -> Memory:
         """As `MemoryStore.end_episode`."""
-        return self._send(calls.end_episode(episode_id, {"summary": summary, "outcome": outcome, "at": at}))
+        fields = said(summary=summary, outcome=outcome, at=at)
+        return self._ask("end_episode", record(Memory), episode_id=episode_id, **fields)
 
     # ----------------------------------------------------------------------------------------
     # Reading
@@ -178,16 +179,18 @@ class Client:
         **options: Unpack[RecallOptions],
     ) -> Hits:
         """As `MemoryStore.recall`."""
-        asked: dict[str, Any] = {
-            "limit": limit,
-            "where": where,
-            "mode": mode,
-            "include_superseded": include_superseded,
-            "explain": explain,
-            "touch": touch,
+        return self._ask(
+            "recall",
+            hits,
+            query=query,
+            limit=limit,
+            where=where,
+            mode=mode,
+            include_superseded=include_superseded,
+            explain=explain,
+            touch=touch,
             **options,
-        }
-        return self._send(calls.recall(query, asked))
+        )
 
     def pack(
         self,
@@ -201,91 +204,92 @@ class Client:
         touch: bool = True,
     ) -> Pack:
         """As `MemoryStore.pack`; tokens are counted by the server's estimate."""
-        asked: dict[str, Any] = {
-            "budget_tokens": budget_tokens,
-            "format": format,
-            "exclude": exclude,
-            "session": session,
-            "where": where,
-            "touch": touch,
-        }
-        return self._send(calls.pack(query, asked))
+        return self._ask(
+            "pack",
+            record(Pack),
+            query=query,
+            budget_tokens=budget_tokens,
+            format=format,
+            exclude=exclude,
+            session=session,
+            where=where,
+            touch=touch,
+        )
 
     def get(self, memory_id: str, *, touch: bool = True) -> Memory:
         """As `MemoryStore.get`."""
-        return self._send(calls.get(memory_id, {"touch": touch}))
+        return self._ask("get", record(Memory), memory_id=memory_id, touch=touch)
 
     def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
         """As `MemoryStore.list`."""
-        return self._send(calls.listing({"where": where, "limit": limit}))
+        return self._ask("list", records(Memory), where=where, limit=limit)
 
     def history(self, memory_id: str) -> tuple[Version, ...]:
         """As `MemoryStore.history`."""
-        return self._send(calls.history(memory_id))
+        return self._ask("history", records(Version), memory_id=memory_id)
 
     def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
         """As `MemoryStore.journal`."""
-        return self._send(calls.journal({"newest": newest, "after": after}))
+        return self._ask("journal", records(JournalEntry), newest=newest, after=after)
 
     def conflicts(
         self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
     ) -> tuple[Conflict, ...]:
         """As `MemoryStore.conflicts`."""
-        query = {"memory_id": memory_id, "settled": settled, "threshold": threshold}
-        return self._send(calls.conflicts(query))
+        return self._ask("conflicts", records(Conflict), memory_id=memory_id, settled=settled, threshold=threshold)
 
     def neighbors(
         self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
     ) -> Reached:
         """As `MemoryStore.neighbors`."""
-        return self._send(calls.neighbors(memory_id, {"rel": rel, "direction": direction, "depth": depth}))
+        return self._ask("neighbors", reached, memory_id=memory_id, rel=rel, direction=direction, depth=depth)
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
         """As `MemoryStore.subgraph`."""
-        return self._send(calls.subgraph(ids, depth))
+        return self._ask("subgraph", record(Graph), ids=list(ids), depth=depth)
 
     def stats(self) -> Stats:
         """As `MemoryStore.stats`."""
-        return self._send(calls.stats())
+        return self._ask("stats", record(Stats))
 
     def verify(self) -> tuple[Problem, ...]:
         """As `MemoryStore.verify`."""
-        return self._send(calls.verify())
+        return self._ask("verify", records(Problem))
 
     # ----------------------------------------------------------------------------------------
     # Acting
 
     def supersede(self, old_id: str, new_id: str) -> int:
         """As `MemoryStore.supersede`."""
-        return self._send(calls.supersede(old_id, new_id))
+        return self._ask("supersede", entry_of, old_id=old_id, new_id=new_id)
 
     def restore(self, memory_id: str) -> bool:
         """As `MemoryStore.restore`."""
-        return self._send(calls.restore(memory_id))
+        return self._ask("restore", truth, memory_id=memory_id)
 
     def forget(self, memory_id: str) -> int:
         """As `MemoryStore.forget`."""
-        return self._send(calls.forget(memory_id))
+        return self._ask("forget", entry_of, memory_id=memory_id)
 
     def erase(self, memory_id: str) -> int:
         """As `MemoryStore.erase`."""
-        return self._send(calls.erase(memory_id))
+        return self._ask("erase", entry_of, memory_id=memory_id)
 
     def undo(self, entry: int) -> int:
         """As `MemoryStore.undo`."""
-        return self._send(calls.undo(entry))
+        return self._ask("undo", entry_of, entry=entry)
 
     def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
         """As `MemoryStore.link`."""
-        return self._send(calls.link({"src": src, "dst": dst, "rel": rel, "strict": strict}))
+        return self._ask("link", record(Link), src=src, dst=dst, rel=rel, strict=strict)
 
     def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
         """As `MemoryStore.unlink`."""
-        return self._send(calls.unlink({"src": src, "dst": dst, "rel": rel}))
+        return self._ask("unlink", number, src=src, dst=dst, rel=rel)
 
     def resolve(self, key: str, resolution: Resolution) -> Conflict:
         """As `MemoryStore.resolve`."""
-        return self._send(calls.resolve(key, resolution))
+        return self._ask("resolve", record(Conflict), key=key, resolution=resolution)
 
     # ----------------------------------------------------------------------------------------
     # Writing later
@@ -304,33 +308,25 @@ class Client:
 
     def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
         """As `MemoryStore.plan`, by the default rules: rules of your own stay on their machine."""
-        return self._send(calls.plan(config, scope))
+        return self._ask("plan", plan_of, **said(config=None if config is None else figures(config), scope=scope))
 
     def execute(
         self, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), dry_run: bool = False
     ) -> dict[str, Any]:
         """As `MemoryStore.execute`; gives the report as the server's JSON, with what was not applied."""
-        fields = {"only": [*only], "skip": [*skip], "dry_run": dry_run}
-        return self._send(calls.execute(plan, fields))
+        planned = json.loads(plan_text(plan))
+        return self._ask("execute", dict, plan=planned, only=[*only], skip=[*skip], dry_run=dry_run)
 
     def runs(self) -> tuple[RunLine, ...]:
         """As `MemoryStore.runs`."""
-        return self._send(calls.runs())
+        return self._ask("runs", records(RunLine))
 
     def undo_run(self, run_id: str, *, force_except: bool = False) -> UndoReport:
         """As `MemoryStore.undo_run`."""
-        return self._send(calls.undo_run(run_id, {"force_except": force_except}))
+        return self._ask("undo_run", record(UndoReport), run_id=run_id, force_except=force_except)
 
     # ----------------------------------------------------------------------------------------
     # The client itself
-
-    def in_namespace(self, name: str) -> Self:
-        """The same server, bound to another namespace; both share their connections."""
-        return self._bound(self._setting.bound(**{NAMESPACE: header(name)}))
-
-    def in_session(self, name: str) -> Self:
-        """The same server, bound to a conversation."""
-        return self._bound(self._setting.bound(**{SESSION: header(name)}))
 
     def close(self) -> None:
         """Close the connections; safe to call twice."""
@@ -343,14 +339,6 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._setting.host!r})"  # no token, no password of an address
-
-    def _bound(self, to: Setting) -> Self:
-        made = object.__new__(type(self))
-        made._setting, made._http, made._lines, made._sleep = to, self._http, self._lines, self._sleep
-        return made
 
     @contextmanager
     def _deferred(self) -> Iterator[ClientQueue]:
@@ -366,22 +354,19 @@ class Client:
         for to in block.end() if block is not None else ():
             self._bound(to).queue.flush(again=True)
 
-    def _send(self, call: Call[T]) -> T:
-        return outcome(call, self._answer(call), self._setting.host)
+    def _ask(self, name: str, read: Callable[[Json], T], /, **fields: Any) -> T:
+        return self._send(call(name, read, fields))
 
-    def _answer(self, call: Call[Any]) -> httpx2.Response:
+    def _send(self, call: Call[T]) -> T:
         sent = request(call, waiting(call, self._setting, self._http))
         tries = Tries(call, self._setting)
-        while True:
-            try:
-                with self._lines.within(self._setting.timeout) as trace:
-                    answer = self._http.request(**sent, extensions={"trace": trace})
-            except httpx2.HTTPError as error:
-                wait = tries.after_error(error)
-                if wait is None:
-                    raise unreachable(error, self._setting.host) from None
-            else:
-                wait = tries.after_answer(answer)
-                if wait is None:
-                    return answer
-            self._sleep(wait)
+        while isinstance(now := tries.after(self._once(sent)), float):
+            self._sleep(now)
+        return outcome(call, now, self._setting.host)
+
+    def _once(self, sent: dict[str, Any]) -> httpx2.Response | httpx2.HTTPError:
+        try:
+            with self._lines.within(self._setting.timeout) as trace:
+                return self._http.request(**sent, extensions={"trace": trace})
+        except httpx2.HTTPError as error:
+            return error

@@ -15,7 +15,7 @@ from wellkept.operations import outputs
 from wellkept.operations.handlers import said
 from wellkept.operations.inputs import Writing
 from wellkept.operations.parts import Given, Label, MemoryId, Moment
-from wellkept.operations.row import Route, created_or_known, writes
+from wellkept.operations.row import created_or_known, writes
 from wellkept.operations.shapes import told
 
 if TYPE_CHECKING:
@@ -116,7 +116,6 @@ RECORDING = (
         idempotent=False,
         handler=record_decision,
         toolset="full",
-        route=Route(method="POST", path="/v1/decisions"),
         status=created_or_known,
     ),
     writes(
@@ -129,7 +128,6 @@ RECORDING = (
         idempotent=False,
         handler=record_turn,
         toolset="full",
-        route=Route(method="POST", path="/v1/turns"),
         status=created_or_known,
     ),
     writes(
@@ -142,7 +140,6 @@ RECORDING = (
         idempotent=False,  # after the window the same words begin another one
         handler=start_episode,
         toolset="full",
-        route=Route(method="POST", path="/v1/episodes"),
         status=created_or_known,
     ),
     writes(
@@ -153,6 +150,5 @@ RECORDING = (
         output=outputs.Kept,
         handler=end_episode,
         toolset="full",
-        route=Route(method="POST", path="/v1/episodes/{episode_id}/end"),
     ),
 )

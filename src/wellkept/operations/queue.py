@@ -14,7 +14,7 @@ from wellkept.operations import inputs, outputs
 from wellkept.operations.handlers import said
 from wellkept.operations.parts import Given
 from wellkept.operations.queued_writes import waiting_as
-from wellkept.operations.row import Route, created_or_known, reads, writes
+from wellkept.operations.row import created_or_known, reads, writes
 from wellkept.operations.shapes import told
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ QUEUEING = (
         idempotent=False,
         handler=remember,
         toolset="full",
-        route=Route(method="POST", path="/v1/queue"),
         status=created_or_known,
     ),
     reads(
@@ -87,7 +86,6 @@ QUEUEING = (
         output=outputs.Waiting,
         handler=pending,
         toolset="full",
-        route=Route(method="GET", path="/v1/queue"),
     ),
     writes(
         "queue_drop",
@@ -99,7 +97,6 @@ QUEUEING = (
         scope="admin",
         handler=drop,
         toolset="full",
-        route=Route(method="DELETE", path="/v1/queue/{queued_id}"),
     ),
     writes(
         "queue_flush",
@@ -110,6 +107,5 @@ QUEUEING = (
         output=outputs.Flushed,
         handler=flush,
         toolset="full",
-        route=Route(method="POST", path="/v1/queue/flush"),
     ),
 )

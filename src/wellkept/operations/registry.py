@@ -12,9 +12,10 @@ from pydantic import BaseModel, ValidationError
 
 from wellkept.errors import InvalidField, NotFound
 from wellkept.operations.refusing import refusal, refuse_many
-from wellkept.operations.row import Effect, Method, Operation, Route, Scope, Toolset
+from wellkept.operations.row import Effect, Operation, Scope, Toolset
 from wellkept.operations.table import OPERATIONS
 from wellkept.parsing import parsed_json
+from wellkept.routes import Method, Route
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore

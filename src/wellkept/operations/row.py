@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel
+
+from wellkept.routes import ROUTES, Route
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -17,31 +19,6 @@ Scope: TypeAlias = Literal["read", "write", "admin"]
 """What a token must allow."""
 Toolset: TypeAlias = Literal["default", "full", "none"]
 """Whether an agent has it as a tool: always, on request, or never."""
-Method: TypeAlias = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """Where an operation is found over HTTP.
-
-    Attributes:
-        method: For GET and DELETE the fields that the path does not name are query parameters (an object or
-            a list of objects as JSON text), otherwise the JSON body.
-        path: Its parameters, in braces, are fields of the input.
-    """
-
-    method: Method
-    path: str
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The fields that the path names.
-
-        Example:
-            >>> Route(method="GET", path="/v1/memories/{memory_id}").parameters
-            ('memory_id',)
-        """
-        return tuple(part.partition("}")[0] for part in self.path.split("{")[1:])
 
 
 def ok(result: BaseModel) -> int:
@@ -95,9 +72,14 @@ def created_or_known(result: BaseModel) -> int:
 
 def reads(name: str, **row: Any) -> Operation:
     """A row that writes nothing."""
-    return Operation(**{"name": name, "effect": "read", "idempotent": True, "scope": "read", **row})
+    return _row(name, "read", row)
 
 
 def writes(name: str, **row: Any) -> Operation:
     """A row that changes the store in a way that can be taken back; the same call again changes nothing more."""
-    return Operation(**{"name": name, "effect": "write", "idempotent": True, "scope": "write", **row})
+    return _row(name, "write", row)
+
+
+def _row(name: str, does: Literal["read", "write"], row: Mapping[str, Any]) -> Operation:
+    usual = {"name": name, "effect": does, "idempotent": True, "scope": does, "route": ROUTES.get(name)}
+    return Operation(**{**usual, **row})

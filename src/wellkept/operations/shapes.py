@@ -17,20 +17,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic_core import to_json
 
-from wellkept.core.records.codec import to_plain
-from wellkept.types import AliasChange, ConflictChange, LinkChange, MemoryChange
+from wellkept.core.records.codec import EFFECT_TYPES, to_plain
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time as the codec writes it. It stays a text here: what was written once is not read and written again."""
 _NUMBERS = re.compile(r" ?\((?:[A-Z]\d*(?:-\d+)?(?:, )?)+\)")
 _LONG = 50
 """Items of a list that are read at a stretch."""
-_TAGS: Mapping[type, str] = {
-    MemoryChange: "memory",
-    AliasChange: "alias",
-    LinkChange: "link",
-    ConflictChange: "conflict",
-}
 
 
 class Answer(BaseModel):
@@ -54,8 +47,8 @@ def shape_of(record: type) -> type[Answer]:
     hints = get_type_hints(record)
     explained = _explained(record)
     made: dict[str, Any] = {}
-    if record in _TAGS:
-        made["type"] = (Literal[_TAGS[record]], ...)
+    if record in EFFECT_TYPES:
+        made["type"] = (Literal[EFFECT_TYPES[record]], ...)
     for item in fields(record):
         made |= _field(item.name, hints[item.name], explained.get(item.name))
     return create_model(record.__name__, __base__=Answer, __doc__=_first_line(record), **made)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from wellkept.operations import handlers, inputs, outputs
 from wellkept.operations.loop import RECORDING
 from wellkept.operations.queue import QUEUEING
-from wellkept.operations.row import Operation, Route, created_or_known, reads, writes
+from wellkept.operations.row import Operation, created_or_known, reads, writes
 
 _DEDUPLICATION = (  # word for word: agents of the original host know this text
     "DEDUPLICATION: Lessons and curiosity items are checked for duplicates before storing. If a very similar memory "
@@ -34,7 +34,6 @@ WRITING = (
         idempotent=False,  # an append-only kind keeps every repeat
         handler=handlers.remember,
         toolset="default",
-        route=Route(method="POST", path="/v1/memories"),
         status=created_or_known,
     ),
     writes(
@@ -46,7 +45,6 @@ WRITING = (
         output=outputs.Batch,
         handler=handlers.remember_many,
         toolset="full",
-        route=Route(method="POST", path="/v1/memories/batch"),
     ),
     reads(
         "check",
@@ -56,7 +54,6 @@ WRITING = (
         output=outputs.Written,
         handler=handlers.check,
         toolset="default",
-        route=Route(method="POST", path="/v1/check"),
     ),
     writes(
         "revise",
@@ -67,7 +64,6 @@ WRITING = (
         output=outputs.Kept,
         handler=handlers.revise,
         toolset="full",
-        route=Route(method="PATCH", path="/v1/memories/{memory_id}"),
     ),
 )
 READING = (
@@ -80,7 +76,6 @@ READING = (
         output=outputs.Recalled,
         handler=handlers.recall,
         toolset="default",
-        route=Route(method="POST", path="/v1/recall"),
     ),
     reads(
         "pack",
@@ -91,7 +86,6 @@ READING = (
         output=outputs.Packed,
         handler=handlers.pack,
         toolset="full",
-        route=Route(method="POST", path="/v1/pack"),
     ),
     reads(
         "get",
@@ -101,7 +95,6 @@ READING = (
         output=outputs.Kept,
         handler=handlers.get,
         toolset="default",
-        route=Route(method="GET", path="/v1/memories/{memory_id}"),
     ),
     reads(
         "list",
@@ -111,7 +104,6 @@ READING = (
         output=outputs.Memories,
         handler=handlers.listing,
         toolset="full",
-        route=Route(method="GET", path="/v1/memories"),
     ),
     reads(
         "history",
@@ -121,7 +113,6 @@ READING = (
         output=outputs.Versions,
         handler=handlers.history,
         toolset="default",
-        route=Route(method="GET", path="/v1/history/{memory_id}"),
     ),
     reads(
         "journal",
@@ -131,7 +122,6 @@ READING = (
         output=outputs.Entries,
         handler=handlers.journal,
         toolset="full",
-        route=Route(method="GET", path="/v1/journal"),
     ),
     reads(
         "conflicts",
@@ -142,7 +132,6 @@ READING = (
         output=outputs.Conflicts,
         handler=handlers.conflicts,
         toolset="default",
-        route=Route(method="GET", path="/v1/conflicts"),
     ),
     reads(
         "neighbors",
@@ -152,7 +141,6 @@ READING = (
         output=outputs.Neighbors,
         handler=handlers.neighbors,
         toolset="default",
-        route=Route(method="GET", path="/v1/links/{memory_id}"),
     ),
     reads(
         "subgraph",
@@ -163,7 +151,6 @@ READING = (
         output=outputs.Surroundings,
         handler=handlers.subgraph,
         toolset="full",
-        route=Route(method="POST", path="/v1/links/subgraph"),
     ),
     reads(
         "stats",
@@ -173,7 +160,6 @@ READING = (
         output=outputs.Counts,
         handler=handlers.stats,
         toolset="full",
-        route=Route(method="GET", path="/v1/stats"),
     ),
 )
 ACTING = (
@@ -186,7 +172,6 @@ ACTING = (
         output=outputs.Entry,
         handler=handlers.supersede,
         toolset="default",
-        route=Route(method="POST", path="/v1/memories/{old_id}/supersede"),
     ),
     writes(
         "forget",
@@ -196,7 +181,6 @@ ACTING = (
         output=outputs.Entry,
         handler=handlers.forget,
         toolset="default",
-        route=Route(method="POST", path="/v1/memories/{memory_id}/forget"),
     ),
     writes(
         "restore",
@@ -207,7 +191,6 @@ ACTING = (
         output=outputs.Restored,
         handler=handlers.restore,
         toolset="default",
-        route=Route(method="POST", path="/v1/memories/{memory_id}/restore"),
     ),
     writes(
         "resolve",
@@ -217,7 +200,6 @@ ACTING = (
         output=outputs.Settled,
         handler=handlers.resolve,
         toolset="default",
-        route=Route(method="POST", path="/v1/conflicts/{key}/resolve"),
     ),
     writes(
         "link",
@@ -227,7 +209,6 @@ ACTING = (
         output=outputs.Linked,
         handler=handlers.link,
         toolset="default",
-        route=Route(method="POST", path="/v1/links"),
     ),
     writes(
         "unlink",
@@ -237,7 +218,6 @@ ACTING = (
         output=outputs.Removed,
         handler=handlers.unlink,
         toolset="default",
-        route=Route(method="DELETE", path="/v1/links"),
     ),
     writes(
         "undo",
@@ -248,7 +228,6 @@ ACTING = (
         output=outputs.Undone,
         handler=handlers.undo,
         toolset="default",
-        route=Route(method="POST", path="/v1/undo"),
     ),
     writes(
         "erase",
@@ -261,7 +240,6 @@ ACTING = (
         scope="admin",
         handler=handlers.erase,
         toolset="full",
-        route=Route(method="DELETE", path="/v1/memories/{memory_id}"),
     ),
 )
 OPERATING = (
@@ -274,7 +252,6 @@ OPERATING = (
         scope="admin",
         handler=handlers.verify,
         toolset="full",
-        route=Route(method="GET", path="/v1/verify"),
     ),
     reads(
         "plan",
@@ -286,7 +263,6 @@ OPERATING = (
         scope="admin",
         handler=handlers.plan,
         toolset="full",
-        route=Route(method="POST", path="/v1/plans"),
     ),
     writes(
         "execute",
@@ -298,7 +274,6 @@ OPERATING = (
         scope="admin",
         handler=handlers.execute,
         toolset="full",
-        route=Route(method="POST", path="/v1/plans/execute"),
     ),
     reads(
         "runs",
@@ -308,7 +283,6 @@ OPERATING = (
         output=outputs.Runs,
         handler=handlers.runs,
         toolset="full",
-        route=Route(method="GET", path="/v1/runs"),
     ),
     writes(
         "undo_run",
@@ -319,7 +293,6 @@ OPERATING = (
         scope="admin",
         handler=handlers.undo_run,
         toolset="full",
-        route=Route(method="POST", path="/v1/runs/{run_id}/undo"),
     ),
 )
 OPERATIONS: tuple[Operation, ...] = (*WRITING, *READING, *ACTING, *RECORDING, *QUEUEING, *OPERATING)

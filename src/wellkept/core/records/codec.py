@@ -38,12 +38,13 @@ from wellkept.types import (
 USAGE: tuple[str, ...] = ("access_count", "last_accessed_at", "stability")
 """Fields of a memory that change by being used: no version, no journal entry, no part of the digest."""
 
-_EFFECT_TYPES: dict[type, str] = {
+EFFECT_TYPES: Mapping[type, str] = {
     MemoryChange: "memory",
     AliasChange: "alias",
     LinkChange: "link",
     ConflictChange: "conflict",
 }
+"""What an effect says in `type`."""
 _ENCODE: Callable[[Json], str] = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
@@ -71,7 +72,7 @@ class _Shape:
         )
         getter = attrgetter(*self.names)
         self.get: Callable[[Any], tuple[Any, ...]] = getter if len(self.names) > 1 else lambda value: (getter(value),)
-        self.tag = _EFFECT_TYPES.get(record, "")
+        self.tag = EFFECT_TYPES.get(record, "")
 
 
 _SHAPES: dict[type, _Shape] = {}

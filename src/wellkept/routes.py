@@ -1,0 +1,73 @@
+"""Where each operation is found over HTTP, said once: the server offers these routes, and the client asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Method: TypeAlias = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where an operation is found over HTTP.
+
+    Attributes:
+        method: For GET and DELETE the fields that the path does not name are query parameters (an object or
+            a list of objects as JSON text), otherwise the JSON body.
+        path: Its parameters, in braces, are fields of the input.
+    """
+
+    method: Method
+    path: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The fields that the path names.
+
+        Example:
+            >>> ROUTES["get"].parameters
+            ('memory_id',)
+        """
+        return tuple(part.partition("}")[0] for part in self.path.split("{")[1:])
+
+
+ROUTES: Mapping[str, Route] = {
+    "remember": Route("POST", "/v1/memories"),
+    "remember_many": Route("POST", "/v1/memories/batch"),
+    "check": Route("POST", "/v1/check"),
+    "revise": Route("PATCH", "/v1/memories/{memory_id}"),
+    "recall": Route("POST", "/v1/recall"),
+    "pack": Route("POST", "/v1/pack"),
+    "get": Route("GET", "/v1/memories/{memory_id}"),
+    "list": Route("GET", "/v1/memories"),
+    "history": Route("GET", "/v1/history/{memory_id}"),
+    "journal": Route("GET", "/v1/journal"),
+    "conflicts": Route("GET", "/v1/conflicts"),
+    "neighbors": Route("GET", "/v1/links/{memory_id}"),
+    "subgraph": Route("POST", "/v1/links/subgraph"),
+    "stats": Route("GET", "/v1/stats"),
+    "supersede": Route("POST", "/v1/memories/{old_id}/supersede"),
+    "forget": Route("POST", "/v1/memories/{memory_id}/forget"),
+    "restore": Route("POST", "/v1/memories/{memory_id}/restore"),
+    "resolve": Route("POST", "/v1/conflicts/{key}/resolve"),
+    "link": Route("POST", "/v1/links"),
+    "unlink": Route("DELETE", "/v1/links"),
+    "undo": Route("POST", "/v1/undo"),
+    "erase": Route("DELETE", "/v1/memories/{memory_id}"),
+    "record_decision": Route("POST", "/v1/decisions"),
+    "record_turn": Route("POST", "/v1/turns"),
+    "start_episode": Route("POST", "/v1/episodes"),
+    "end_episode": Route("POST", "/v1/episodes/{episode_id}/end"),
+    "queue_remember": Route("POST", "/v1/queue"),
+    "queue_pending": Route("GET", "/v1/queue"),
+    "queue_drop": Route("DELETE", "/v1/queue/{queued_id}"),
+    "queue_flush": Route("POST", "/v1/queue/flush"),
+    "verify": Route("GET", "/v1/verify"),
+    "plan": Route("POST", "/v1/plans"),
+    "execute": Route("POST", "/v1/plans/execute"),
+    "runs": Route("GET", "/v1/runs"),
+    "undo_run": Route("POST", "/v1/runs/{run_id}/undo"),
+}
+"""By the name of the operation; one that is not named here is not offered over HTTP."""
