@@ -17,7 +17,7 @@ from wellkept.types import Conflict, Hit, Memory
 from wellkept.types.packs import Group, Pack, PackFormat, PackSpec
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-FORMATS: tuple[PackFormat, ...] = ("markdown", "json")
+FORMATS: tuple[PackFormat, ...] = ("markdown", "json", "decisions")
 
 
 def hit(number: int, content: str, *conflicts: Conflict, **values: object) -> Hit:
@@ -113,7 +113,7 @@ def test_tokens_are_estimated_by_script(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ["markdown", "json"])
 def test_what_does_not_fit_is_left_out_whole_and_counted(form: PackFormat) -> None:
     long = "word " * 500
     made = pack("first note", long, "second note", budget_tokens=90, format=form)
@@ -121,6 +121,17 @@ def test_what_does_not_fit_is_left_out_whole_and_counted(form: PackFormat) -> No
     assert made.left_out == ("m1",)
     assert ("1 more did not fit." in made.text) is (form == "markdown")
     assert "word" not in made.text
+
+
+def test_decisions_are_a_list_under_a_heading_with_their_outcome_within_the_budget() -> None:
+    """S3-21."""
+    made = pack("Ship on Monday.", "Keep the cache.", "Drop Redis " + "now " * 200, format="decisions", budget_tokens=30)
+    assert made.text.split("\n") == [
+        "## Related Decisions",
+        "- [pending] Ship on Monday. (confidence: 1.00)",
+        "- [pending] Keep the cache. (confidence: 1.00)",
+    ]
+    assert (made.left_out, pack(format="decisions").text) == (("m2",), "")
 
 
 def test_nothing_to_say_and_no_room_give_an_empty_block() -> None:
@@ -234,6 +245,11 @@ def test_no_text_breaks_out_and_no_pack_costs_more_than_its_budget(
     assert not hidden
     if form == "markdown":
         check_markdown(made, len(hits))
+        return
+    if form == "decisions":
+        heading, *lines = made.text.split("\n")
+        assert heading == "## Related Decisions" and len(lines) == len(made.groups)
+        assert all(line.startswith("- [") and "<" not in line for line in lines)
         return
     told = json.loads(made.text)
     assert [item["id"] for item in told["memories"]] == [group.shown.memory.id for group in made.groups]

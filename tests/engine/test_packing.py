@@ -43,6 +43,29 @@ def test_events_told_again_are_shown_once_with_the_others_listed(make):
     assert f"id={second.id} also={first.id}" in pack.text
 
 
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        (None, ["Ship the export on Monday."]),
+        (Filter(kinds=("decision", "note")), ["Ship the export on Monday."]),
+        (Filter(tags=("none",)), []),
+    ],
+)
+def test_a_list_of_decisions_holds_no_other_kind(make, where, found):
+    """S3-21."""
+    table = make()
+    table.store.remember("Ship the export on Monday.", kind="decision")
+    table.store.remember("The export is 20 MB.", kind="note")
+    pack = table.store.pack("export", format="decisions", where=where)
+    assert contents(pack) == found
+    assert pack.text.count("\n") == len(found)
+
+
+def test_a_list_of_decisions_among_other_kinds_is_refused(make):
+    with pytest.raises(InvalidField, match="where.kinds.*Use one of: decision"):
+        make().store.pack("export", format="decisions", where=Filter(kinds=("note",)))
+
+
 @pytest.mark.parametrize(("share", "shown"), [(0.95, [NEW]), (0.6, [NEW, OLD])])
 def test_the_relation_model_tells_repeats_in_other_words(make, share, shown):
     """B-26: the same probability that the gate would need to drop the text."""

@@ -21,9 +21,9 @@ def test_the_block_is_printed_alone(cli: Cli) -> None:
 
 def test_the_block_may_be_json_and_so_may_be_what_is_said_of_it(cli: Cli) -> None:
     first = cli.remember("The test database listens on port 5433.")
-    block = json.loads(cli("pack", "port", "--json-block").stdout)
+    block = json.loads(cli("pack", "port", "--format", "json").stdout)
     assert [item["id"] for item in block["memories"]] == [first]
-    told = cli.json("pack", "port", "--json-block")
+    told = cli.json("pack", "port", "--format", "json")
     assert set(told) == {field.name for field in dataclasses.fields(Pack)}
     assert json.loads(told["text"]) == block
 

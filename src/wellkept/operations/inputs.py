@@ -117,7 +117,7 @@ class Pack(Given):
 
     query: Query
     budget_tokens: int = Field(800, ge=1, le=MAX_BUDGET, description="Maximum size of the block, in tokens.")
-    format: PackFormat = Field("markdown", description="Format of the block.")
+    format: PackFormat = Field("markdown", description="Format of the block; decisions lists decisions alone.")
     exclude: Annotated[list[str], Field(fail_fast=True)] = Field(
         [], description="What the prompt already contains: ids, or verbatim texts."
     )

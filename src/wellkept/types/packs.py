@@ -12,7 +12,7 @@ from wellkept.types.comparisons import Conflict
 from wellkept.types.showing import count_of, escaped, shown
 from wellkept.types.words import Degradation
 
-PackFormat: TypeAlias = Literal["markdown", "json"]
+PackFormat: TypeAlias = Literal["markdown", "json", "decisions"]
 TokenCounter: TypeAlias = Callable[[str], int]
 """How many tokens a text costs in the reader's model."""
 
@@ -53,7 +53,7 @@ class PackSpec:
 
     Attributes:
         budget_tokens: The most that its text may cost.
-        format: `markdown` or `json`.
+        format: `markdown`, `json`, or `decisions`: decisions alone, one line each.
         exclude: What the prompt holds already: ids, or texts word for word.
         session: The conversation it is for; with one, what is handed out is remembered, so that
             writing it back in that session makes no memory. Empty for none.
@@ -72,7 +72,9 @@ class PackSpec:
             todo = f"Use a whole number from 1 to {MAX_BUDGET}"
             raise InvalidField(f"{budget!r} is not a budget", where="budget_tokens", todo=todo)
         if self.format not in get_args(PackFormat):
-            raise InvalidField(f"{self.format!r} is not allowed", where="format", todo="Use markdown or json")
+            raise InvalidField(
+                f"{self.format!r} is not allowed", where="format", todo="Use markdown, json or decisions"
+            )
         if not all(isinstance(item, str) for item in self.exclude):
             raise InvalidField("holds something that is not text", where="exclude", todo="Pass ids or texts")
         if len(self.exclude) > _MAX_EXCLUDED:

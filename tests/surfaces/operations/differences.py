@@ -28,7 +28,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "revise": {"content": "text"},
     "remember_many": {"items": "file"},  # texts come from a file or a pipe, one a line
     "recall": {"include_superseded": "everything"},  # --all, as in journal
-    "pack": {"budget_tokens": "budget", "format": "json_block"},
+    "pack": {"budget_tokens": "budget"},
     "resolve": {"resolution": "how"},
     "plan": {"config": "rules", "scope": "kind"},  # groups of options: --rules, --threshold, --kind, --since, …
     "undo_run": {},
@@ -74,11 +74,10 @@ OTHER_DEFAULTS = {
     ("remember_many", "items"): "standard input",
     ("undo", "entry"): "may stand back for --run",
     ("undo_run", "run_id"): "may stand back for an entry",
-    ("pack", "format"): "a switch: --json-block",
 }
 
-READ_FROM_TEXT = {"weights", "format", "resolution", "polarity"}
-"""Closed sets that an option reads from a text: `cosine=0.6,recency=0.4`, a switch, `keep-old` as well as `keep_old`,
+READ_FROM_TEXT = {"weights", "resolution", "polarity"}
+"""Closed sets that an option reads from a text: `cosine=0.6,recency=0.4`, `keep-old` as well as `keep_old`,
 a number. What is none of them is refused when it is read."""
 OTHERWISE_MANY = {("remember_many", "items"), ("recall", "expand"), ("plan", "scope")}
 """A file of lines; relations one by one; kinds one by one."""

@@ -12,7 +12,7 @@ import typer
 
 from wellkept.cli.terminal.fields import FilterOptions
 from wellkept.cli.terminal.session import Session, command
-from wellkept.types.packs import MAX_BUDGET
+from wellkept.types.packs import MAX_BUDGET, PackFormat
 
 
 def pack(
@@ -22,9 +22,9 @@ def pack(
     budget: Annotated[
         int, typer.Option("--budget", "-b", min=1, max=MAX_BUDGET, help="Maximum size of the block, in tokens.")
     ] = 800,
-    json_block: Annotated[
-        bool, typer.Option("--json-block", help="Format the block as JSON instead of Markdown.")
-    ] = False,
+    format: Annotated[
+        PackFormat, typer.Option("--format", help="Format of the block; `decisions` lists decisions alone.")
+    ] = "markdown",
     exclude: Annotated[
         list[str] | None,
         typer.Option("--exclude", metavar="ID", help="Already in the prompt: an id or a verbatim text; repeatable."),
@@ -36,7 +36,7 @@ def pack(
     made = run.store(writes=False).pack(
         query,
         budget_tokens=budget,
-        format="json" if json_block else "markdown",
+        format=format,
         exclude=exclude or (),
         where=where.filter(),
         touch=touch,

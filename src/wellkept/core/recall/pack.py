@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from wellkept.core.recall.grouping import outcome_of
-from wellkept.core.recall.safe_blocks import lines_of, one_line
+from wellkept.core.recall.safe_blocks import lines_of, listed_decisions, one_line
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.core.text.forms import UNSPACED, canonical
 from wellkept.errors import InvalidField
@@ -109,6 +109,8 @@ def _rendered(groups: Sequence[Group], left_out: int, spec: PackSpec) -> str:
             return _markdown(groups, left_out)
         case "json":
             return _json(groups, left_out)
+        case "decisions":
+            return listed_decisions([group.shown.memory for group in groups])
 
 
 # --------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def decisions_block(decisions: Iterable[Memory | Hit]) -> str:
         - [pending] Use PostgreSQL. (confidence: 0.80)
     """
     hits = [item if isinstance(item, Hit) else Hit(item, 0.0, {}) for item in decisions]
-    return _block([group.shown.memory for group in grouped(hits)])
+    return listed_decisions([group.shown.memory for group in grouped(hits)])
 
 
 def decision_line(memory: Memory) -> str:
@@ -79,7 +79,8 @@ def decision_line(memory: Memory) -> str:
     return f"- {text.replace('<', '&lt;')} (confidence: {memory.confidence:.2f})"
 
 
-def _block(memories: Sequence[Memory]) -> str:
+def listed_decisions(memories: Sequence[Memory]) -> str:
+    """The heading and a line for each of them, as they are; empty without any."""
     return "\n".join((HEADING, *map(decision_line, memories))) if memories else ""
 
 

@@ -10,7 +10,8 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.recall import repeats
-from wellkept.types import Hit
+from wellkept.errors import InvalidField
+from wellkept.types import Filter, Hit
 from wellkept.types.packs import Pack, PackSpec
 
 _LEAST, _MOST = 10, 100
@@ -20,6 +21,23 @@ _TOKENS_OF_AN_ITEM = 20
 def limit_for(spec: PackSpec) -> int:
     """How many hits may be of use for a budget: an item seldom costs less than twenty tokens."""
     return min(_MOST, max(_LEAST, spec.budget_tokens // _TOKENS_OF_AN_ITEM))
+
+
+def wanted(ctx: Context, where: Filter | None, spec: PackSpec) -> Filter | None:
+    """The filter, narrowed to the kinds that are decisions where only those are listed.
+
+    Raises:
+        InvalidField: It names kinds, and none of them is a decision.
+    """
+    if spec.format != "decisions":
+        return where
+    decisions = tuple(kind for kind, policy in ctx.policy.kinds.items() if policy.preset == "decision" and kind != "*")
+    asked = where.kinds if where is not None and where.kinds else decisions
+    kinds = tuple(kind for kind in asked if kind in decisions)
+    if not kinds:
+        todo = f"Use one of: {', '.join(decisions)}" if decisions else "Give a kind the preset 'decision' in the policy"
+        raise InvalidField("holds no kind that is a decision", where="where.kinds", todo=todo)
+    return replace(where or Filter(), kinds=kinds)
 
 
 def pack(ctx: Context, hits: Sequence[Hit], spec: PackSpec, *, touch: bool = True) -> Pack:

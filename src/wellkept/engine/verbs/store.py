@@ -429,7 +429,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         Args:
             query: Any text.
             budget_tokens: The most that the block may cost.
-            format: `markdown` or `json`.
+            format: `markdown`, `json`, or `decisions`: decisions alone, one line each, with their outcome.
             exclude: What the prompt holds already: ids, such as those of an earlier pack, or whole texts.
             session: The conversation it is for. What is handed out is remembered in this process, so that
                 the same text written back by `in_session` of that name is an access, not a memory.
@@ -454,6 +454,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             session=label("session", session) or self._ctx.session,
             count_tokens=count_tokens,
         )
+        where = packing.wanted(self._ctx, where, spec)
         hits = self.recall(query, limit=packing.limit_for(spec), where=where, touch=False, grouped=False)
         return packing.pack(self._ctx, hits, spec, touch=touch)
 
