@@ -125,7 +125,9 @@ def test_what_does_not_fit_is_left_out_whole_and_counted(form: PackFormat) -> No
 
 def test_decisions_are_a_list_under_a_heading_with_their_outcome_within_the_budget() -> None:
     """S3-21."""
-    made = pack("Ship on Monday.", "Keep the cache.", "Drop Redis " + "now " * 200, format="decisions", budget_tokens=30)
+    made = pack(
+        "Ship on Monday.", "Keep the cache.", "Drop Redis " + "now " * 200, format="decisions", budget_tokens=30
+    )
     assert made.text.split("\n") == [
         "## Related Decisions",
         "- [pending] Ship on Monday. (confidence: 1.00)",
