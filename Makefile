@@ -61,18 +61,18 @@ dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 	@$(DEV)/bin/python -m hatchling build -t sdist -t wheel -d dist
 
 test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
-	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(TESTS)
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" $(TESTS)
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
 
 test-postgres: $(DEV)/.installed  ## the quick tests of the engine and the surfaces again, with every store in PostgreSQL
-	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile \
+	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
 		-m "not slow and not external and not soak and not file" $(STORES) $(TESTS)
 
 test-install: $(DEV)/.installed  ## wheel and sdist, built and installed into an environment that has nothing else
 	@$(DEV)/bin/python -m pytest -n 0 -m "not external and not soak" tests/distributions $(TESTS)
 
 test-quick: $(DEV)/.installed  ## the tests without the slow ones
-	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not external and not soak" $(TESTS)
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow and not external and not soak" $(TESTS)
 
 soak: $(DEV)/.installed  ## long load and fuzz tests, about an hour
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)

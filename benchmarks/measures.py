@@ -55,7 +55,7 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(turn=20, writes=200, gate=60, checks=20, filled=200, imports=3, grown=1_000, samples=2)
+QUICK = Sizes(turn=10, writes=40, gate=20, checks=10, filled=100, imports=2, grown=300, samples=1)
 
 
 class TimedEmbedder:

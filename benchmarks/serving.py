@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="wellkept-bench-") as name:
         folder = Path(name)
         facts = machine(folder)
-        figures = measure(folder, 2 * _TURN if given.quick else 20 * _TURN, 300 if given.quick else given.writes)
+        figures = measure(folder, _TURN if given.quick else 20 * _TURN, 120 if given.quick else given.writes)
     print(as_json(facts, figures) if given.json else as_table(facts, figures))
     return 0
 

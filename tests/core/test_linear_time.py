@@ -181,6 +181,7 @@ def functions(tmp_path: Path) -> Iterator[dict[str, Read]]:
     gc.enable()
 
 
+@pytest.mark.slow
 def test_no_function_takes_quadratic_time_for_texts_of_8000_characters(functions: dict[str, Read]) -> None:
     """The quick part: two doublings at once, of every function and of every text in turn."""
     texts = list(_texts())

@@ -309,7 +309,7 @@ CROWDS = {
 
 
 @pytest.mark.parametrize("name", sorted(CROWDS))
-@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.soak)])
 def test_a_crowd_of_one_kind_costs_its_number_and_not_its_square(name: str, count: int) -> None:
     """Equal texts, near-copies that differ in one number, one subject with everything."""
     store = crowd(count, CROWDS[name])
@@ -333,6 +333,26 @@ def test_a_crowd_of_one_kind_costs_its_number_and_not_its_square(name: str, coun
     assert store.list(EVERYTHING) == before
     assert time.process_time() - began < 0.1 * count + 10
     store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(CROWDS))
+def test_the_time_of_a_plan_grows_with_a_crowd_and_not_with_its_square(name: str) -> None:
+    """Four times as many memories: a square would take sixteen times as long, twice their number is allowed."""
+    few, many = (_seconds_of_a_plan(crowd(count, CROWDS[name]), 12 * count) for count in (200, 800))
+    assert many <= 8 * few
+
+
+def _seconds_of_a_plan(store: wellkept.MemoryStore, most: int) -> float:
+    """Processor time, the least of two; and no more pairs are looked at than that."""
+    spent = []
+    for _ in range(2):
+        began = time.process_time()
+        plan = store.plan()
+        spent.append(time.process_time() - began)
+        assert plan.detected.pairs <= most
+    store.close()
+    return min(spent)
 
 
 def test_a_rule_for_one_kind_of_cluster_leaves_the_others_alone(here: World) -> None:

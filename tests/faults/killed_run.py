@@ -61,8 +61,13 @@ def written_to(path: Path, began: Connection) -> None:
 
 
 def executed(path: Path, began: Connection) -> None:
-    """Plan and execute, telling when the execution begins."""
+    """Plan and execute, telling when the execution begins; after each action it waits for leave to go on."""
+
+    def wait(*_: int) -> None:
+        began.send("done")
+        began.recv()
+
     with opened(path) as here:
         plan = here.plan()
         began.send("go")
-        here.execute(plan)
+        here.execute(plan, progress=wait)

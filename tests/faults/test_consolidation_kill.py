@@ -9,7 +9,8 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -20,6 +21,8 @@ from faults.killed_run import CLUSTERS, executed, filled, opened, texts, written
 from scenarios.world import snapshot
 from wellkept.types import ALL_STATUSES, Filter, Memory
 
+SECONDS = 300
+"""How long anything may take before the test gives up."""
 SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -27,23 +30,33 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of
 
 # Processes that come from one that has loaded everything: two hundred kills cost two hundred runs and no more.
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["faults.killed_run"])
+FORKS.set_forkserver_preload(["faults.killed_run", "wellkept.engine.verbs.store", "wellkept.storage.sqlite"])
 
 
-def started(path: Path, what: Callable[[Path, Connection], None] = executed) -> BaseProcess:
-    """A process that has looked at the store and now begins."""
-    here, there = FORKS.Pipe(duplex=False)
+@contextmanager
+def started(
+    path: Path, what: Callable[[Path, Connection], None] = executed
+) -> Iterator[tuple[BaseProcess, Connection]]:
+    """A process that has looked at the store and now begins, and the wire to it."""
+    here, there = FORKS.Pipe()
     worker = FORKS.Process(target=what, args=(path, there))
     worker.start()
     there.close()
     with here:
-        assert here.poll(120) and here.recv() == "go"
-    return worker
+        assert here.poll(SECONDS) and here.recv() == "go"
+        yield worker, here
+
+
+def let_do(wire: Connection, actions: int) -> None:
+    """Wait until so many actions are done, and let the process go on to the next."""
+    for _ in range(actions):
+        assert wire.poll(SECONDS) and wire.recv() == "done"
+        wire.send("on")
 
 
 def ended(worker: BaseProcess) -> int | None:
     """Wait for its end; its exit code."""
-    worker.join(120)
+    worker.join(SECONDS)
     return worker.exitcode
 
 
@@ -64,32 +77,36 @@ def whole_or_not(rows: tuple[Memory, ...]) -> int:
     return merged
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
 def test_a_killed_execution_leaves_whole_clusters_and_a_second_one_finishes(kills: int) -> None:
-    """S1-44: kill -9 at random moments."""
+    """S1-44: kill -9 at a random moment of a random action."""
     chance = random.Random(7)
     partly: list[int] = []
     with tempfile.TemporaryDirectory(dir=SHELF) as folder:
         fresh, path = Path(folder, "fresh.db"), Path(folder, "store.db")
         filled(fresh)
         shutil.copy(fresh, path)
-        whole = started(path)
-        began = time.monotonic()
-        assert ended(whole) == 0
-        lasts = time.monotonic() - began
+        with started(path) as (whole, wire):
+            began = time.monotonic()
+            let_do(wire, CLUSTERS)
+            assert ended(whole) == 0
+            lasts = (time.monotonic() - began) / CLUSTERS
         with opened(path) as here:
             finished = snapshot(here, journal=False)
         for _ in range(kills):
             for leftover in Path(folder).glob("store.db*"):
                 leftover.unlink()
             shutil.copy(fresh, path)
-            worker = started(path)
-            time.sleep(chance.uniform(0, lasts))
-            worker.kill()
-            assert ended(worker) in (-signal.SIGKILL, 0)
+            before = chance.randrange(CLUSTERS)
+            with started(path) as (worker, wire):
+                let_do(wire, before)
+                time.sleep(chance.uniform(0, lasts))
+                worker.kill()
+                assert ended(worker) == -signal.SIGKILL
             with opened(path) as here:
                 assert here.verify() == ()
                 partly.append(whole_or_not(here.list(Filter(statuses=ALL_STATUSES))))
+                assert before <= partly[-1] <= before + 1
                 run = here.execute(here.plan())
                 assert run.executed == CLUSTERS - partly[-1] and run.errors == 0
                 assert whole_or_not(here.list(Filter(statuses=ALL_STATUSES))) == CLUSTERS
@@ -109,9 +126,9 @@ def test_a_writer_in_another_process_is_not_lost_and_its_rows_are_not_run_over(t
     filled(path)
     with opened(path) as here:
         plan = here.plan()
-        worker = started(path, written_to)
-        report = here.execute(plan)
-        assert ended(worker) == 0
+        with started(path, written_to) as (worker, _):
+            report = here.execute(plan)
+            assert ended(worker) == 0
         rows = {row.content: row for row in here.list(Filter(statuses=ALL_STATUSES))}
         assert report.errors == 0 and {result.state for result in report.results} <= {"executed", "stale"}
         for number in range(0, CLUSTERS, 3):

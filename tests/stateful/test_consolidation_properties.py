@@ -214,7 +214,7 @@ def test_the_physical_order_of_rows_and_the_backend_decide_nothing(prefix: list[
         assert all(plan == plans[0] for plan in plans)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @each_backend
 @settings(max_examples=250)
 @given(prefix=acts.stories(acts.acts, 24), config=configs)

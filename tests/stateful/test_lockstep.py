@@ -180,6 +180,6 @@ def test_postgresql_answers_like_the_plain_dicts() -> None:
     run_state_machine_as_test(PostgresLockstep, settings=settings(max_examples=8, stateful_step_count=20))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_both_backends_answer_alike_for_long() -> None:
     run_state_machine_as_test(Lockstep, settings=settings(max_examples=60, stateful_step_count=50))

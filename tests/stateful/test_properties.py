@@ -273,7 +273,7 @@ def _judged(here: World, newer: Memory, older: Memory, policy: Policy) -> Judged
     return Judged(Candidate(older, "vector", near), compare(statement, older, cosine=near, similarity=near))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @each_backend
 @settings(max_examples=300)
 @given(prefix=acts.stories(acts.acts, 16), act=acts.writes)
