@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from wellkept.core.judging.risk_bounds import NEVER, Bounds
 from wellkept.engine.base.context import Context
 from wellkept.engine.models import fail_open
+from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError
 from wellkept.policy import Risk
 from wellkept.types import Memory, Opinion
@@ -15,14 +16,6 @@ from wellkept.types import Memory, Opinion
 log = logging.getLogger("wellkept")
 
 Pair = tuple[str, str]
-
-
-class NeedsOpinionError(Exception):
-    """The decision needs opinions nobody has asked for yet: leave the transaction, ask, decide again."""
-
-    def __init__(self, pairs: tuple[Pair, ...]) -> None:
-        super().__init__("opinions are missing")
-        self.pairs = pairs
 
 
 class Opinions:
@@ -82,14 +75,14 @@ class Opinions:
         """Opinions on a new text and each of these memories, by memory id.
 
         Raises:
-            NeedsOpinionError: Some of the pairs have not been asked about yet.
+            UnansweredError: Some of the pairs have not been asked about yet.
         """
         if not self.available:
             return {}
         pairs = {memory.id: (memory.content, new) for memory in memories}
         missing = tuple(pair for pair in pairs.values() if pair not in self._known)
         if missing:
-            raise NeedsOpinionError(missing)
+            raise UnansweredError(self.ask, missing)
         return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
 
     def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from wellkept.engine.models.unanswered import until_answered
 from wellkept.errors import StorageError
-from wellkept.storage.port import Recovering, Storage
+from wellkept.storage.port import Recovering, Storage, Tx
 
 if TYPE_CHECKING:
     from wellkept.engine.base.context import Context
@@ -116,6 +117,16 @@ def repeated(ctx: Context, act: Callable[[], _T]) -> _T:
     if hasattr(storage, "commits") and isinstance(storage, Recovering):
         return storage.insist(act, kept=storage.commits)
     return act()
+
+
+def writing(ctx: Context, act: Callable[[Tx], _T]) -> _T:
+    """Run a decision in a transaction that writes; anew after the models were asked for what it lacks."""
+
+    def run() -> _T:
+        with ctx.storage.begin(ctx.namespace, write=True) as tx:
+            return act(tx)
+
+    return until_answered(run)
 
 
 def whole(act: Callable[Concatenate[Context, _P], _T]) -> Callable[Concatenate[Context, _P], _T]:

@@ -11,19 +11,18 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 
 from wellkept.core.consolidation.merged_memory import changed, holds
 from wellkept.core.consolidation.repointing import apart
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.retry import repeated
+from wellkept.engine.base.retry import repeated, writing
 from wellkept.engine.consolidation.merge_effects import conflict_changes, merged, relinks
 from wellkept.engine.consolidation.run_list import LAST, last_run
 from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up
 from wellkept.engine.history.journal import lost_vectors
-from wellkept.engine.models.embedding import Embeddings, NeedsVectorError
+from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
 from wellkept.storage.port import Stale, Tx
 from wellkept.types import (
@@ -133,25 +132,17 @@ def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
     if action.type == "noop":
         return ActionResult(action.id, action.type, "done", "nothing to do")
     vectors = Embeddings(ctx.embedder)
-    while True:
-        try:
-            entry = repeated(ctx, partial(_applied, ctx, action, (plan, run_id), vectors))
-            return ActionResult(action.id, action.type, "executed", "", entry)
-        except NeedsVectorError as missing:
-            vectors.fetch(missing.texts)
-        except _DoneError as done:
-            return ActionResult(action.id, action.type, "done", str(done))
-        except (_StaleActionError, Stale) as stale:
-            return ActionResult(action.id, action.type, "stale", str(stale))
-        except (WellkeptError, ValueError, KeyError, TypeError) as error:
-            if isinstance(error, StorageError):
-                log.error("CONSOLIDATE/ERROR action=%s %s", action.id, error)
-            return ActionResult(action.id, action.type, "failed", f"{type(error).__name__}: {error}")
-
-
-def _applied(ctx: Context, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:
-    with ctx.storage.begin(ctx.namespace, write=True) as tx:
-        return _apply(ctx, tx, action, run, vectors)
+    try:
+        entry = repeated(ctx, lambda: writing(ctx, lambda tx: _apply(ctx, tx, action, (plan, run_id), vectors)))
+    except _DoneError as done:
+        return ActionResult(action.id, action.type, "done", str(done))
+    except (_StaleActionError, Stale) as stale:
+        return ActionResult(action.id, action.type, "stale", str(stale))
+    except (WellkeptError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, StorageError):
+            log.error("CONSOLIDATE/ERROR action=%s %s", action.id, error)
+        return ActionResult(action.id, action.type, "failed", f"{type(error).__name__}: {error}")
+    return ActionResult(action.id, action.type, "executed", "", entry)
 
 
 def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors: Embeddings) -> int:
@@ -292,10 +283,9 @@ def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoRe
     unfit: dict[int, tuple[int, ...]] = {}
     while True:
         try:
-            with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _undo_run(ctx, tx, run_id, force_except=force_except, vectors=vectors, unfit=unfit)
-        except NeedsVectorError as missing:
-            vectors.fetch(missing.texts)
+            return writing(
+                ctx, lambda tx: _undo_run(ctx, tx, run_id, force_except=force_except, vectors=vectors, unfit=unfit)
+            )
         except _UnfitError as stale:
             if not force_except:
                 raise UndoBlocked(str(stale), entries=(), where=run_id) from stale

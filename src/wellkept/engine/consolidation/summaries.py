@@ -25,7 +25,7 @@ def born_summary(
     """Effects that store the planned summary, and its vector.
 
     Raises:
-        NeedsVectorError: It must be embedded first, outside the transaction.
+        UnansweredError: It must be embedded first, outside the transaction.
         InvalidInput: The plan says something that is no memory.
     """
     fields = dict(action.summary)

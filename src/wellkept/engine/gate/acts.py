@@ -18,10 +18,10 @@ from wellkept.core.records.merge import absorb, absorbed, aliases, segments
 from wellkept.core.text.forms import is_line
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import new_memory
-from wellkept.engine.base.opinions import NeedsOpinionError, Opinions
+from wellkept.engine.base.retry import writing
 from wellkept.engine.gate import mentions, rejudge
-from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
-from wellkept.engine.models.judgements import Judgements, NeedsJudgementError
+from wellkept.engine.gate.judging import Models
+from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfReference
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -79,12 +79,7 @@ def supersede(ctx: Context, old_id: str, new_id: str) -> int:
 def restore(ctx: Context, memory_id: str) -> int:
     """Make a superseded, archived, faded or dropped memory current again; 0 when nothing had to change."""
     vectors = Embeddings(ctx.embedder)
-    while True:
-        try:
-            with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _restore(ctx, tx, memory_id, vectors)
-        except NeedsVectorError as missing:
-            vectors.fetch(missing.texts)
+    return writing(ctx, lambda tx: _restore(ctx, tx, memory_id, vectors))
 
 
 def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
@@ -123,26 +118,11 @@ def revise(ctx: Context, memory_id: str, changes: Mapping[str, Any]) -> Memory:
     if unknown:
         allowed = ", ".join(sorted(REVISABLE))
         raise InvalidField("cannot be revised", where=", ".join(sorted(unknown)), todo=f"Revise one of: {allowed}")
-    vectors, opinions = Embeddings(ctx.embedder), Opinions(ctx)
-    judgements = Judgements(ctx.judge)
-    while True:
-        try:
-            with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _revise(ctx, tx, memory_id, changes=changes, models=(vectors, opinions, judgements))
-        except NeedsVectorError as missing:
-            vectors.fetch(missing.texts)
-            if vectors.failure is None:
-                ctx.scale.prepare()
-        except NeedsOpinionError as missing:
-            opinions.ask(missing.pairs)
-        except NeedsJudgementError as missing:
-            judgements.ask(missing.pairs)
+    models = Models.of(ctx)
+    return writing(ctx, lambda tx: _revise(ctx, tx, memory_id, changes=changes, models=models))
 
 
-def _revise(
-    ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any], models: tuple[Embeddings, Opinions, Judgements]
-) -> Memory:
-    vectors, opinions, judgements = models
+def _revise(ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any], models: Models) -> Memory:
     memory = fetch(tx, memory_id)
     if memory.status == "erased":
         raise IllegalTransition(f"{memory_id} was erased; nothing is left to revise", where="revise")
@@ -157,7 +137,7 @@ def _revise(
     effects: list[Effect] = []
     made: dict[str, Vector] = {}
     if text_of(after) != text_of(memory):
-        after, made = with_vector(after, vectors)
+        after, made = with_vector(after, models.vectors)
     if rewritten:
         held = _held(tx, memory_id)
         # The row no longer says what these hashes stand for: said again, it is news, not a repeat.
@@ -165,7 +145,7 @@ def _revise(
         effects += absorbed(memory_id, (after.content,), held)
         effects += _reconsidered(ctx, tx, after, now)
         if after.status == "active" and after.embedding in made:
-            effects += rejudge.conflicts_of(ctx, tx, after, made[after.embedding], (opinions, judgements))
+            effects += rejudge.conflicts_of(ctx, tx, after, made[after.embedding], models)
     named = mentions.of_revised(ctx, tx, memory, after)
     apply(
         ctx, tx, [MemoryChange(memory, after), *effects, *named.effects], verb="revise", outcome="revised",
@@ -273,12 +253,7 @@ def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
 def resolve(ctx: Context, key: str, resolution: Resolution) -> Conflict:
     """Settle a conflict the way a person or an agent decided."""
     vectors = Embeddings(ctx.embedder)
-    while True:
-        try:
-            with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _resolve(ctx, tx, key, resolution=resolution, vectors=vectors)
-        except NeedsVectorError as missing:
-            vectors.fetch(missing.texts)
+    return writing(ctx, lambda tx: _resolve(ctx, tx, key, resolution=resolution, vectors=vectors))
 
 
 def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors: Embeddings) -> Conflict:
@@ -335,7 +310,7 @@ def with_vector(memory: Memory, vectors: Embeddings) -> tuple[Memory, dict[str, 
     """The memory with the vector of its present text; after an outage it is marked unchecked.
 
     Raises:
-        NeedsVectorError: The text must be embedded first, outside the transaction.
+        UnansweredError: The text must be embedded first, outside the transaction.
     """
     text = text_of(memory)
     embedded = vectors.get(text)

@@ -21,6 +21,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
 from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Degradation, Effect, Filter, Memory, NewMemory, Status
@@ -59,20 +60,26 @@ class FirstLook:
     Inside the transaction it is as good as a second look while nobody else has written: the journal
     has then grown by this run's own entries only. Once this run itself has written, "nothing is
     known of these words" still holds for words it has not written.
-
-    Args:
-        seq: The newest journal entry of the view that was looked at.
     """
 
-    def __init__(self, seq: int) -> None:
-        self._seq = seq
+    def __init__(self) -> None:
+        self._seq = -1
         self._open: dict[int, Evidence] = {}
         self._wrote = False
         self._keys: set[str] = set()
         self._aliases: set[str] = set()
 
+    def begin(self, seq: int) -> None:
+        """Look at a view whose newest journal entry is `seq`."""
+        self._seq = seq
+
+    @property
+    def left_open(self) -> tuple[int, ...]:
+        """The items whose keys are unused and about which hashes, slot and window decide nothing."""
+        return tuple(self._open)
+
     def leave_open(self, index: int, evidence: Evidence) -> None:
-        """Item `index` has an unused key, and its hashes, slot and window decide nothing."""
+        """Item `index` is one of them."""
         self._open[index] = evidence
 
     def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
@@ -114,7 +121,7 @@ def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment
     """The same evidence with the relation model's word on what the rules leave open.
 
     Raises:
-        NeedsOpinionError: Some pairs have not been asked about yet.
+        UnansweredError: Some pairs have not been asked about yet.
     """
     if not evidence.neighbours:
         return evidence  # nothing is near: there is nothing to ask, and nothing is missing
@@ -132,7 +139,7 @@ def with_vectors(
     """The same evidence with the nearest memories; after an outage it says so instead.
 
     Raises:
-        NeedsVectorError: The text has not been embedded yet.
+        UnansweredError: The text has not been embedded yet, or the embedder has not been measured.
     """
     text = text_of(new)
     embedded = vectors.get(text)
@@ -140,6 +147,8 @@ def with_vectors(
     if embedded is None or embedded.vector is None:
         return replace(evidence, degraded=degraded)
     policy = ctx.policy.for_kind(new.kind)
+    if ctx.scale.pending and ("vector" in policy.stages or policy.auto_link):
+        raise UnansweredError(lambda _: ctx.scale.prepare())  # an embedder nobody has measured
     # Where the rules cannot read a "not", similarity must not act on its own.
     known = language_is_known(new.content)
     if "vector" in policy.stages:

@@ -4,51 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wellkept.core.gate.admit import settle
-from wellkept.core.judging.evidence import Moment
 from wellkept.core.records import conflicts as flags
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.opinions import Opinions
-from wellkept.engine.gate.gather_evidence import kinds_near, with_opinions, with_vectors, without_vectors
-from wellkept.engine.gate.neighbours import Nearby
-from wellkept.engine.models.embedding import Embeddings, text_of
-from wellkept.engine.models.judgements import Judgements
+from wellkept.engine.gate.judging import Judging, Models
+from wellkept.engine.models.embedding import text_of
 from wellkept.storage.port import Tx
 from wellkept.types import Comparison, ConflictChange, Decision, Memory, NewMemory, Statement, Vector
 
 
-def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: tuple[Opinions, Judgements]) -> Decision:
+def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: Models) -> Decision:
     """What the gate would decide if this memory were written now, with itself left out.
 
     Raises:
-        NeedsOpinionError: The relation model must be asked first, outside the transaction.
-        NeedsJudgementError: The judge must.
+        UnansweredError: A model must be asked first, outside the transaction.
     """
-    opinions, judgements = models
     statement = {name: getattr(memory, name) for name in Statement.__dataclass_fields__}
-    new = NewMemory(**statement, recorded_at=memory.created_at)
-    vectors = Embeddings(ctx.embedder)
-    vectors.adopt(text_of(memory), vector, memory.chunks)
-    near = Nearby(1, lambda _: (kinds_near(ctx, memory.kind), vector))
-    near.enter(tx)
-    near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
-    evidence = without_vectors(ctx, tx, new)
-    evidence = replace(
-        evidence,
-        verbatim=tuple(hit for hit in evidence.verbatim if hit.memory.id != memory.id),
-        slot=tuple(row for row in evidence.slot if row.id != memory.id),
-        ongoing=tuple(row for row in evidence.ongoing if row.id != memory.id),
-        known_conflicts=frozenset(conflict.key for conflict in tx.conflicts(ids=(memory.id,))),
-    )
-    moment = Moment(ctx.clock(), memory.id, ctx.namespace, ctx.policy)
-    evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-    settled = settle(new, evidence, moment)
-    return settled or judgements.decided(new, with_opinions(new, evidence, opinions, moment), moment)
+    models.vectors.adopt(text_of(memory), vector, memory.chunks)
+    judging = Judging(ctx, (NewMemory(**statement, recorded_at=memory.created_at),), models, stored=memory)
+    judging.near.enter(tx)
+    judging.near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
+    return judging.decide(tx, 0)
 
 
-def conflicts_of(
-    ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: tuple[Opinions, Judgements]
-) -> list[ConflictChange]:
+def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: Models) -> list[ConflictChange]:
     """Conflicts and repeats that a rewritten memory has with others; only flagged."""
     careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
     decision = decide(careful, tx, memory, vector, models)

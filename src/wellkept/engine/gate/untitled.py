@@ -18,18 +18,11 @@ from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, NewMemory, Opinion, Relation, Statement
 
 
-def bare_texts(new: NewMemory, evidence: Evidence, opposites: Opposites) -> list[str]:
-    """The texts that `with_bare_texts` compares."""
-    return [
-        text for hit in evidence.neighbours if _matters(new, hit, evidence, opposites) for text in bare(new, hit.memory)
-    ]
-
-
 def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, opposites: Opposites) -> Evidence:
     """The same evidence, with repeats and contradictions under other titles as near as their texts are.
 
     Raises:
-        NeedsVectorError: A text has not been embedded yet.
+        UnansweredError: A text has not been embedded yet.
     """
     near = tuple(
         replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors))
@@ -56,7 +49,7 @@ def nearer(known: float | None, one: Statement, other: Statement, vectors: Embed
     """The cosine of the bare texts where it is higher; the known one where the embedder failed.
 
     Raises:
-        NeedsVectorError: A text has not been embedded yet.
+        UnansweredError: A text has not been embedded yet.
     """
     ours, theirs = (vectors.get(text) for text in bare(one, other))
     if known is None or ours is None or theirs is None or ours.vector is None or theirs.vector is None:

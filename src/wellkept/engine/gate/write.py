@@ -12,30 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from wellkept.core.gate.admit import settle
-from wellkept.core.gate.feedback_guard import echoed, is_echo
-from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.what_to_ask import questions
+from wellkept.core.gate.feedback_guard import is_echo
 from wellkept.core.records.codec import dumps, to_plain
 from wellkept.core.records.effects import touched
 from wellkept.core.records.explain import dropped_line, message
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.opinions import NeedsOpinionError, Opinions
 from wellkept.engine.base.retry import repeated
-from wellkept.engine.gate.gather_evidence import (
-    FirstLook,
-    earlier_items,
-    kinds_near,
-    with_opinions,
-    with_vectors,
-    without_vectors,
-)
+from wellkept.engine.gate.judging import Judging, Models
 from wellkept.engine.gate.mentions import with_mentions
-from wellkept.engine.gate.neighbours import Nearby
-from wellkept.engine.gate.untitled import bare_texts, with_bare_texts
 from wellkept.engine.history.journal import is_undone
-from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
-from wellkept.engine.models.judgements import Judgements, NeedsJudgementError
+from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered
 from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -95,78 +82,41 @@ def remember_all(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list
 
 def check(ctx: Context, new: NewMemory) -> WriteResult:
     """What `remember` would do now; nothing is written."""
-    vectors = Embeddings(ctx.embedder)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         new, before = replayed(tx, new)
         if before is not None:
             return before
         _check_links(tx, new)
-        seen = tx.seq
-        evidence = without_vectors(ctx, tx, new)
-        decision = _settled(ctx, tx, new, evidence)
-    if decision is None:
-        vectors.fetch([text_of(new)])
-        _raise_if_asked(ctx, new, vectors)
-        _prepare_scale(ctx, (new,), vectors)
-        with ctx.storage.begin(ctx.namespace, write=False) as tx:
-            near = Nearby(1, lambda _: _query(ctx, new, vectors))
-            near.enter(tx)
-            if tx.seq != seen:
-                evidence = without_vectors(ctx, tx, new)
-            evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=0)
-        opinions = Opinions(ctx)
-        moment = _moment(ctx)
-        opinions.ask(_pairs(new, evidence, moment))
-        evidence = with_opinions(new, evidence, opinions, moment)
-        vectors.fetch(bare_texts(new, evidence, ctx.policy.opposites))
-        evidence = with_bare_texts(new, evidence, vectors, ctx.policy.opposites)
-        judgements = Judgements(ctx.judge)
-        judgements.ahead(new, evidence, moment)
-        decision = judgements.decided(new, evidence, moment)
-    return _result(decision, entry=0, asked_only=True)
+    judging = Judging(ctx, (new,), Models.of(ctx))
+    return _result(until_answered(judging.only), entry=0, asked_only=True)
 
 
 def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
     """Decide and apply a chunk; what was not kept is decided anew, what was kept stands."""
-    models = (Embeddings(ctx.embedder), Opinions(ctx), Judgements(ctx.judge))
+    models = Models.of(ctx)
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
         results += repeated(ctx, partial(_pass, ctx, items[len(results) :], cause, models))
     return results
 
 
-def _pass(
-    ctx: Context, items: Sequence[NewMemory], cause: Cause, models: tuple[Embeddings, Opinions, Judgements]
-) -> list[WriteResult | WellkeptError]:
+def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models) -> list[WriteResult | WellkeptError]:
     """The results of the items, or of the first of them when a later transaction failed for a passing reason."""
-    vectors, opinions, judgements = models
-    texts, look = _first_look(ctx, items)
-    vectors.fetch(texts)
-    if texts:
-        _prepare_scale(ctx, items, vectors)
-    near = Nearby(len(items), lambda place: _query(ctx, items[place], vectors))
-    _ask_ahead(ctx, items, look, vectors=vectors, near=near, models=(opinions, judgements))
+    judging = Judging(ctx, items, models)
+    judging.ahead()
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
-        needed: tuple[str, ...] = ()
-        open_pairs: tuple[tuple[str, str], ...] = ()
-        to_judge: tuple[tuple[str, str], ...] = ()
+        missing: list[UnansweredError] = []
         kept = len(results)
         try:
             with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                near.enter(tx)
-                gate = _Gate(ctx, tx, items, models=models, near=near, look=look, cause=cause)
+                judging.near.enter(tx)
+                gate = _Gate(ctx, tx, items, vectors=models.vectors, judging=judging, cause=cause)
                 while len(results) < len(items):
                     try:
                         results.append(gate.pass_through(len(results)))
-                    except NeedsVectorError as missing:
-                        needed = missing.texts  # commit what is decided, embed outside, go on
-                        break
-                    except NeedsOpinionError as missing:
-                        open_pairs = missing.pairs
-                        break
-                    except NeedsJudgementError as missing:
-                        to_judge = missing.pairs
+                    except UnansweredError as lacking:
+                        missing.append(lacking)  # commit what is decided, ask outside, go on
                         break
                     except StorageError:
                         raise
@@ -176,75 +126,8 @@ def _pass(
             if error.transient and kept:
                 return results[:kept]
             raise
-        vectors.fetch(needed)
-        opinions.ask(open_pairs)
-        judgements.ask(to_judge)
+        ask_all(missing)
     return results
-
-
-def _ask_ahead(
-    ctx: Context,
-    items: Sequence[NewMemory],
-    look: FirstLook,
-    *,
-    vectors: Embeddings,
-    near: Nearby,
-    models: tuple[Opinions, Judgements],
-) -> None:
-    """Ask the relation model before the lock is taken, about stored memories and about earlier items of the run.
-
-    Whatever turns out to be missing inside the transaction is asked then, outside it.
-    """
-    opinions, judgements = models
-    if not opinions.available and not judgements.available:
-        return
-    moment = _moment(ctx)
-    pairs: list[tuple[str, str]] = []
-    seen: list[tuple[NewMemory, Evidence]] = []
-    with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        near.enter(tx)
-        for index, new in enumerate(items):
-            evidence = look.evidence(index, new, tx, ctx.policy.for_kind(new.kind))
-            if evidence is None or vectors.vector(new) is None:
-                continue
-            evidence = with_vectors(ctx, tx, new, evidence=evidence, vectors=vectors, near=near, index=index)
-            within = earlier_items(items, index, vectors, moment)
-            ahead = replace(evidence, neighbours=(*evidence.neighbours, *within))
-            pairs += _pairs(new, ahead, moment)
-            seen.append((new, ahead))
-    opinions.ask(pairs)
-    if judgements.available:
-        for new, evidence in seen:
-            judgements.ahead(new, with_opinions(new, evidence, opinions, moment), moment)
-
-
-def _prepare_scale(ctx: Context, items: Sequence[NewMemory], vectors: Embeddings) -> None:
-    """An embedder nobody has measured is measured before the first comparison, outside the transaction."""
-    policies = [ctx.policy.for_kind(new.kind) for new in items]
-    compared = any("vector" in policy.stages or policy.auto_link for policy in policies)
-    if compared and vectors.failure is None:  # an endpoint that is down is not asked a thousand things more
-        ctx.scale.prepare()
-
-
-def _pairs(new: NewMemory, evidence: Evidence, moment: Moment) -> list[tuple[str, str]]:
-    return [(memory.content, new.content) for memory in questions(new, evidence, moment)]
-
-
-def _first_look(ctx: Context, items: Sequence[NewMemory]) -> tuple[list[str], FirstLook]:
-    """Texts that the hash stages leave open (only these are embedded), and what was seen of them."""
-    texts = []
-    with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        look = FirstLook(tx.seq)
-        for index, new in enumerate(items):
-            if new.idempotency_key and tx.journal(key=new.idempotency_key):
-                if _is_free_again(tx, new):
-                    texts.append(text_of(new))
-                continue
-            evidence = without_vectors(ctx, tx, new)
-            if _settled(ctx, tx, new, evidence) is None:
-                texts.append(text_of(new))
-                look.leave_open(index, evidence)
-    return texts, look
 
 
 class _Gate:
@@ -256,28 +139,26 @@ class _Gate:
         tx: Tx,
         items: Sequence[NewMemory],
         *,
-        models: tuple[Embeddings, Opinions, Judgements],
-        near: Nearby,
-        look: FirstLook,
+        vectors: Embeddings,
+        judging: Judging,
         cause: Cause,
     ) -> None:
         self._ctx = ctx
         self._tx = tx
         self._items = items
-        self._vectors, self._opinions, self._judgements = models
-        self._look = look
+        self._vectors = vectors
+        self._judging = judging
         self._cause = cause
-        self._near = near
 
     def pass_through(self, index: int) -> WriteResult:
         """Decide and apply one item."""
         new = self._items[index]
-        if not self._look.is_unused(index, new, self._tx):
+        if not self._judging.look.is_unused(index, new, self._tx):
             new, before = replayed(self._tx, new)
             if before is not None:
                 return before
         _check_links(self._tx, new)
-        decision = self._decide(new, index)
+        decision = self._judging.decide(self._tx, index)
         if decision.reasons and decision.reasons[0].rule == "conflict_raise":
             raise ConflictError(
                 message(decision).rstrip("."),
@@ -289,12 +170,12 @@ class _Gate:
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)
-        self._look.wrote(seq, new.idempotency_key, decision.effects)
+        self._judging.look.wrote(seq, new.idempotency_key, decision.effects)
         self._count_use(new, decision)
-        self._near.applied(seq)
+        self._judging.near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
-                self._near.wrote(effect.after, self._vectors.vector(effect.after))
+                self._judging.near.wrote(effect.after, self._vectors.vector(effect.after))
         if decision.outcome == "duplicate" and decision.dropped is not None:
             log.info("%s", dropped_line(decision.dropped, decision.matches[0]))
         elif decision.outcome == "superseded" and decision.memory is not None:
@@ -319,22 +200,6 @@ class _Gate:
         elif isinstance(new, ImportedMemory) and new.access_count and decision.dropped is not None:
             last = max(filter(None, (heard.last_accessed_at, new.last_accessed_at)), default=heard.created_at)
             self._tx.touch({heard.id: (heard.access_count + new.access_count, last, heard.stability)})
-
-    def _decide(self, new: NewMemory, index: int) -> Decision:
-        moment = _moment(self._ctx)
-        evidence = self._look.evidence(index, new, self._tx, self._ctx.policy.for_kind(new.kind))
-        if evidence is None:
-            evidence = without_vectors(self._ctx, self._tx, new)
-            decision = _settled(self._ctx, self._tx, new, evidence)
-            if decision is not None:
-                return decision
-        evidence = with_vectors(
-            self._ctx, self._tx, new, evidence=evidence, vectors=self._vectors, near=self._near, index=index
-        )
-        _raise_if_asked(self._ctx, new, self._vectors, self._opinions)
-        evidence = with_opinions(new, evidence, self._opinions, moment)
-        evidence = with_bare_texts(new, evidence, self._vectors, moment.policy.opposites)
-        return self._judgements.decided(new, evidence, moment)
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The caller's own links, each to a memory that exists."""
@@ -435,13 +300,6 @@ def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
     return (new if turn == 0 else replace(new, idempotency_key=key)), None
 
 
-def _is_free_again(tx: Tx, new: NewMemory) -> bool:
-    try:
-        return replayed(tx, new)[1] is None
-    except IdempotencyMismatch:
-        return False  # told when the item's turn comes
-
-
 def _check_links(tx: Tx, new: NewMemory) -> None:
     """A link of a new memory leads to one that exists; a dangling one can be made by `link`."""
     if not new.links:
@@ -499,30 +357,6 @@ def _moved(effect: MemoryChange) -> bool:
     return _revectored(effect) or (
         effect.before is not None and effect.after is not None and effect.before.status != effect.after.status
     )
-
-
-def _settled(ctx: Context, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
-    """What needs no vector; last of all, whether the text only comes back from this session's packs."""
-    moment = _moment(ctx)
-    decision = settle(new, evidence, moment)
-    ids = () if decision is not None else ctx.handed.ids(ctx.namespace, ctx.session, new.content)
-    return echoed(new, tx.find(Filter(ids=ids)), evidence, moment) if ids else decision
-
-
-def _query(ctx: Context, new: NewMemory, vectors: Embeddings) -> tuple[tuple[str, ...], Vector] | None:
-    vector = vectors.vector(new)
-    return None if vector is None else (kinds_near(ctx, new.kind), vector)
-
-
-def _moment(ctx: Context) -> Moment:
-    return Moment(ctx.clock(), ctx.new_id(), ctx.namespace, ctx.policy)
-
-
-def _raise_if_asked(ctx: Context, new: NewMemory, *models: Embeddings | Opinions) -> None:
-    if ctx.policy.for_kind(new.kind).on_error == "raise":
-        for model in models:
-            if model.failure is not None:
-                raise model.failure
 
 
 def _result(decision: Decision, *, entry: int, asked_only: bool = False) -> WriteResult:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
+from wellkept.engine.base.retry import writing
 from wellkept.engine.lookup.read import at_most
-from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
+from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx
 from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Vector, Version
@@ -45,12 +46,7 @@ def undo(ctx: Context, seq: int) -> int:
         UndoBlocked: Later entries changed the same memories; names them.
     """
     vectors = Embeddings(ctx.embedder)
-    while True:
-        try:
-            with ctx.storage.begin(ctx.namespace, write=True) as tx:
-                return _undo(ctx, tx, seq, vectors)
-        except NeedsVectorError as missing:
-            vectors.fetch(missing.texts)
+    return writing(ctx, lambda tx: _undo(ctx, tx, seq, vectors))
 
 
 def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
@@ -85,7 +81,7 @@ def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[st
     erased, or the embedder changed. After an outage they stay missing, and `verify` says so.
 
     Raises:
-        NeedsVectorError: They must be made first, outside the transaction.
+        UnansweredError: They must be made first, outside the transaction.
     """
     ends = [effect.after for effect in back if isinstance(effect, MemoryChange) and effect.after is not None]
     wanted = {memory.embedding: text_of(memory) for memory in ends if memory.embedding}

@@ -9,19 +9,12 @@ import numpy as np
 
 from wellkept.core.text.forms import content_hash, embed_text
 from wellkept.engine.models import fail_open
+from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Embedded, Embedder
 from wellkept.types import Degradation, Memory, NewMemory, Statement, Vector
 
 log = logging.getLogger("wellkept")
-
-
-class NeedsVectorError(Exception):
-    """The decision needs vectors nobody has made yet: leave the transaction, make them, decide again."""
-
-    def __init__(self, texts: tuple[str, ...]) -> None:
-        super().__init__("vectors are missing")
-        self.texts = texts
 
 
 def text_of(statement: Statement) -> str:
@@ -95,11 +88,11 @@ class Embeddings:
         """The vector of a text; None after an outage.
 
         Raises:
-            NeedsVectorError: Nobody asked for it yet.
+            UnansweredError: Nobody asked for it yet.
         """
         found = self._known.get(text)
         if found is None and self.failure is None:
-            raise NeedsVectorError((text,))
+            raise UnansweredError(self.fetch, (text,))
         return found
 
     def degraded(self, text: str) -> tuple[Degradation, ...]:

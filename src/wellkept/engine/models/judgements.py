@@ -10,6 +10,7 @@ from numbers import Real
 from wellkept.core.gate.judge_review import left_open, reviewed, unreviewed
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.engine.models import fail_open
+from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.port import Judge
 from wellkept.types import Decision, NewMemory
@@ -17,14 +18,6 @@ from wellkept.types import Decision, NewMemory
 log = logging.getLogger("wellkept")
 
 Pair = tuple[str, str]
-
-
-class NeedsJudgementError(Exception):
-    """The judge is to be asked first: leave the transaction, ask, decide again."""
-
-    def __init__(self, pairs: tuple[Pair, ...]) -> None:
-        super().__init__("judgements are missing")
-        self.pairs = pairs
 
 
 class Judgements:
@@ -65,14 +58,14 @@ class Judgements:
         try:
             # The caller's own function is asked once, when it counts.
             self.decided(new, replace(evidence, contradiction_fn=None), moment)
-        except NeedsJudgementError as missing:
-            self.ask(missing.pairs)
+        except UnansweredError as missing:
+            self.ask(missing.wanted)
 
     def decided(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         """The core's decision, with the possible conflicts that the judge adds.
 
         Raises:
-            NeedsJudgementError: Some pairs have not been asked about yet.
+            UnansweredError: Some pairs have not been asked about yet.
         """
         decision = fail_open.judged(new, evidence, moment)
         if self._judge is None:
@@ -83,7 +76,7 @@ class Judgements:
         if missing and self.failure is not None:
             return unreviewed(decision)
         if missing:
-            raise NeedsJudgementError(missing)
+            raise UnansweredError(self.ask, missing)
         told = {memory_id: self._known[pair] for memory_id, pair in pairs.items()}
         return reviewed(decision, asked, told, judge=self._name, moment=moment) if told else decision
 

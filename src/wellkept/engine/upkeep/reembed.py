@@ -14,13 +14,13 @@ from itertools import chain
 from wellkept.core.records.lifecycle import supersede
 from wellkept.core.records.merge import absorbed, segments
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.opinions import NeedsOpinionError, Opinions
 from wellkept.engine.base.paging import pages
 from wellkept.engine.base.retry import whole
 from wellkept.engine.gate import rejudge
 from wellkept.engine.gate.acts import apply, with_vector
-from wellkept.engine.models.embedding import Embeddings, NeedsVectorError, text_of, vector_key
-from wellkept.engine.models.judgements import Judgements, NeedsJudgementError
+from wellkept.engine.gate.judging import Models
+from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.models.unanswered import UnansweredError, until_answered
 from wellkept.errors import EmbedderMismatch, ModelError
 from wellkept.storage.port import Binding, Foreseeing, Tx
 from wellkept.types import (
@@ -189,7 +189,7 @@ def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelErr
         for memory in tx.find(where):
             try:
                 after, made = with_vector(memory, vectors)
-            except NeedsVectorError:  # rewritten meanwhile; whoever did that made its vector
+            except UnansweredError:  # rewritten meanwhile; whoever did that made its vector
                 continue
             embedded += bool(made)
             if after != memory:
@@ -224,28 +224,21 @@ def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
 
 
 def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
-    opinions, judgements = Opinions(ctx), Judgements(ctx.judge)
-    while True:
-        try:
-            for name, number in _recheck(ctx, memory_id, (opinions, judgements)).items():
-                counts[name] += number
-            return
-        except NeedsOpinionError as missing:
-            opinions.ask(missing.pairs)
-            if opinions.failure is not None:
-                raise opinions.failure from None  # still down: the row stays unchecked
-        except NeedsJudgementError as missing:
-            judgements.ask(missing.pairs)
+    models = Models.of(ctx)
+    for name, number in until_answered(lambda: _recheck(ctx, memory_id, models)).items():
+        counts[name] += number
 
 
 @whole
-def _recheck(ctx: Context, memory_id: str, models: tuple[Opinions, Judgements]) -> Counter[str]:
+def _recheck(ctx: Context, memory_id: str, models: Models) -> Counter[str]:
     """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed.
 
     Returns:
         Counts of this transaction alone: of one that is run again nothing was kept.
     """
     counts: Counter[str] = Counter()
+    if models.opinions.failure is not None:
+        raise models.opinions.failure  # still down: the row stays unchecked
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         rows = tx.find(Filter(ids=(memory_id,)))
         if not rows or rows[0].checked:
@@ -266,7 +259,7 @@ def _recheck(ctx: Context, memory_id: str, models: tuple[Opinions, Judgements]) 
 
 
 def _late_effects(
-    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: Counter[str], models: tuple[Opinions, Judgements]
+    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: Counter[str], models: Models
 ) -> list[Effect]:
     memory, checked = row
     decision = rejudge.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], models)

@@ -1,0 +1,202 @@
+"""From statements to decisions, for every caller: evidence is gathered, the models are asked, the core decides.
+
+A write, a check and a second look at a stored memory all pass here. Nothing here writes. What a model has not said
+yet is raised as `UnansweredError`: the caller leaves the transaction, asks, and judges again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from wellkept.core.gate.admit import settle
+from wellkept.core.gate.feedback_guard import echoed
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.opinions import Opinions
+from wellkept.engine.gate.gather_evidence import (
+    FirstLook,
+    earlier_items,
+    kinds_near,
+    with_opinions,
+    with_vectors,
+    without_vectors,
+)
+from wellkept.engine.gate.neighbours import Nearby, Query
+from wellkept.engine.gate.untitled import with_bare_texts
+from wellkept.engine.models.embedding import Embeddings, text_of
+from wellkept.engine.models.judgements import Judgements
+from wellkept.engine.models.unanswered import UnansweredError, ask_all
+from wellkept.storage.port import Tx
+from wellkept.types import Candidate, Decision, Filter, Memory, NewMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What the models have said in one call."""
+
+    vectors: Embeddings
+    opinions: Opinions
+    judgements: Judgements
+
+    @classmethod
+    def of(cls, ctx: Context) -> Self:
+        """The models of a store, not asked yet."""
+        return cls(Embeddings(ctx.embedder), Opinions(ctx), Judgements(ctx.judge))
+
+
+class Judging:
+    """The decisions about the items of one run.
+
+    Args:
+        ctx: The store, its models and its policy.
+        items: What is to be judged, in order; each sees its predecessors.
+        models: Kept by the caller, so that answers outlive a transaction that is run again.
+        stored: The memory that the only item is made from, when it is judged a second time: it is not
+            compared with itself, and an echo of it is no answer.
+
+    Attributes:
+        look: What was seen before the lock was taken.
+        near: The nearest memories of each item.
+    """
+
+    def __init__(self, ctx: Context, items: Sequence[NewMemory], models: Models, stored: Memory | None = None) -> None:
+        self._ctx = ctx
+        self._items = items
+        self._models = models
+        self._stored = stored
+        self._complete: dict[int, tuple[int, Evidence]] = {}
+        self.look = FirstLook()
+        self.near = Nearby(len(items), self._query)
+
+    def only(self) -> Decision:
+        """The decision about the only item, in a view of its own.
+
+        Raises:
+            UnansweredError: A model must be asked first.
+        """
+        with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
+            self.near.enter(tx)
+            return self.decide(tx, 0)
+
+    def ahead(self) -> None:
+        """Ask the models about all items together, before the lock is taken."""
+        self._look_first()
+        models = self._models
+        models.vectors.fetch(text_of(self._items[index]) for index in self.look.left_open)
+        rounds = 0 if not self.look.left_open else models.opinions.available + models.judgements.available
+        for _ in range(rounds):
+            missing: list[UnansweredError] = []
+            with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
+                self.near.enter(tx)
+                for index in self.look.left_open:
+                    try:
+                        self._look_ahead(tx, index)
+                    except UnansweredError as lacking:
+                        missing.append(lacking)
+            if not missing:
+                break
+            ask_all(missing)
+
+    def _look_first(self) -> None:
+        """See which items hashes, slot and window leave open; only these are embedded."""
+        with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
+            self.look.begin(tx.seq)
+            for index, new in enumerate(self._items):
+                if new.idempotency_key and tx.journal(key=new.idempotency_key):
+                    continue
+                found = self.gathered(tx, index)
+                if isinstance(found, Evidence):
+                    self.look.leave_open(index, found)
+
+    def _look_ahead(self, tx: Tx, index: int) -> None:
+        new = self._items[index]
+        evidence = self.look.evidence(index, new, tx, self._ctx.policy.for_kind(new.kind))
+        if evidence is None or self._models.vectors.vector(new) is None:
+            return
+        moment = self._moment()
+        evidence = self._with_neighbours(tx, index, evidence)
+        within = earlier_items(self._items, index, self._models.vectors, moment)
+        evidence = self._with_answers(
+            new, replace(evidence, neighbours=(*evidence.neighbours, *within), contradiction_fn=None), moment
+        )
+        if self._models.judgements.available:
+            self._models.judgements.decided(new, evidence, moment)
+
+    def gathered(self, tx: Tx, index: int) -> Decision | Evidence:
+        """The decision where hashes, slot and window suffice; otherwise what they tell."""
+        new = self._items[index]
+        evidence = self.look.evidence(index, new, tx, self._ctx.policy.for_kind(new.kind))
+        if evidence is not None:
+            return evidence
+        evidence = without_vectors(self._ctx, tx, new)
+        if self._stored is not None:
+            evidence = _without(self._stored, evidence, tx)
+        return self._settled(tx, new, evidence) or evidence
+
+    def decide(self, tx: Tx, index: int) -> Decision:
+        """What the gate decides about an item now.
+
+        Raises:
+            UnansweredError: A model must be asked first, outside the transaction.
+            ModelError: A model failed and the policy says `on_error="raise"`.
+        """
+        seq, evidence = self._complete.get(index, (-1, None))
+        if evidence is None or seq != tx.seq:
+            found = self.gathered(tx, index)
+            if isinstance(found, Decision):
+                return found
+            evidence = self._with_neighbours(tx, index, found)
+        new, moment = self._items[index], self._moment()
+        self._raise_if_asked(new)
+        return self._models.judgements.decided(new, self._with_answers(new, evidence, moment), moment)
+
+    def _with_neighbours(self, tx: Tx, index: int, evidence: Evidence) -> Evidence:
+        """The evidence with the nearest memories; what was found is good until somebody writes."""
+        evidence = with_vectors(
+            self._ctx, tx, self._items[index],
+            evidence=evidence, vectors=self._models.vectors, near=self.near, index=index,
+        )  # fmt: skip
+        self._complete[index] = (tx.seq, evidence)
+        return evidence
+
+    def _with_answers(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Evidence:
+        """The evidence with what the relation model says, and with vectors of texts without their titles."""
+        evidence = with_opinions(new, evidence, self._models.opinions, moment)
+        return with_bare_texts(new, evidence, self._models.vectors, moment.policy.opposites)
+
+    def _settled(self, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
+        """What needs no vector; last of all, whether the text only comes back from this session's packs."""
+        moment = self._moment()
+        decision = settle(new, evidence, moment)
+        if decision is not None or self._stored is not None:
+            return decision
+        ids = self._ctx.handed.ids(self._ctx.namespace, self._ctx.session, new.content)
+        return echoed(new, tx.find(Filter(ids=ids)), evidence, moment) if ids else None
+
+    def _raise_if_asked(self, new: NewMemory) -> None:
+        if self._stored is None and self._ctx.policy.for_kind(new.kind).on_error == "raise":
+            for model in (self._models.vectors, self._models.opinions):
+                if model.failure is not None:
+                    raise model.failure
+
+    def _moment(self) -> Moment:
+        own = self._ctx.new_id() if self._stored is None else self._stored.id
+        return Moment(self._ctx.clock(), own, self._ctx.namespace, self._ctx.policy)
+
+    def _query(self, index: int) -> Query:
+        vector = self._models.vectors.vector(self._items[index])
+        return None if vector is None else (kinds_near(self._ctx, self._items[index].kind), vector)
+
+
+def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:
+    """What is known of a stored memory, with itself left out."""
+    others: tuple[Candidate, ...] = tuple(hit for hit in evidence.verbatim if hit.memory.id != memory.id)
+    return replace(
+        evidence,
+        verbatim=others,
+        slot=tuple(row for row in evidence.slot if row.id != memory.id),
+        ongoing=tuple(row for row in evidence.ongoing if row.id != memory.id),
+        known_conflicts=frozenset(conflict.key for conflict in tx.conflicts(ids=(memory.id,))),
+    )
