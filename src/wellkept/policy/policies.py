@@ -50,6 +50,12 @@ class Policy:
         """The antonyms as comparisons take them."""
         return frozenset(map(frozenset, self.antonyms))
 
+    @cached_property
+    def widely_compared(self) -> tuple[str, ...]:
+        """The kinds that are compared with memories of other kinds, in the order of their names."""
+        wide = (kind for kind, own in self.kinds.items() if kind != "*" and own.conflicts_with == "any_kind")
+        return tuple(sorted(wide))
+
     def for_kind(self, kind: str) -> KindPolicy:
         """The policy of a kind.
 

@@ -111,10 +111,7 @@ def kinds_near(ctx: Context, kind: str) -> tuple[str, ...]:
     """The kinds that a memory of this kind is compared with, its own first (`conflicts_with`)."""
     if ctx.relation_model is None or not reaches(kind, ctx.policy):
         return (kind,)
-    return (
-        kind,
-        *sorted(other for other in ctx.policy.kinds if other not in (kind, "*") and reaches(other, ctx.policy)),
-    )
+    return (kind, *(other for other in ctx.policy.widely_compared if other != kind))
 
 
 def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment: Moment) -> Evidence:
