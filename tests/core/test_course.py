@@ -11,8 +11,7 @@ import pytest
 import wellkept
 from golden.course import GROUPS, SORTS, Pair, pairs
 from wellkept.core.judging.compare import is_vetoed
-from wellkept.core.lexicon import LANGUAGES
-from wellkept.core.lexicon.events import event_words
+from wellkept.core.lexicon import lexicon
 from wellkept.core.reading.differences import differences
 from wellkept.core.reading.events import MOST_READ, courses
 from wellkept.types import DifferenceKind
@@ -30,7 +29,7 @@ def test_each_sort_has_sixty_pairs_in_each_group_of_languages() -> None:
     counts = Counter((pair.sort, _group(pair)) for pair in OTHER)
     assert set(counts) == {(sort, group) for sort in SORTS for group in GROUPS}
     assert min(counts.values()) >= 60 and len({(pair.old, pair.new) for pair in OTHER}) == len(OTHER)
-    assert len(SAME) >= 60 and {pair.lang for pair in SAME} == {pair.lang for pair in OTHER} == set(LANGUAGES)
+    assert len(SAME) >= 60 and {pair.lang for pair in SAME} == {pair.lang for pair in OTHER} == set(lexicon().languages)
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -153,8 +152,8 @@ def test_what_a_pair_of_texts_tells_of_order_time_and_limits(old: str, new: str,
 def test_long_texts_are_not_read_and_every_language_has_its_words() -> None:
     long = "Run the tests before merging. " * (MOST_READ // 20)
     assert courses(long, long)[0].orders == ()
-    assert set(event_words()) == set(LANGUAGES)
-    assert all(words.before and words.after and words.future and words.only for words in event_words().values())
+    told = [language.events for language in lexicon().languages.values()]
+    assert all(words.before and words.after and words.future and words.only for words in told)
 
 
 def test_the_same_words_without_a_difference_are_no_conflict_by_the_models_word() -> None:
@@ -185,7 +184,7 @@ def _kept(chosen: list[Pair]) -> list[str]:
 
 def test_one_pair_of_each_sort_and_language_is_kept_apart_by_the_packaged_models() -> None:
     first = {(pair.sort, pair.lang): pair for pair in reversed(OTHER)}
-    assert len(first) == len(SORTS) * len(LANGUAGES)
+    assert len(first) == len(SORTS) * len(lexicon().languages)
     assert _kept(list(first.values())) == []
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from wellkept.core.lexicon import Antonymy
+from wellkept.core.lexicon.language import Antonymy
 
 _MAIN = 0.8
 """Share of a word's tagged uses that its main sense must make before it may stand for another word."""

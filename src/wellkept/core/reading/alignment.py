@@ -168,7 +168,7 @@ def _alike(x: Token, y: Token, language: Language) -> bool:
     """Equal stems are not enough where a final e makes another word (plan, plane)."""
     if x.lower == y.lower or x.value is not None:
         return True
-    return not (language.code == "en" and (x.lower + "e" == y.lower or y.lower + "e" == x.lower))
+    return not (language.grammar.final_e_tells and (x.lower + "e" == y.lower or y.lower + "e" == x.lower))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-from wellkept.core.lexicon import UNSPACED
+from wellkept.core.lexicon import Language, in_all_languages
 from wellkept.core.lexicon.english import english
-from wellkept.core.lexicon.events import event_words
 from wellkept.core.reading.lexer import language_of
 from wellkept.core.reading.small_words import asks
 from wellkept.core.text.forms import fold
@@ -21,7 +20,6 @@ MOST_READ = 400
 _SPEAKER = re.compile(
     r"\s*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,2})\s?(?::\s+|:(?=[\u3041-\u9fff]))(?=\S)"
 )
-_ROLES = frozenset("user assistant agent human customer client bot ai speaker caller support".split())
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
 _PLACES = 3
@@ -43,19 +41,18 @@ def speaker(text: str) -> str:
         return ""
     name = found.group(1)
     lower = name.lower()
-    if lower in _ROLES:
+    if lower in in_all_languages("talkers"):
         return lower
     if not all(word[0].isupper() or not word[0].islower() for word in name.split()):
         return ""
     rest = fold(text[:MOST_READ])[found.end() :]
-    code = language_of(rest).code
-    if _greets(rest, code):
+    language = language_of(rest)
+    if _greets(rest, language):
         return lower
     words = _words(rest)
-    if code == "en":
+    if language.grammar.wordnet:
         return lower if len(words) > 1 and not any(word in english().senses for word in lower.split()) else ""
-    of = event_words()[code]
-    return lower if of.persons & (set(rest) if code in UNSPACED else set(words)) else ""
+    return lower if language.events.persons & set(words if language.grammar.spaced else rest) else ""
 
 
 @remembered(characters=400_000)
@@ -68,8 +65,8 @@ def is_turn(text: str) -> bool:
         >>> is_turn("The deploy runs on Friday.")
         False
     """
-    code = language_of(text[:MOST_READ]).code
-    return bool(questions(text) or speaker(text) or _greets(fold(text[:MOST_READ]), code))
+    language = language_of(text[:MOST_READ])
+    return bool(questions(text) or speaker(text) or _greets(fold(text[:MOST_READ]), language))
 
 
 @remembered(characters=400_000)
@@ -78,19 +75,19 @@ def questions(text: str) -> bool:
     if asks(text):
         return True
     head = fold(text[:MOST_READ]).lower()
-    code = language_of(head).code
-    asking = event_words()[code].asking
-    if code in UNSPACED:
+    language = language_of(head)
+    asking = language.events.asking
+    if not language.grammar.spaced:
         return head.rstrip("。.! ").endswith(tuple(asking))
     words = _words(head)[:4]
     return any(tuple(words[: len(phrase)]) == phrase for phrase in asking.get(words[0] if words else "", ()))
 
 
-def _greets(text: str, code: str) -> bool:
-    greeting = event_words()[code].greeting
+def _greets(text: str, language: Language) -> bool:
+    greeting = language.events.greeting
     opening = _OPENING.match(text.strip())
     head = opening.group().lower() if opening else ""
-    if code in UNSPACED:
+    if not language.grammar.spaced:
         return any(head.startswith(word) for word in greeting)
     spoken = _words(head)
     return bool(spoken) and spoken[0] in greeting and len(spoken) <= _PLACES

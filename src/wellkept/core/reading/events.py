@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
-from wellkept.core.lexicon import SPACED, UNSPACED, lexicon
-from wellkept.core.lexicon.events import Phrases, event_words
+from wellkept.core.lexicon import Language, Phrases, in_all_languages, lexicon
 from wellkept.core.reading.lexer import language_of, prepared, stem
 from wellkept.core.text.text_cache import remembered
 
@@ -23,10 +23,8 @@ _WORD = re.compile(r"[^\W_]+(?:[-.:'][^\W_]+)*|,")
 _CLAUSE_SIGN = re.compile("[,，、]")
 _RUN = re.compile("[\u3005\u30a1-\u30fa\u30fc\u3400-\u9fff]+|[A-Za-z0-9]+")
 _PLAIN_RUN = re.compile("[\u3005\u30a1-\u30fa\u30fc\u3400-\u9fffA-Za-z0-9]{2}")
-_FIGURE = re.compile(r"(?:19|20)\d\d|\d{1,2}:\d\d|\d+(?:am|pm|h|d|s|min|st|nd|rd|th)")
 _TIME_UNITS = frozenset(("ms", "s", "min", "h", "d", "wk", "mo", "yr"))
 _NEAR = 4
-_GOT = frozenset("been being get gets got getting".split())
 _LATER = ("before", "until", "latest")
 """Links whose second part comes later than their first."""
 
@@ -127,29 +125,49 @@ def courses(a: str, b: str) -> tuple[Course, Course]:
 def _codes(text: str) -> tuple[str, ...]:
     """The languages that most words of a text belong to, several where it is too short to tell."""
     folded = prepared(text)
-    code = language_of(folded).code
-    if code in UNSPACED or code == "ru":
-        return (code,)
-    known, more = lexicon().languages, event_words()
-    hits = dict.fromkeys(SPACED, 0)
-    for code in SPACED:
-        words = [word for found in _WORD.findall(folded) for word in _pieces(found, code)]
-        hits[code] = sum(word in known[code].markers or word in more[code].vocabulary for word in words)
+    language = language_of(folded)
+    if language.grammar.script != "latin":
+        return (language.code,)
+    hits = dict.fromkeys((other.code for other in lexicon().of_script("latin", "cyrillic")), 0)
+    found = _WORD.findall(folded)
+    for follow, owners in _owners().items():
+        for word in (piece for whole in found for piece in _pieces(whole, clitics_follow=follow)):
+            for code in owners.get(word, ()):
+                hits[code] += 1
     best = max(hits.values())
-    return tuple(code for code in SPACED if hits[code] == best)
+    return tuple(code for code, count in hits.items() if count == best)
+
+
+@lru_cache(maxsize=1)
+def _owners() -> dict[bool, dict[str, tuple[str, ...]]]:
+    """By where their small words stand at an apostrophe: of each word the languages that know it."""
+    owners: dict[bool, dict[str, tuple[str, ...]]] = {True: {}, False: {}}
+    for language in lexicon().of_script("latin", "cyrillic"):
+        told = owners[language.grammar.clitics_follow]
+        for word in language.markers | language.events.vocabulary:
+            told[word] = (*told.get(word, ()), language.code)
+    return owners
 
 
 @remembered(characters=400_000)
 def _course(text: str, code: str) -> Course:
-    reader = _Runs(code) if code in UNSPACED else _Words(code)
+    language = lexicon().languages[code]
+    reader = _Words(language) if language.grammar.spaced else _Runs(language)
     return reader.read([part for part in _SENTENCE_ENDS.split(prepared(text)) if part and part.strip()])
+
+
+@lru_cache(maxsize=1)
+def _figure() -> re.Pattern[str]:
+    """A year, a clock time, a duration or a day in figures."""
+    endings = "|".join(("am", "pm", "h", "d", "s", "min", *sorted(in_all_languages("ordinal_endings"))))
+    return re.compile(rf"(?:19|20)\d\d|\d{{1,2}}:\d\d|\d+(?:{endings})")
 
 
 class _Words:
     """Reads languages whose words stand apart."""
 
-    def __init__(self, code: str) -> None:
-        self.language, self.of = lexicon().languages[code], event_words()[code]
+    def __init__(self, language: Language) -> None:
+        self.language, self.of = language, language.events
         self.silent = self.language.function | self.language.soft | self.of.flips | self.of.perfect | self.of.being
         self.silent |= frozenset(self.of.future)
 
@@ -180,7 +198,8 @@ class _Words:
         )
 
     def _split(self, part: str) -> list[str]:
-        return [word for found in _WORD.findall(part) for word in _pieces(found, self.language.code)]
+        follow = self.language.grammar.clitics_follow
+        return [word for found in _WORD.findall(part) for word in _pieces(found, clitics_follow=follow)]
 
     def _keys(self, words: Iterable[str]) -> frozenset[str]:
         return frozenset(stem(word, self.language) for word in words if word not in self.silent and word != ",")
@@ -271,7 +290,7 @@ class _Words:
             or word in language.relative_days
             or word in language.times
             or word in self.of.moments
-            or _FIGURE.fullmatch(word) is not None
+            or _figure().fullmatch(word) is not None
             for word in words[place : place + _NEAR]
         )
 
@@ -312,10 +331,9 @@ class _Words:
         ]
 
     def _verbs_behind(self, words: Sequence[str], place: int) -> list[str]:
-        """The verb that a mark of the future belongs to; in German it ends its clause."""
-        german = self.language.code == "de"
+        """The verb that a mark of the future belongs to, be it the last one of its clause."""
         stop = next((at for at in range(place, len(words)) if words[at] == ","), len(words))
-        if german:
+        if self.language.grammar.verbs_last:
             last = words[stop - 1 : stop]
             return [word for word in last if stop > place and self._is_infinitive(word)]
         for word in words[place : min(stop, place + _NEAR)]:
@@ -334,7 +352,9 @@ class _Words:
 
     def _is_auxiliary(self, word: str) -> bool:
         return (
-            word in self.of.being | self.of.be | self.of.perfect | self.of.flips or word in self.of.was or word in _GOT
+            word in self.of.being | self.of.be | self.of.perfect | self.of.flips
+            or word in self.of.was
+            or word in self.of.got
         )
 
     def _is_past(self, word: str) -> bool:
@@ -345,7 +365,7 @@ class _Words:
         for place, word in enumerate(words):
             if told:
                 break
-            near = words[place + 1 :] if self.language.code == "de" else words[place + 1 : place + _NEAR]
+            near = self._near(words, place)
             if word in self.of.perfect and (part := next(filter(self._is_participle, near), "")):
                 told = f"{word} {part}"
             spoken = place and (words[place - 1] in self.of.verb_follows or words[place - 1] not in self.silent)
@@ -353,10 +373,13 @@ class _Words:
                 told = word
         return told
 
+    def _near(self, words: Sequence[str], place: int) -> Sequence[str]:
+        """Where the participle of an auxiliary is looked for."""
+        return words[place + 1 :] if self.language.grammar.verbs_last else words[place + 1 : place + _NEAR]
+
     def _finished(self, words: Sequence[str]) -> list[str]:
-        known = (
-            words if self.language.code == "en" else ["", *words]
-        )  # "Migraron" opens a sentence; "Hosted …" is a state
+        # "Migraron" opens a sentence; "Hosted …" is a state
+        known = words if self.language.grammar.past_is_participle else ["", *words]
         found = [
             word
             for before, word in pairwise(known)
@@ -364,8 +387,7 @@ class _Words:
         ]
         for place, word in enumerate(words):
             if word in self.of.perfect - self.of.being:
-                near = words[place + 1 :] if self.language.code == "de" else words[place + 1 : place + _NEAR]
-                found += filter(self._is_participle, near)
+                found += filter(self._is_participle, self._near(words, place))
         return found
 
     def _running(self, words: Sequence[str]) -> list[str]:
@@ -374,7 +396,7 @@ class _Words:
             for place, word in enumerate(words)
             if self.of.is_shaped(word, "progressive") and set(words[max(0, place - 2) : place]) & self.of.being
         ]
-        if self.language.code == "de":  # the verb stands before its mark
+        if self.language.grammar.verbs_last:  # its only verb stands before its mark
             marked = any(starts(words, place, self.of.running) for place in range(len(words)))
             return [word for word in words if marked and word not in self.silent]
         return told + [verb for _, verb in self._marked(words, self.of.running)]
@@ -403,7 +425,7 @@ class _Words:
         verbs, nouns = self.of.verb_follows, self.of.noun_follows
         opens = not before and not (at and words[at - 1] in verbs)
         noun = not behind or behind[0] in nouns or self.of.is_shaped(behind[0], "plural")
-        noun = noun or (len(behind) > 1 and behind[1] in verbs and behind[1] not in ("to", "and", "please"))
+        noun = noun or (len(behind) > 1 and behind[1] in verbs and behind[1] not in self.of.noun_ended)
         loose = bool(verbs) and ((at > 0 and words[at - 1] in verbs) or (opens and not noun))
         link = behind[0] if behind and behind[0] in self.language.conditions else ""
         place = (weighty[before : before + 1] or weighty[before - 1 : before] or [at])[0]
@@ -413,8 +435,8 @@ class _Words:
 class _Runs:
     """Reads languages whose words do not stand apart, by pairs of their characters."""
 
-    def __init__(self, code: str) -> None:
-        self.language, self.of = lexicon().languages[code], event_words()[code]
+    def __init__(self, language: Language) -> None:
+        self.language, self.of = language, language.events
 
     def read(self, parts: Sequence[str]) -> Course:
         text = "".join(parts)
@@ -448,7 +470,9 @@ class _Runs:
         if kind == "first_then" and not _pairs(left) and at:
             left = parts[at - 1]
         if kind != "first_then" and not _pairs(right):
-            cut = max((sign.end() for sign in _CLAUSE_SIGN.finditer(left)), default=max(left.rfind("在"), 0))
+            cut = max(
+                (sign.end() for sign in _CLAUSE_SIGN.finditer(left)), default=max((0, *map(left.rfind, self.of.places)))
+            )
             left, right = left[cut:], left[:cut]
         reference, main = _pairs(left), _pairs(right)
         if not reference or not main:
@@ -487,7 +511,7 @@ class _Runs:
         found = []
         rest = re.sub("|".join(self._only), "", part)
         for only in re.finditer("|".join(self._only), part):
-            focus = _last(part[: only.start()]) if self.language.code == "ja" else _first(part[only.end() :])
+            focus = _last(part[: only.start()]) if self.language.grammar.limit_follows else _first(part[only.end() :])
             found.append(Limit(only.group(), focus, focus, tuple(sorted(_pairs(rest)))))
         return found
 
@@ -496,13 +520,18 @@ class _Runs:
         return sorted(self.of.only, key=lambda word: (-len(word), word))
 
 
-def _pieces(word: str, code: str) -> list[str]:
+def _pieces(word: str, *, clitics_follow: bool) -> list[str]:
     """A word in small letters, what is contracted in it apart: "we", "'ll"; "d", "ici"."""
     lower = word.lower()
     head, mark, tail = lower.partition("'")
-    if not mark or lower.endswith("n't"):
+    if not mark or lower.endswith(_negative_endings()):
         return [lower]
-    return [head, f"'{tail}"] if code == "en" else [piece for piece in lower.split("'") if piece]
+    return [head, f"'{tail}"] if clitics_follow else [piece for piece in lower.split("'") if piece]
+
+
+@lru_cache(maxsize=1)
+def _negative_endings() -> tuple[str, ...]:
+    return tuple(in_all_languages("negative_endings"))
 
 
 def starts(words: Sequence[str], place: int, phrases: Phrases) -> int:

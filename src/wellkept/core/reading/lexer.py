@@ -7,9 +7,10 @@ bounded or cannot overlap, so that no text makes it slow.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
-from wellkept.core.lexicon import SPACED, Language, lexicon
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.text.forms import UNSPACED, fold
 from wellkept.core.text.text_cache import remembered
 
@@ -25,9 +26,8 @@ _WORDY = rf"[^\W{UNSPACED}]"
 def token_pattern() -> re.Pattern[str]:
     """The one expression that splits a text into typed tokens, longest readings first."""
     units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
-    attached = "|".join(
-        map(re.escape, [*units, "bn", "mn", "k", "K", "M", "st", "nd", "rd", "th", "x", "er", "e", "ème"])
-    )
+    attached = "|".join(map(re.escape, [*units, "bn", "mn", "k", "K", "M", "x", *_longest("ordinal_endings")]))
+    halves, hour, clock = ("|".join(map(re.escape, _longest(name))) for name in ("halves", "hour_signs", "clock_signs"))
     number = (
         rf"(?<![{_LATIN}\d_.])[-+]?(?:(?<!\d\s)[€$£¥₽₹]\s?)?"
         r"[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
@@ -41,10 +41,11 @@ def token_pattern() -> re.Pattern[str]:
         r"(?P<day>(?<![\d.])\d{1,2}([./])\s?\d{1,2}(?:\.\s?|/)\d{4}(?!\d))",
         r"(?P<daymonth>(?<![\w.:/-])(?:1[3-9]|2\d|3[01])-(?:0[1-9]|1[0-2])(?![\w:/-]|\.\d))",
         r"(?P<cjkdate>(?:\d{2,4}年)?\d{1,2}月(?:\d{1,2}[日号號])?)",
-        r"(?P<cjktime>(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)?\d{1,2}[点點時时](?!间|間)(?:\d{1,2}分|半)?)",
-        r"(?P<clock>(?<![\d:.])\d{1,2}:\d{2}(?::\d{2})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?Uhr\b)?)",
+        rf"(?P<cjktime>(?:{halves})?\d{{1,2}}[点點時时](?!间|間)(?:\d{{1,2}}分|半)?)",
+        rf"(?P<clock>(?<![\d:.])\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?!\d)(?:\s?[aApP]\.?[mM]\b\.?)?(?:\s?(?:{clock})\b)?)",
         r"(?P<ampm>(?<![\d:.])\d{1,2}(?:[.]\d{2})?\s?[aApP](?:\.[mM]\.|[mM]\b))",
-        r"(?P<uhr>(?<![\d:.])\d{1,2}(?:[.:]\d{2})?\s?(?:Uhr\b(?:\s\d{2}\b)?|o'clock\b)|(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b(?!\s?m))",
+        rf"(?P<hours>(?<![\d:.])\d{{1,2}}(?:[.:]\d{{2}})?\s?(?:(?:{clock})\b(?:\s\d{{2}}\b)?|(?:{hour})\b)|"
+        r"(?<![\d:.])\d{1,2}\s?h\s?\d{2}\b(?!\s?m))",
         r"(?P<fraction>(?<![\w./])(?:\d{1,3} )?[1-9]/[2-9](?![\w/.]))",
         r"(?P<ratio>(?<![\w./])\d+/\d+(?![\w/]))",
         rf"(?P<version>(?<![{_LATIN}\d_.])[vV]\d+(?:\.\d+)*(?:-[A-Za-z0-9]+)*|(?<![{_LATIN}\d_.])\d+(?:\.\d+){{2,}}(?:-?[A-Za-z]\w*)?)",
@@ -59,7 +60,7 @@ def token_pattern() -> re.Pattern[str]:
         rf"(?![{_LATIN}]))",
         rf"(?P<mixed>{_EDGE}(?:[A-Za-z]{{1,24}}-){{0,4}}[A-Za-z]{{1,24}}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){{0,4}}|"
         rf"{_EDGE}\d{{1,64}}[A-Za-z][A-Za-z0-9_]*|{_EDGE}[A-Za-z0-9]{{0,64}}_[A-Za-z0-9_]+)",
-        rf"(?P<run>(?:(?!(?:上午|下午|午前|午後|早上|晚上|凌晨|夜)\d)[{UNSPACED}])+)",
+        rf"(?P<run>(?:(?!(?:{halves})\d)[{UNSPACED}])+)",
         rf"(?P<word>{_LETTERS}(?:'{_LETTERS})*)",
         r"(?P<end>(?:(?!!=)[.!?;\n。！？；…])+|\s[-–—]{1,2}\s|—)",
         r"(?P<digits>\d+)",  # whatever else stands around them, digits are never dropped
@@ -76,33 +77,20 @@ _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
 
 
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|z\.\s?B|d\.\s?h|etc|vs|approx|ca|Mr|Mrs|Ms|Dr|St|Mme|Sr|Sra)\.(?=\s|,)")
-_PAGE = re.compile(r"\bpp?\.\s?(?=\d)")
-_REQUESTS = re.compile(r"(?<=\d )(?:requests?|req)\s?(?:per|/|a)\s?(minute|min|second|sec|s|hour|h)\b")
-_PART_OF_DAY = re.compile(
-    r"\b(\d{1,2}[:.]\d{2}|(?<=at )\d{1,2}|(?<=by )\d{1,2}|(?<=until )\d{1,2})(?: o'clock)?"
-    r" (?:in the (morning|afternoon|evening)|at (night))\b"
-)
-_MEASURE = re.compile(
-    r"(?<=\d)-(?=(?:second|sec|minute|min|hour|day|week|month|year|met(?:er|re)|mile|euro|dollar|percent|pixel)s?\b)"
-)
-_NUMBER_SIGN = re.compile(r"\b[Nn]o\.\s?(?=\d)")
-
-
-def _per_time(found: re.Match[str]) -> str:
-    return f"rp{found.group(1)[0]}"
-
-
-def _half_of_day(found: re.Match[str]) -> str:
-    clock, part = found.group(1), found.group(2) or found.group(3)
-    hour = int(re.split("[:.]", clock)[0])
-    if not 0 < hour <= 12 or (part == "night" and hour in (12, *range(1, 5))):
-        return found.group()  # "2 at night" is before dawn, and 14:30 needs no help
-    return f"{clock} {'am' if part == 'morning' else 'pm'}"
-
-
 def _without_dots(found: re.Match[str]) -> str:
     return found.group().replace(".", "")
+
+
+@lru_cache(maxsize=1)
+def _rewritten() -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], str], ...]]:
+    """Abbreviations of all languages, and what is written otherwise before a text is read."""
+    dotted = "|".join(re.escape(text).replace(r"\ ", r"\s?") for text in _longest("abbreviations"))
+    rules = tuple(rule for language in lexicon().languages.values() for rule in language.rewritten)
+    return re.compile(rf"\b(?:{dotted})\.(?=\s|,)"), rules
+
+
+def _longest(name: str) -> list[str]:
+    return sorted(in_all_languages(name), key=lambda text: (-len(text), text))
 
 
 _HEAD = 2000
@@ -116,16 +104,42 @@ def language_of(text: str) -> Language:
 
 @remembered(characters=1_000_000)
 def _language_of(head: str) -> Language:
-    known = lexicon().languages
+    known = lexicon()
     unspaced = len(_RUN.findall(head))
     if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
-        return known["ja" if _KANA.search(head) else "zh"]
+        return unspaced_language(head)
     found = _PLAIN_WORD.findall(head.lower())
+    codes, owners = _owners("markers")
     if len(_CYRILLIC.findall(head)) * 2 >= sum(map(str.isalpha, head)) and found:
-        return known["ru"]
-    counts = {code: sum(word in known[code].markers for word in found) for code in SPACED}
-    best = max(SPACED, key=lambda code: (counts[code], -SPACED.index(code)))
-    return known[best]
+        codes = tuple(language.code for language in known.of_script("cyrillic"))
+    counts = dict.fromkeys(codes, 0)
+    for word in found:
+        for code in owners.get(word, ()):
+            if code in counts:
+                counts[code] += 1
+    return known.languages[max(counts, key=counts.__getitem__)]
+
+
+def unspaced_language(text: str) -> Language:
+    """The language of a text without blanks: kana are Japanese, ideographs alone Chinese."""
+    return lexicon().of_script("kana" if _KANA.search(text) else "han")[0]
+
+
+@lru_cache(maxsize=2)
+def _owners(which: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The languages with blanks between words, first one first, and of each small word those it belongs to."""
+    languages = lexicon().of_script("latin", "cyrillic")
+    owners: dict[str, tuple[str, ...]] = {}
+    for language in languages:
+        for word in language.markers if which == "markers" else _vocabulary(language):
+            owners[word] = (*owners.get(word, ()), language.code)
+    return tuple(language.code for language in languages), owners
+
+
+def _vocabulary(language: Language) -> frozenset[str]:
+    """Every small word by which a language is known."""
+    own = language.markers | language.soft | language.copula
+    return own | language.auxiliary | language.choose | language.additive
 
 
 _STRANGE_LETTERS = re.compile(
@@ -134,22 +148,6 @@ _STRANGE_LETTERS = re.compile(
 _KNOWN_SCRIPT = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
 _CODE = re.compile(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
 _SHORT = 3
-
-
-@lru_cache(maxsize=1)
-def _vocabulary() -> tuple[dict[str, frozenset[str]], frozenset[str]]:
-    """Small words of each known language, and those of languages without a word list."""
-    known = lexicon()
-    own = {
-        code: known.languages[code].markers
-        | known.languages[code].soft
-        | known.languages[code].copula
-        | known.languages[code].auxiliary
-        | known.languages[code].choose
-        | known.languages[code].additive
-        for code in SPACED
-    }
-    return own, known.strangers
 
 
 def language_is_known(text: str) -> bool:
@@ -184,9 +182,12 @@ def _language_is_known(text: str) -> bool:
         return False
     if len(found) <= _SHORT:
         return True
-    own, strangers = _vocabulary()
-    codes = ("ru",) if len(_CYRILLIC.findall(head)) * 2 >= letters else SPACED
-    best = max(sum(word in own[code] for word in found) for code in codes)
+    codes, owners = _owners("vocabulary")
+    if len(_CYRILLIC.findall(head)) * 2 >= letters:
+        codes = tuple(language.code for language in lexicon().of_script("cyrillic"))
+    counts = Counter(code for word in found for code in owners.get(word, ()))
+    best = max(counts[code] for code in codes)
+    strangers = lexicon().strangers
     strange = sum(word in strangers for word in found)
     lettered = sum(_STRANGE_LETTERS.search(word) is not None for word in found)
     if strange > best or (lettered >= 2 and lettered + strange >= best):
@@ -196,39 +197,29 @@ def _language_is_known(text: str) -> bool:
 
 def prepared(text: str) -> str:
     """The text as the lexer reads it: folded, without markup, abbreviations without their points."""
-    plain = _ABBREVIATED.sub(_without_dots, _NUMBER_SIGN.sub("#", _MARKUP.sub(" ", fold(text))))
-    plain = _MEASURE.sub(" ", plain)
-    return _PART_OF_DAY.sub(_half_of_day, _REQUESTS.sub(_per_time, _PAGE.sub("page ", plain)))
+    abbreviated, rules = _rewritten()
+    plain = abbreviated.sub(_without_dots, _MARKUP.sub(" ", fold(text)))
+    for pattern, other in rules:
+        plain = pattern.sub(other, plain)
+    return plain
 
 
-def has_kana(text: str) -> bool:
-    """True for Japanese, which shares its ideographs with Chinese."""
-    return _KANA.search(text) is not None
-
-
-CJK_COUNT = re.compile(
-    "[一二两三四五六七八九十百]{1,12}(?=个|個|次|天|周|人|年|小时|小時|分钟|分間|秒|回|件|台|名|度|錠|つ|时间|時間|か月|ヶ月|週間"
-    "|匹|本|枚|元|円|欧元|美元)"
-)
-CJK_MONTH = re.compile("[一二三四五六七八九十]{1,3}月")
+@lru_cache(maxsize=1)
+def han_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A count in ideographs, and a month in them."""
+    digits = "".join(digit for digit, number in lexicon().han_digits.items() if number)
+    return re.compile(f"[{digits}十百]{{1,12}}(?={'|'.join(lexicon().han_counters)})"), re.compile(
+        f"[{digits}十]{{1,3}}月"
+    )
 
 
 def rank_of(word: str, language: Language) -> int:
     """The number an ordinal word stands for; 0 when it is none."""
-    if word in language.ordinals:
-        return language.ordinals[word]
-    if language.code == "en" and word.endswith("th"):
-        base = word[:-2]
-        number = language.numerals.get(base) or language.numerals.get(base.removesuffix("ie") + "y")
-        return number or int(language.scale.get(base, 0))
-    return 0
-
-
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+    return language.ordinals.get(word) or language.ordinals_beyond.get(word, 0)
 
 
 def stem(word: str, language: Language) -> str:
-    """A crude stem for aligning: light endings of the language are cut, in English at most twice."""
+    """A crude stem for aligning: light endings of the language are cut."""
     return _stem(word, language.code) if len(word) <= _LONGEST_KEPT else _stem.__wrapped__(word, language.code)
 
 
@@ -238,10 +229,10 @@ _LONGEST_KEPT = 64
 @lru_cache(maxsize=16384)
 def _stem(word: str, code: str) -> str:
     language = lexicon().languages[code]
-    if code == "de":
-        word = word.translate(_UMLAUTS)
+    for letter, other in language.spelled.items():
+        word = word.replace(letter, other)
     word = language.irregular.get(word, word)
-    for _ in range(2 if code == "en" else 1):
+    for _ in range(language.grammar.stem_rounds):
         shorter = _without_suffix(word, language)
         if shorter == word:
             break
@@ -250,14 +241,14 @@ def _stem(word: str, code: str) -> str:
 
 
 def _without_suffix(word: str, language: Language) -> str:
-    least = 3 if language.code == "en" else 4
+    least = language.grammar.shortest_stem
     for suffix in language.suffixes:
         base = word[: -len(suffix)]
         if len(base) < least or not word.endswith(suffix):
             continue
         if (suffix == "s" and base.endswith("s")) or (suffix == "y" and base[-1] in "aeiou"):
             continue
-        if suffix in ("ed", "ing") and len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
+        if suffix in language.doubling_suffixes and len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
             base = base[:-1]
         return base
     return word

@@ -8,32 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.lexicon import Language
+from wellkept.core.lexicon import Language, in_all_languages
 from wellkept.core.reading.alignment import Frame
 from wellkept.core.reading.small_words import meanings
 from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.vetoes import cue_span
 from wellkept.types import Difference
 
-_TENSE_CUES = ("did", "was", "were", "had")
 _QUANTITIES = frozenset(("number", "ordinal"))
 _ENOUGH = 0.75
 _CLOSE = 0.5
 _INFLECTION = 2
 _LIMITS = ("quantity", "only", "bound")
-_CONTRASTED = frozenset(("not", "nicht", "pas", "no", "não", "не", "不是", "而不是"))
-_PERSONS = (
-    frozenset("i me my mine i'm we us our ours".split()),
-    frozenset("you your yours".split()),
-    frozenset("he him his".split()),
-    frozenset("she her hers".split()),
-)
-_PERSONAL = frozenset(word for words in _PERSONS for word in words)
-_UNIVERSAL = frozenset("all every each both".split())
-_INDEFINITE = frozenset("a an some one this several many few every all each people everybody everyone somebody".split())
-_ANYBODY = frozenset("everybody everyone somebody someone anybody anyone one".split())
-_FREQUENCY = frozenset("sometimes often usually frequently regularly occasionally".split())
-_NOBODY = ("nobody", "no one", "noone")
 _DESCRIBING = 2
 
 
@@ -65,37 +51,38 @@ def _denies_whole(item: Frame, language: Language) -> bool:
     if affirming.negations or len(denying.negations) != 1 or item.moved:
         return False
     alone = (item.only_a, item.only_b) if denying is a else (item.only_b, item.only_a)
-    there_is_none = language.code == "en" and _there_is_none(denying, affirming)
+    there_is_none = _there_is_none(denying, affirming, language)
     if _weighty(alone[0], language):
         return False
     more = _weighty(alone[1], language)
-    if language.code == "en" and denying.negations[0][1] in _NOBODY and all(t.lower in _ANYBODY for t in more):
+    if denying.negations[0][1] in language.nobody and all(t.lower in language.anybody for t in more):
         more, there_is_none = [], True
-    if denying.negations[0][1] == "never":
-        more = [token for token in more if token.lower not in _FREQUENCY]
+    if denying.negations[0][1] in language.never:
+        more = [token for token in more if token.lower not in language.frequency]
     if more and not (there_is_none and _plain(more)) and not _in_its_place(more, affirming, denying):
         return False
     scope, affirmed_scope = _words(denying), _words(affirming)
-    harmless = language.soft | _UNIVERSAL if there_is_none else language.soft
+    harmless = language.soft | language.universal if there_is_none else language.soft
     if scope & language.scopes != (affirmed_scope & language.scopes) - harmless:
         return False
-    if (scope | affirmed_scope) & language.negative or _past(a) != _past(b):
+    if (scope | affirmed_scope) & language.negative or _past(a, language) != _past(b, language):
         return False
     limits = _LIMITS[1:] if there_is_none else _LIMITS
-    if any(meanings(a, language.code, group) != meanings(b, language.code, group) for group in limits):
+    if any(meanings(a, language, group) != meanings(b, language, group) for group in limits):
         return False
-    return _same_persons(scope, affirmed_scope) and not _subject_amount(item, denying)
+    return _same_persons(scope, affirmed_scope, language) and not _subject_amount(item, denying)
 
 
-def _there_is_none(denying: Clause, affirming: Clause) -> bool:
+def _there_is_none(denying: Clause, affirming: Clause, language: Language) -> bool:
     """ "Nobody …", "There is no …" against "Some …": who denies that there is any denies each, however described."""
     at, cue = denying.negations[0]
+    there = cue in language.none and any(token.lower in language.there_is for token in denying.tokens[:1])
     return (
         at == 0
-        and (cue in _NOBODY or cue == "no" and any(token.lower == "there" for token in denying.tokens[:1]))
-        and not any(token.lower in _PERSONAL for token in (*denying.tokens, *affirming.tokens))
+        and (cue in language.nobody or there)
+        and not any((_words(denying) | _words(affirming)) & words for words in language.persons)
         and bool(affirming.tokens)
-        and (affirming.tokens[0].lower in _INDEFINITE or affirming.tokens[0].value is not None)
+        and (affirming.tokens[0].lower in language.indefinite or affirming.tokens[0].value is not None)
     )
 
 
@@ -122,15 +109,16 @@ def _words(clause: Clause) -> frozenset[str]:
     return frozenset(token.lower for token in clause.tokens)
 
 
-def _past(clause: Clause) -> bool:
+def _past(clause: Clause, language: Language) -> bool:
     """Told of the past by its auxiliary: what was may no longer be."""
-    return any(cue.startswith(_TENSE_CUES) for _, cue in clause.negations) or any(
-        token.lower in _TENSE_CUES for token in clause.tokens
+    told = tuple(language.past_auxiliaries)
+    return any(cue.startswith(told) for _, cue in clause.negations) or any(
+        token.lower in language.past_auxiliaries for token in clause.tokens
     )
 
 
-def _same_persons(left: frozenset[str], right: frozenset[str]) -> bool:
-    ours, theirs = ({n for n, words in enumerate(_PERSONS) if words & side} for side in (left, right))
+def _same_persons(left: frozenset[str], right: frozenset[str], language: Language) -> bool:
+    ours, theirs = ({n for n, words in enumerate(language.persons) if words & side} for side in (left, right))
     return not ours or not theirs or bool(ours & theirs)
 
 
@@ -150,7 +138,7 @@ def _contrast(item: Frame) -> list[Difference]:
     if len(a.negations) != 1 or len(b.negations) != 1 or len(a.keys) != len(b.keys):
         return []
     (at_a, cue_a), (at_b, cue_b) = a.negations[0], b.negations[0]
-    if cue_a != cue_b or cue_a not in _CONTRASTED or not at_a or not at_b:
+    if cue_a != cue_b or cue_a not in in_all_languages("contrasting") or not at_a or not at_b:
         return []
     if sorted(a.keys) != sorted(b.keys) or at_a >= len(a.keys) or at_b >= len(b.keys) or a.keys[at_a] == b.keys[at_b]:
         return []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wellkept.core.lexicon.events import event_words
+from wellkept.core.lexicon import Language
 from wellkept.core.reading.alignment import Pair
 from wellkept.core.reading.events import Course, Limit, Order, courses
 from wellkept.types import Difference
@@ -160,9 +160,10 @@ def _intent_veto(pair: Pair, a: Course, b: Course) -> list[Difference]:
     return [Difference("time", " ".join(a.intended[:3]), " ".join(b.intended[:3]))]
 
 
-def is_past_of(past: str, present: str, code: str) -> bool:
-    """Whether one word is the other in the past: "was" of "is", "wanted" of "want"."""
-    return present in event_words()[code].was.get(past, ()) or past in (f"{present}ed", f"{present}d")
+def is_past_of(past: str, present: str, language: Language) -> bool:
+    """Whether one word is the other in the past: "was" of "is", "wanted" of "want", "used" of "use"."""
+    ends = {ending for whole in language.past_endings for ending in (whole, whole[1:])}
+    return present in language.events.was.get(past, ()) or past in {present + ending for ending in ends}
 
 
 # --------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ is another subject, and a past event may have happened twice; neither is ever a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from wellkept.core.lexicon import Antonymy, Language, lexicon
 from wellkept.core.lexicon.english import classes, opposites, related, same_by_another_name
+from wellkept.core.lexicon.language import Antonyms
 from wellkept.core.reading.alignment import Frame, Slot
 from wellkept.core.reading.small_words import meanings
 from wellkept.core.reading.tokens import Clause, Token
@@ -21,14 +22,9 @@ from wellkept.types import Difference, DifferenceKind
 Link = Literal["choose", "purpose", "copula", "equals", "instrument", ""]
 MAX_SLOT = 4
 _EQUATED = 2
-_PARTICLES = frozenset("up down on off in out".split())
-"""Behind a verb of motion they give a direction ("going up"), behind a form of "to be" a state."""
-_TRAILING_PAST = ("ed",)
 _DAYS_AND_CLOCKS = ("date", "time")
 
 _CALLED = 100
-_PLURALS = frozenset("men women children people".split())
-_INDEFINITE = frozenset(("a", "an"))
 
 
 def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> Difference | None:
@@ -49,7 +45,7 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return None
     if subject:
         return Difference("subject", "", "")
-    names = _is_name(slot.a) and _is_name(slot.b) and language.code != "de"
+    names = _is_name(slot.a) and _is_name(slot.b) and not language.grammar.nouns_capitalised
     group = _shared_group(slot)
     if len(item.slots) > 2 and not names:
         return None
@@ -68,7 +64,7 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
             or (link == "copula" and _is_a(item, slot, language))
         )
     )
-    if link == "copula" and language.code != "en" and _was(item, language):
+    if link == "copula" and not language.grammar.past_excludes and _was(item, language):
         decisive = False  # somebody was here and was there, at two times
     return Difference(kind, "", "", decisive=decisive, sure=decisive)
 
@@ -83,23 +79,23 @@ def antonymy(slot: Slot, language: Language) -> Antonymy | None:
     if len(slot.a) != 1 or len(slot.b) != 1 or slot.a[0].value or slot.b[0].value:
         return None
     x, y = slot.a[0], slot.b[0]
-    known = languages_of(language)
-    for table in known:
+    for table in _antonym_tables(language):
         for opposite, grade in table.get(x.lower, ()):
             if opposite == y.lower:
                 return grade
         for opposite, grade in table.get(x.key, ()):
             if opposite == y.key:
                 return grade
-    if language.code != "en" or (x.lower in language.scopes and y.lower in language.scopes):
+    if not language.grammar.wordnet or (x.lower in language.scopes and y.lower in language.scopes):
         return None
     return opposites(x.lower, y.lower)
 
 
-def languages_of(language: Language) -> Sequence[dict[str, tuple[tuple[str, Antonymy], ...]]]:
-    """The antonym tables that apply: the language's own, and English, whose words stand in all texts."""
-    own = dict(language.antonyms)
-    return (own,) if language.code == "en" else (own, dict(lexicon().languages["en"].antonyms))
+def _antonym_tables(language: Language) -> Iterator[Antonyms]:
+    """The opposites of a language, and of those whose words stand in all texts."""
+    yield language.antonyms
+    if not language.grammar.in_all_texts:
+        yield from (other.antonyms for other in lexicon().everywhere)
 
 
 def _one_value(tokens: Sequence[Token]) -> Value | None:
@@ -126,15 +122,15 @@ def _shared_group(slot: Slot) -> frozenset[str]:
 
 
 def _renamed(slot: Slot, language: Language) -> bool:
-    """One English word in the place of another that means the same: "buy", "purchase"."""
-    if language.code != "en" or len(slot.a) != 1 or len(slot.b) != 1 or slot.a[0].proper or slot.b[0].proper:
+    """One word in the place of another that means the same, as far as the tables know: "buy", "purchase"."""
+    if not language.grammar.wordnet or len(slot.a) != 1 or len(slot.b) != 1 or slot.a[0].proper or slot.b[0].proper:
         return False
     return same_by_another_name(slot.a[0].lower, slot.b[0].lower)
 
 
 def _related(slot: Slot, language: Language) -> bool:
     """May one side be a kind of the other, lie in it, or be another name of it? Berlin and Germany may both hold."""
-    return related(_said(slot.a), _said(slot.b)) if language.code == "en" else False
+    return language.grammar.wordnet and related(_said(slot.a), _said(slot.b))
 
 
 def _said(tokens: Sequence[Token]) -> str:
@@ -143,10 +139,11 @@ def _said(tokens: Sequence[Token]) -> str:
 
 def _is_a(item: Frame, slot: Slot, language: Language) -> bool:
     """ "The pet is a dog", "The pet is a cat": two kinds of one class, said of a definite thing."""
-    if language.code != "en" or len(slot.a) != 1 or len(slot.b) != 1 or not _definite(item):
+    if not language.grammar.wordnet or len(slot.a) != 1 or len(slot.b) != 1 or not _definite(item):
         return False
+    silent = language.indefinite_articles | language.soft
     for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at)):
-        verb = next((t for t in reversed(clause.tokens[:at]) if t.lower not in _INDEFINITE | language.soft), None)
+        verb = next((t for t in reversed(clause.tokens[:at]) if t.lower not in silent), None)
         if verb is None or verb.lower not in language.copula or not _last(clause, at, slot.a):
             return False
     return bool(classes(slot.a[0].lower) & classes(slot.b[0].lower))
@@ -217,7 +214,7 @@ def _comparable(a: Value, b: Value) -> bool:
 
 def _one_bound(item: Frame, language: Language) -> bool:
     """Is the amount told in the same way? "More than one" leaves room for seven."""
-    return meanings(item.a, language.code, "bound") == meanings(item.b, language.code, "bound")
+    return meanings(item.a, language, "bound") == meanings(item.b, language, "bound")
 
 
 _YEARS = range(1900, 2100)
@@ -261,9 +258,8 @@ def _past_event(item: Frame, language: Language) -> bool:
             continue
         if lowers & language.past:
             return True
-        if language.code == "en" and any(
-            t.lower.endswith(_TRAILING_PAST) and len(t.lower) > 4 and not t.value for t in clause.tokens
-        ):
+        endings = tuple(language.past_endings) if language.grammar.past_is_participle else ()
+        if any(t.lower.endswith(endings) and len(t.lower) > 4 and not t.value for t in clause.tokens):
             return True
     return False
 
@@ -291,7 +287,7 @@ def _comes_first(item: Frame, slot: Slot) -> bool:
 def _is_subject(item: Frame, slot: Slot, language: Language) -> bool:
     """Does the slot stand before the predicate, so that the two texts are about different things?"""
     for clause, at, tokens in ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b)):
-        if language.code in ("zh", "ja") and tokens[0].char:
+        if not language.grammar.spaced and tokens[0].char:
             continue
         before = clause.tokens[:at]
         content_before = [token for token in before if token.content]
@@ -313,17 +309,17 @@ def _counts_known(item: Frame, slot: Slot, language: Language) -> bool:
     """ "The two servers are …", "the five servers are …": the number of definite things, not other things."""
     sides = ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b))
     return all(
-        at and clause.tokens[at - 1].lower in language.articles and _counted(clause, at, tokens[0].value)
+        at and clause.tokens[at - 1].lower in language.articles and _counted(clause, at, tokens[0].value, language)
         for clause, at, tokens in sides
     )
 
 
-def _counted(clause: Clause, at: int, value: Value | None) -> bool:
+def _counted(clause: Clause, at: int, value: Value | None, language: Language) -> bool:
     """A small number and a plural behind it; "the 504 errors" and "the 8080 port" are called by their number."""
     if value is None or value.dimension or value.kind != "number" or value.amount >= _CALLED:
         return False
     noun = next((t.lower for t in clause.tokens[at + 1 :] if t.content and t.key != t.lower), "")
-    return noun.endswith("s") or noun in _PLURALS
+    return noun.endswith(tuple(language.plural_endings)) or noun in language.plurals
 
 
 def _last(clause: Clause, at: int, tokens: Sequence[Token]) -> bool:
@@ -364,7 +360,7 @@ def _link(clause: Clause, at: int, language: Language, item: Frame, slot: Slot) 
         if token.content:
             return ""
         between += 1
-    if language.code == "ja":
+    if language.grammar.object_first:
         for token in clause.tokens[at + len(slot.a) : at + len(slot.a) + 3]:
             if token.lower in language.choose:
                 return "purpose" if any(t.content for t in clause.tokens[:at]) else "choose"
@@ -429,12 +425,12 @@ def _denies(item: Frame, slot: Slot, grade: Antonymy, language: Language) -> boo
     if grade == "act":
         return True
     if grade == "own":
-        return language.code in ("zh", "ja") or not (_qualifies(item.a, slot.a_at) or _qualifies(item.b, slot.b_at))
+        return not language.grammar.spaced or not (_qualifies(item.a, slot.a_at) or _qualifies(item.b, slot.b_at))
     for clause, at, tokens in ((item.a, slot.a_at, slot.a), (item.b, slot.b_at, slot.b)):
         before = clause.tokens[:at]
         if not (any(t.lower in language.copula | language.auxiliary for t in before) or _last(clause, at, tokens)):
-            return language.code in ("zh", "ja")
-        if language.code == "en" and not _predicated(clause, at, tokens, language):
+            return not language.grammar.spaced
+        if language.grammar.bare_adjectives and not _predicated(clause, at, tokens, language):
             return False
     return True
 
@@ -451,6 +447,6 @@ def _predicated(clause: Clause, at: int, tokens: Sequence[Token], language: Lang
     after = clause.tokens[at + len(tokens)] if at + len(tokens) < len(clause.tokens) else None
     if after is not None and after.content and after.value is None:
         return False
-    if tokens[0].lower in _PARTICLES:
+    if tokens[0].lower in language.directions:
         return bool(before) and (before[-1].lower in language.copula or before[-1].text in (":", "="))
     return not before or not before[-1].content or before[-1].text in (":", "=") or after is None

@@ -7,12 +7,11 @@ finding is a veto: it forbids to call two texts the same and claims no conflict.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from importlib.resources import files
 
+from wellkept.core.lexicon import Language, in_all_languages
+from wellkept.core.lexicon.language import Meanings
 from wellkept.core.reading.alignment import Pair
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.core.text.forms import canonical
@@ -28,38 +27,12 @@ _OPERATORS = {
     ">": ">", "<": "<", ">=": ">=", "<=": "<=", "!=": "!=", "==": "==", "=": "==", "→": "→", "←": "←", "≈": "≈",
     "∈": "∈", "∉": "∉", "⊂": "⊂", "⊃": "⊃", "∧": "∧", "∨": "∨", "±": "±", "×": "×", "÷": "÷", "~": "≈", "*": "*",
 }  # fmt: skip
-_UNSPACED = ("zh", "ja")
 _ASKING = ("?", "？", "؟")
 _FEET = re.compile(r"\d+'{1,2}(?![^\W_])")
 _STROKE = re.compile("\\d[\"'\u2018\u2019\u201d\u2032\u2033]")
-_INFLECTED = ("de", "ru")
-_CASED_ARTICLES = frozenset("der den dem einen einem".split())
-_PLAIN_ARTICLES = frozenset("die das eine the a an le la un une el los las o os as um uma".split())
+_LINKING_SIGNS = frozenset(("/", "&", "=", "=="))
 _MAX_BLOCK = 4
 _CLOSE = 0.5
-
-
-@lru_cache(maxsize=1)
-def _table() -> tuple[dict[str, dict[str, list[tuple[tuple[str, ...], str, str]]]], dict[str, frozenset[str]]]:
-    """Language -> first word -> (phrase, group, meaning), longest phrase first; language -> prepositions."""
-    phrases: dict[str, dict[str, list[tuple[tuple[str, ...], str, str]]]] = {}
-    roles: dict[str, frozenset[str]] = {}
-    raw = tomllib.loads(files("wellkept.core.lexicon").joinpath("particles.toml").read_text(encoding="utf-8"))
-    for code, groups in raw.items():
-        table = phrases.setdefault(code, {})
-        for group, meanings in groups.items():
-            if group == "role":
-                roles[code] = frozenset(meanings["words"].split("|"))
-                continue
-            for meaning, listed in meanings.items():
-                for phrase in listed.split("|"):
-                    parts = tuple(phrase.split())
-                    table.setdefault(parts[0][:1] if code in _UNSPACED else parts[0], []).append(
-                        (parts, group, meaning)
-                    )
-        for entries in table.values():
-            entries.sort(key=lambda entry: (-len(entry[0]), -len(entry[0][0]), entry))
-    return phrases, roles
 
 
 _SILENT = frozenset("must should can all exactly he she once if == > <".split())
@@ -112,7 +85,7 @@ def _close(pair: Pair) -> Iterable[tuple[Clause, Clause]]:
 
 
 def _meanings(a: Clause, b: Clause, pair: Pair) -> Finding | None:
-    left, right = _read(a, pair.a.language.code), _read(b, pair.b.language.code)
+    left, right = _read(a, pair.a.language), _read(b, pair.b.language)
     for group in sorted({group for group, _ in (*left, *right)}):
         ours = {meaning: text for (g, meaning), text in left.items() if g == group}
         theirs = {meaning: text for (g, meaning), text in right.items() if g == group}
@@ -124,19 +97,19 @@ def _meanings(a: Clause, b: Clause, pair: Pair) -> Finding | None:
     return None
 
 
-def meanings(clause: Clause, code: str, *groups: str) -> frozenset[tuple[str, str]]:
+def meanings(clause: Clause, language: Language, *groups: str) -> frozenset[tuple[str, str]]:
     """What the small words of a clause mean in some of the groups ("bound", "quantity", "only" …)."""
-    return frozenset(found for found in _read(clause, code) if found[0] in groups)
+    return frozenset(found for found in _read(clause, language) if found[0] in groups)
 
 
-def _read(clause: Clause, code: str) -> dict[tuple[str, str], str]:
+def _read(clause: Clause, language: Language) -> dict[tuple[str, str], str]:
     """(group, meaning) of each small word of a clause, its condition cues included, and how it is written."""
     found: dict[tuple[str, str], str] = {}
-    table = _table()[0].get(code, {})
+    table = language.particles.meanings
     for place, token in enumerate(clause.tokens):
         if token.text in _OPERATORS and token.value is None and (place or token.text != "*"):
             found[("operator", _OPERATORS[token.text])] = token.text
-    if code in _UNSPACED:
+    if not language.grammar.spaced:
         _read_run("".join(token.lower for token in clause.tokens), table, found)
         return found
     words = [token.lower for token in clause.tokens]
@@ -155,7 +128,7 @@ def _match(
     tokens: Sequence[Token],
     words: Sequence[str],
     place: int,
-    table: dict[str, list[tuple[tuple[str, ...], str, str]]],
+    table: Meanings,
     found: dict[tuple[str, str], str],
 ) -> int:
     """Notes the phrase that begins here; how many words it takes."""
@@ -169,7 +142,7 @@ def _match(
             continue
         if len(plain) < len(phrase) and not (end < len(tokens) and tokens[end].value is not None):
             continue
-        if place and words[place - 1] in ("not", "nicht"):
+        if place and words[place - 1] in in_all_languages("contrasting"):
             return len(plain)  # "not only" adds, it does not limit
         found[(group, meaning)] = " ".join(plain)
         return len(plain)
@@ -178,7 +151,7 @@ def _match(
 
 def _read_run(
     text: str,
-    table: dict[str, list[tuple[tuple[str, ...], str, str]]],
+    table: Meanings,
     found: dict[tuple[str, str], str],
 ) -> None:
     place = 0
@@ -197,22 +170,22 @@ def _read_run(
 
 def _roles(a: Clause, b: Clause, pair: Pair) -> Finding | None:
     """ "deployed by Anna" and "deployed for Anna": another preposition before the same word."""
-    left, right = _governed(a, pair.a.language.code), _governed(b, pair.b.language.code)
+    left, right = _governed(a, pair.a.language), _governed(b, pair.b.language)
     for key in sorted(left.keys() & right.keys()):
         if left[key] and right[key] and left[key] != right[key]:
             return f"{left[key]} {key}", f"{right[key]} {key}"
     return None
 
 
-def _governed(clause: Clause, code: str) -> dict[str, str]:
-    roles = _table()[1].get(code, frozenset())
+def _governed(clause: Clause, language: Language) -> dict[str, str]:
+    roles, spaced = language.particles.roles, language.grammar.spaced
     counts = Counter(clause.keys)
     found: dict[str, str] = {}
     for key, at in zip(clause.keys, clause.content, strict=True):
         if counts[key] == 1:
             before = clause.tokens[max(0, at - 2) : at]
             near = [token.lower for token in reversed(before)]
-            while near and near[0] not in roles and code not in _UNSPACED and not before[-1].content and len(near) > 1:
+            while near and near[0] not in roles and spaced and not before[-1].content and len(near) > 1:
                 near = near[1:]
             found[key] = near[0] if near and near[0] in roles else ""
     return found
@@ -223,16 +196,15 @@ def _swap(a: Clause, b: Clause, pair: Pair) -> Finding | None:
     language = pair.a.language
     if a.keys == b.keys and [t.lower for t in a.tokens] == [t.lower for t in b.tokens]:
         return None
-    linking = language.blockers | language.articles | {"and", "or", "/", "&", "=", "=="}
+    linking = language.blockers | language.articles | _LINKING_SIGNS
     whole_a, whole_b = tuple(t.lower for t in a.tokens), tuple(t.lower for t in b.tokens)
     found = _blocks(whole_a, whole_b)
     if found and not set(found[2]) <= linking and not _free_order(found, a, b):
-        return _swapped_text(found, "" if language.code in _UNSPACED else " ")
+        return _swapped_text(found, " " if language.grammar.spaced else "")
     found = _blocks(a.keys, b.keys)
     if not found or len(a.tokens) != len(b.tokens) or a.conditions != b.conditions:
         return None
-    inflected = language.code in _INFLECTED
-    if not inflected and Counter(whole_a) - Counter(a.keys) != Counter(whole_b) - Counter(b.keys):
+    if not language.grammar.cases and Counter(whole_a) - Counter(a.keys) != Counter(whole_b) - Counter(b.keys):
         return None  # "low volume weekends" and "weekends with low volume"
     if any(_governed_alike(key, a, b) for key in (*found[0], *found[1])):
         return None
@@ -247,8 +219,8 @@ def _swapped_text(found: Blocks, glue: str) -> Finding:
 def _free_order(found: Blocks, a: Clause, b: Clause) -> bool:
     """Points in time and words whose article tells their case may stand at either end of a clause."""
     dated = {t.lower for t in (*a.tokens, *b.tokens) if t.value and t.value.kind in ("date", "time")}
-    moved = {*found[0], *found[1]}
-    return bool(dated & moved) or any(len(block) > 1 and block[0] in _CASED_ARTICLES for block in found[:2])
+    moved, cased = {*found[0], *found[1]}, in_all_languages("cased_articles")
+    return bool(dated & moved) or any(len(block) > 1 and block[0] in cased for block in found[:2])
 
 
 def _governed_alike(key: str, a: Clause, b: Clause) -> bool:
@@ -257,7 +229,7 @@ def _governed_alike(key: str, a: Clause, b: Clause) -> bool:
     before, form = _before(key, a)
     if a.tokens[at].value is not None:
         return True
-    return (before, form) == _before(key, b) and before != "" and before not in _PLAIN_ARTICLES
+    return (before, form) == _before(key, b) and before != "" and before not in in_all_languages("bare_articles")
 
 
 def _before(key: str, clause: Clause) -> tuple[str, str]:

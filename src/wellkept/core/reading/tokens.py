@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.reading import values as v
 from wellkept.core.reading.clock_times import clock, hours_and_minutes, spoken_clock
 from wellkept.core.reading.lexer import (
-    CJK_COUNT,
-    CJK_MONTH,
-    has_kana,
+    han_patterns,
     language_of,
     prepared,
     rank_of,
     stem,
     token_pattern,
+    unspaced_language,
 )
 from wellkept.core.reading.opposites import taught
 from wellkept.core.reading.values import Value
@@ -32,7 +31,6 @@ MAX_CLAUSE = 240
 """Tokens of a clause; longer ones are cut, so that aligning stays cheap for any text."""
 
 
-_DATE_LINKS = ("de", "del", "of", "the", "года")
 _ACRONYMS = re.compile("[A-Z]{2,5}s")
 
 
@@ -115,7 +113,7 @@ def features(text: str, opposites: Opposites = NO_OPPOSITES) -> Features:
         lowers=frozenset(token.lower for token in tokens),
         initials="".join(word[0] for word in words_in_order),
         values=tuple(token for token in tokens if token.value),
-        names=names if language.code != "de" and not _shouted(content) else (),
+        names=names if not language.grammar.nouns_capitalised and not _shouted(content) else (),
         text=text,
     )
 
@@ -169,16 +167,8 @@ class _Reader:
     def _close(self) -> None:
         if self.tokens or self.negations:
             keys = tuple(self.tokens[place].key for place in self.content)
-            self.clauses.append(
-                Clause(
-                    tuple(self.tokens),
-                    tuple(self.content),
-                    keys,
-                    tuple(self.negations),
-                    tuple(self.conditions),
-                    self.additive,
-                )
-            )
+            marks = tuple(self.negations), tuple(self.conditions), self.additive
+            self.clauses.append(Clause(tuple(self.tokens), tuple(self.content), keys, *marks))
         self._reset()
 
     def _add(self, token: Token) -> None:
@@ -241,32 +231,35 @@ class _Reader:
 
     def _negate(self, cue: str, length: int) -> None:
         following = self.raw[self.at + length : self.at + length + 2]
-        numbered = cue == "no" and following and following[0][0] == "end" and following[-1][0] == "number"
+        numbered = (
+            cue in self.language.number_words
+            and following
+            and following[0][0] == "end"
+            and following[-1][0] == "number"
+        )
         if not numbered:  # "No. 5" counts, it does not deny
             self.negations.append((len(self.content), cue))
         self.at += length
 
     def _with_apostrophe(self, text: str, lower: str) -> None:
-        if self.language.code == "en":
-            if lower.endswith("n't"):
+        if self.language.grammar.clitics_follow:
+            if lower.endswith(tuple(self.language.negative_endings)):
                 self.negations.append((len(self.content), lower))
                 return
             head, _, tail = lower.partition("'")
             self._plain_word(text[: len(head)], head)
-            if tail not in ("s", ""):
+            if tail and tail not in self.language.possessive:
                 self._add(Token(tail, tail, tail, content=False))
             return
         if lower in self.language.relative_days:
             self._value(text, v.date_value(relative=self.language.relative_days[lower]))
             return
-        place = 0
         for part in text.split("'"):
             low = part.lower()
             if (low,) in self.language.negations.get(low, ()):
                 self.negations.append((len(self.content), low))
             elif part:
                 self._plain_word(part, low)
-            place += 1
 
     def _plain_word(self, text: str, lower: str) -> None:
         language = self.language
@@ -275,8 +268,9 @@ class _Reader:
         lone_letter = capital and len(text) == 1 and not first
         if lower in language.additive:
             self.additive = True
-        if lower == "plus" and language.code == "fr" and any(t.lower in ("n", "ne") for t in self.tokens[-4:]):
-            self.negations.append((max(0, len(self.content) - 1), "ne … plus"))
+        opening = language.split_negations.get(lower)
+        if opening and any(t.lower in opening for t in self.tokens[-4:]):
+            self.negations.append((max(0, len(self.content) - 1), f"{max(opening, key=len)} … {lower}"))
             return
         general = lower in language.function or lower in language.soft
         if general and not (lone_letter and lower != "i"):
@@ -334,7 +328,7 @@ class _Reader:
     def _ranked(self, rank: int) -> tuple[Value, int]:
         """The fourteenth of May is a date, the fourteenth row is a rank."""
         words = self._words_from(3)[1:]
-        skipped = 1 if words and words[0] in ("of", "de") else 0
+        skipped = 1 if words and words[0] in in_all_languages("month_links") else 0
         if rank <= 31 and len(words) > skipped and words[skipped] in self.language.months:
             return v.date_value(month=self.language.months[words[skipped]], day=rank), 2 + skipped
         return v.ordinal_value(rank), 1
@@ -342,7 +336,7 @@ class _Reader:
     def _month(self, month: int) -> tuple[Value, int]:
         """March 3rd, March 2026, March 3, 2026."""
         day = year = None
-        taken = 1
+        taken, links = 1, in_all_languages("date_links")
         for kind, text, _ in self.raw[self.at + 1 : self.at + 4]:
             digits = re.match(r"\d+", text) if kind == "number" else None
             if digits and len(digits.group()) == 4 and year is None:
@@ -353,16 +347,16 @@ class _Reader:
                 day = int(digits.group())
             elif day is None and year is None and kind == "word" and 0 < rank_of(text.lower(), self.language) <= 31:
                 day = rank_of(text.lower(), self.language)
-            elif not (kind == "word" and text.lower() in _DATE_LINKS):
+            elif not (kind == "word" and text.lower() in links):
                 break
             taken += 1
-        while taken > 1 and self.raw[self.at + taken - 1][1].lower() in _DATE_LINKS:
+        while taken > 1 and self.raw[self.at + taken - 1][1].lower() in links:
             taken -= 1
         return v.date_value(year, month, day), taken
 
     def _numeral(self, text: str, lower: str) -> bool:
         language = self.language
-        if lower not in language.numerals and (language.code != "en" or lower not in language.scale):
+        if lower not in language.numerals and not (language.grammar.scale_alone and lower in language.scale):
             return False
         amount = Decimal(language.numerals.get(lower, 1))
         taken = 1 if lower in language.numerals else 0  # "a hundred" is the scale alone
@@ -373,7 +367,7 @@ class _Reader:
         self.at += taken
         scaled = self._scale()
         unit = self._unit_word()
-        if amount == 1 and scaled == 1 and unit is None and (language.code != "en" or lower != "one"):
+        if amount == 1 and scaled == 1 and unit is None and lower not in language.counting_one:
             self._add(Token(text, lower, lower, content=False, first=not self.tokens))
             return True
         self._value(text, v.number_value(amount * scaled, unit, strong=amount != 1 or unit is not None))
@@ -427,7 +421,7 @@ class _Reader:
             return
         if found.group(1) == "-" or found.group(3) == "-":
             amount = -amount
-        if tail in ("st", "nd", "rd", "th", "er", "e", "ème") and "." not in digits:
+        if tail in in_all_languages("ordinal_endings") and "." not in digits:
             if not self._day_and_month(text, digits):
                 self._value(text, v.ordinal_value(int(amount)))
             return
@@ -469,7 +463,7 @@ class _Reader:
         place = self.at
         if place < len(self.raw) and self.raw[place][:2] == ("end", ".") and len(digits) <= 2:
             place += 1
-        if place < len(self.raw) and self.raw[place][1].lower() in ("de", "of"):
+        if place < len(self.raw) and self.raw[place][1].lower() in in_all_languages("month_links"):
             place += 1
         if place < len(self.raw) and self.raw[place][0] == "word" and len(digits) <= 2 and 1 <= int(digits) <= 31:
             month = self.language.months.get(self.raw[place][1].lower())
@@ -500,8 +494,9 @@ class _Reader:
         if before.lower in self.language.labels and digits.isdigit():
             self._value(text, v.identifier_value("#" + digits))
             return True
-        named = before.proper and before.value is None and self.language.code != "de"
-        opening = before.first and before.text[:1].isupper() and "." in digits and self.language.code == "en"
+        grammar = self.language.grammar
+        named = before.proper and before.value is None and not grammar.nouns_capitalised
+        opening = grammar.versions_open and before.first and before.text[:1].isupper() and "." in digits
         follower = self.raw[self.at] if self.at < len(self.raw) else ("", "", 0)
         unit = v.unit_of(follower[1], self.language) if follower[0] in ("word", "sign") else None
         if (named or opening) and unit is None:
@@ -523,9 +518,9 @@ class _Reader:
                     self._value(text[11:], time)
             case "daymonth":
                 self._value(text, v.date_value(month=int(text[3:]), day=int(text[:2])))
-            case "uhr" if language.code == "en" and (lasted := hours_and_minutes(text, self._before(), language)):
+            case "hours" if lasted := hours_and_minutes(text, self._before(), language):
                 self._value(text, lasted)
-            case "clock" | "ampm" | "uhr" | "cjktime":
+            case "clock" | "ampm" | "hours" | "cjktime":
                 self._value(text, clock(text) or v.identifier_value(text))
             case "cjkdate":
                 numbers = {unit: int(n) for n, unit in re.findall(r"(\d+)([年月日号號])", text)}
@@ -553,14 +548,14 @@ class _Reader:
         """A run of a script without blanks: known entries, else single characters."""
         owner = self.language
         if owner.runs is None:
-            owner = taught(lexicon().languages["ja" if has_kana(run) else "zh"], self.opposites)
+            owner = taught(unspaced_language(run), self.opposites)
         if (runs := owner.runs) is None:
             return
         looks_alike = {"".join(parts) for entries in owner.not_negations.values() for parts in entries}
-        place = 0
+        place, (counts, months) = 0, han_patterns()
         while place < len(run):
-            counted = CJK_COUNT.match(run, place)
-            month = CJK_MONTH.match(run, place)
+            counted = counts.match(run, place)
+            month = months.match(run, place)
             if (counted and (number := v.cjk_number(counted.group())) is not None) and not month:
                 place = counted.end()
                 unit = next(

@@ -17,7 +17,6 @@ ValueKind = Literal["number", "ordinal", "version", "identifier", "date", "time"
 ZERO = Decimal(0)
 _GROUPED_BOTH = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:\.\d{3})+,\d+")
 _GROUPED_ONE = re.compile(r"\d{1,3}(?:([.,])\d{3})+")
-_COMMA_DECIMAL = frozenset(("de", "fr", "es", "pt", "ru"))
 _MAX_DIGITS = 40
 
 
@@ -53,7 +52,7 @@ def read_number(text: str, language: Language) -> Decimal | None:
     plain = text.replace("_", "").replace("'", "").replace(" ", "").lstrip("+")
     if len(plain) > _MAX_DIGITS:
         return None
-    comma_decimal = language.code in _COMMA_DECIMAL
+    comma_decimal = language.grammar.decimal_comma
     grouped = _GROUPED_ONE.fullmatch(plain.lstrip("-"))
     if _GROUPED_BOTH.fullmatch(plain.lstrip("-")):
         decimal_sign = max(".,", key=plain.rfind)
@@ -80,9 +79,7 @@ def unit_of(word: str, language: Language) -> str | None:
     if word in units:
         return word
     by_word = language.units.get(word) or language.units.get(word.lower())
-    if by_word is None and language.code != "en":
-        by_word = lexicon().languages["en"].units.get(word.lower())
-    return by_word
+    return by_word or next((unit for other in lexicon().everywhere if (unit := other.units.get(word.lower()))), None)
 
 
 def number_value(amount: Decimal, unit: str | None, *, strong: bool = True) -> Value:
@@ -152,7 +149,7 @@ def numeric_date(text: str, language: Language) -> Value | None:
     first, second, third = fields
     if first > 31:
         return date_value(first, second, third) if second <= 12 and third <= 31 else None
-    if "/" in text and first <= 12 and second <= 12 and first != second and language.code in ("en", "zh", "ja"):
+    if "/" in text and first <= 12 and second <= 12 and first != second and not language.grammar.day_first:
         return Value("date", "d:" + text, parts=(third, None, None, None, None))
     day, month = (second, first) if second > 12 else (first, second)
     return date_value(third, month, day) if month <= 12 and day <= 31 else None
@@ -214,28 +211,12 @@ def merge_durations(a: Value, b: Value) -> Value | None:
     return number_value(a.amount + b.amount, "s")
 
 
-_CJK_DIGITS = {
-    "零": 0,
-    "〇": 0,
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-}
-
-
 def cjk_number(text: str) -> int | None:
     """A Chinese or Japanese numeral below one thousand."""
-    total, current = 0, 0
+    total, current, digits = 0, 0, lexicon().han_digits
     for char in text:
-        if char in _CJK_DIGITS:
-            current = _CJK_DIGITS[char]
+        if char in digits:
+            current = digits[char]
         elif char in "十百":
             total += (current or 1) * (10 if char == "十" else 100)
             current = 0

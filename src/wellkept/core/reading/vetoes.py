@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from wellkept.core.lexicon import in_all_languages
 from wellkept.core.lexicon.english import same_by_another_name
 from wellkept.core.reading.alignment import Pair
 from wellkept.core.reading.order_differences import agreed_links, course_vetoes, is_past_of
@@ -56,14 +57,13 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     if "negation" not in known:
         found += _negation_veto(pair)
     if not found and not known and len(pair.a.clauses) == len(pair.b.clauses) == 1:
-        found += _one_gap(pair.a.clauses[0], pair.b.clauses[0])
+        found += _one_gap(pair.a.clauses[0], pair.b.clauses[0], pair.a.language.universal)
     if not found and not known and (small := particle_vetoes(pair)):
         found.append(Difference("value", excerpt(small[0], SPAN), excerpt(small[1], SPAN)))
     return found
 
 
-_JOINING = frozenset("and & , + / with und et y e i и と 和 与".split())
-_AGENT = frozenset("by von durch par por da от".split())
+_JOINING_SIGNS = frozenset("&,+/")
 
 
 def _roles_veto(pair: Pair) -> list[Difference]:
@@ -81,9 +81,13 @@ def _roles_veto(pair: Pair) -> list[Difference]:
         before = [token.lower for clause in own.clauses for token in clause.tokens]
         at = next((place for place, word in enumerate(before) if word == other), -1)
         named = any(token.lower == other for token in own.names)
-        if at < 1 or not named or before[at - 1] in _AGENT or at <= 2 and before[at - 1] in _JOINING:
+        if at < 1 or not named or before[at - 1] in in_all_languages("agents") or at <= 2 and _joins(before[at - 1]):
             return []
     return [Difference("name", opening[0].text, opening[1].text)]
+
+
+def _joins(word: str) -> bool:
+    return word in _JOINING_SIGNS or word in in_all_languages("joining")
 
 
 def _voice_veto(pair: Pair) -> list[Difference]:
@@ -97,10 +101,10 @@ def _voice_veto(pair: Pair) -> list[Difference]:
 
 def _agents(own: Features) -> frozenset[str]:
     names = {token.lower for token in own.names}
-    found = set()
+    found, agents = set(), in_all_languages("agents")
     for clause in own.clauses:
         for before, token in zip(clause.tokens, clause.tokens[1:], strict=False):
-            if before.lower in _AGENT and token.lower in names:
+            if before.lower in agents and token.lower in names:
                 found.add(token.lower)
     return frozenset(found)
 
@@ -115,8 +119,8 @@ def _tense_veto(pair: Pair) -> list[Difference]:
     if len(texts[0]) != len(texts[1]):
         return []
     other = [(a, b) for a, b in zip(*texts, strict=True) if a != b]
-    codes = {pair.a.language.code, pair.b.language.code}
-    if len(other) != 1 or not any(is_past_of(*words, code) for code in codes for words in (other[0], other[0][::-1])):
+    both = (pair.a.language, pair.b.language)
+    if len(other) != 1 or not any(is_past_of(*words, told) for told in both for words in (other[0], other[0][::-1])):
         return []
     return [Difference("time", *other[0])]
 
@@ -126,10 +130,7 @@ def _opening(own: Features) -> Token | None:
     return next((token for clause in own.clauses for token in clause.tokens), None)
 
 
-_UNIVERSAL = frozenset("all every each both same".split())
-
-
-def _one_gap(a: Clause, b: Clause) -> list[Difference]:
+def _one_gap(a: Clause, b: Clause, every: frozenset[str]) -> list[Difference]:
     """The same small words around one other piece: too little content to align, yet not the same."""
     left, right = [t.lower for t in a.tokens], [t.lower for t in b.tokens]
     shorter = min(len(left), len(right))
@@ -140,7 +141,7 @@ def _one_gap(a: Clause, b: Clause) -> list[Difference]:
         return []
     if not gap_a or not gap_b or start + tail < 3 or (start + tail) * 2 < shorter:
         return []
-    universal = bool(_UNIVERSAL & {t.lower for t in gap_a}) != bool(_UNIVERSAL & {t.lower for t in gap_b})
+    universal = bool(every & {t.lower for t in gap_a}) != bool(every & {t.lower for t in gap_b})
     told_a, told_b = {t.key[:3] for t in gap_a if t.content}, {t.key[:3] for t in gap_b if t.content}
     other_words = 0 < len(told_a) <= 2 and 0 < len(told_b) <= 2 and not told_a & told_b
     if not other_words and not (universal and told_a == told_b):
@@ -234,7 +235,8 @@ def _spelled_out(identifier: str, other: Features) -> bool:
 
 def foreign_names(own: Features, other: Features) -> list[Token]:
     """Names of a text that the other does not hold in any form (short, spelled out, acronym)."""
-    if "de" in (own.language.code, other.language.code) or (own.names and not other.clauses):
+    capitals = own.language.grammar.nouns_capitalised or other.language.grammar.nouns_capitalised
+    if capitals or (own.names and not other.clauses):
         return []
     return [token for token in own.names[:100] if not _name_known(token, other)]
 

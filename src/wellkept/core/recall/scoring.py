@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.lexicon import Language, Script, lexicon
 from wellkept.core.reading.lexer import language_of, stem
 from wellkept.core.text.forms import search_terms
 
@@ -31,16 +31,6 @@ REACH = 3
 """How far from a memory its neighbours are looked for, to both sides."""
 FADING = 0.8
 """What a neighbour one step further away counts, compared with the nearer one."""
-
-_ASKING = {
-    "en": "who whom whose what when where which why how",
-    "de": "wer wen wem wessen was wann wo wohin woher welche welcher welches welchen warum weshalb wie",
-    "fr": "qui que quoi quand où quel quelle quels quelles pourquoi comment combien",
-    "es": "quién quiénes qué cuándo dónde cuál cuáles cómo cuánto cuánta cuántos cuántas",
-    "pt": "quem que quando onde qual quais porquê como quanto quanta quantos quantas",
-    "ru": "кто кого кому что когда где куда откуда какой какая какое какие почему зачем как сколько",
-}
-"""Words that open a question and say nothing of its answer."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -93,18 +83,19 @@ def term_stem(term: str) -> str:
     if not term.isalpha():
         return term
     if "a" <= term[0] <= "z":
-        return stem(term, _language("en"))
-    return stem(term, _language("ru")) if "а" <= term[0] <= "ё" else term
+        return stem(term, _stemming("latin"))
+    return stem(term, _stemming("cyrillic")) if "а" <= term[0] <= "ё" else term
 
 
-def _language(code: str) -> Language:
-    return lexicon().languages[code]
+@lru_cache(maxsize=2)
+def _stemming(script: Script) -> Language:
+    return next(language for language in lexicon().of_script(script) if language.grammar.stems_terms)
 
 
 @lru_cache(maxsize=16)
 def _small_words(code: str) -> frozenset[str]:
-    language = _language(code)
-    listed = language.function | language.auxiliary | language.copula | frozenset(_ASKING.get(code, "").split())
+    language = lexicon().languages[code]
+    listed = language.function | language.auxiliary | language.copula | language.question_words
     return frozenset(term for word in listed for term in search_terms(word))
 
 

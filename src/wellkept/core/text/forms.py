@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from wellkept.core.lexicon import lexicon
+from wellkept.core.lexicon import in_all_languages
 from wellkept.core.text.lookalikes import one_script
 from wellkept.core.text.text_cache import remembered
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
@@ -544,7 +544,7 @@ def is_junk(text: str) -> str | None:
 
 def _only_fillers(parts: tuple[str, ...]) -> bool:
     """Can the words be read as filler phrases one after the other?"""
-    fillers = lexicon().fillers
+    fillers = in_all_languages("fillers")
     reachable = {0}
     for end in range(1, len(parts) + 1):
         if any(start in reachable and " ".join(parts[start:end]) in fillers for start in range(end)):

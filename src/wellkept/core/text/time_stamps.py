@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from wellkept.core.lexicon import in_all_languages
 
 _LONGEST = 48
 _BRACKETED = re.compile(
@@ -12,9 +15,16 @@ _BARE = re.compile(
     r"\s*\d{4}[-/.]\d{1,2}[-/.]\d{1,2}"
     r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?\s*[:：—–-]?\s+"
 )
-_CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}(?!\d)|\.\d{2} ?(?:uhr|h|[ap]\.?m)\b| ?[ap]\.?m\b)", re.IGNORECASE)
-"""With a dot between the numbers it is a version or a price unless it says otherwise."""
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|2[0-2])\d{2}(?!\d)")
+
+
+@lru_cache(maxsize=1)
+def _clock() -> re.Pattern[str]:
+    """With a dot between the numbers it is a version or a price unless it says otherwise."""
+    signs = "|".join(map(re.escape, sorted(in_all_languages("clock_signs"))))
+    return re.compile(
+        rf"(?<!\d)\d{{1,2}}(?::\d{{2}}(?!\d)|\.\d{{2}} ?(?:{signs}|h|[ap]\.?m)\b| ?[ap]\.?m\b)", re.IGNORECASE
+    )
 
 
 def without_stamp(text: str) -> str:
@@ -30,7 +40,7 @@ def without_stamp(text: str) -> str:
     found = _BRACKETED.match(head)
     if found is not None:
         inside = next(group for group in found.groups() if group is not None)
-        if not (_YEAR.search(inside) or _CLOCK.search(inside)):
+        if not (_YEAR.search(inside) or _clock().search(inside)):
             return text
     else:
         found = _BARE.match(head)

@@ -1,0 +1,357 @@
+"""What one language contributes to the rules: a field is a key of its TOML file, its type says how it is written.
+
+A key without a default must stand in every file; a key that is no field is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+Antonymy = Literal["act", "state", "weak", "own"]
+"""How strongly two words oppose each other: a verb and its reverse, what something is or is not, what only forbids
+to call two texts the same, or what a policy names."""
+Script = Literal["latin", "cyrillic", "han", "kana"]
+
+Words: TypeAlias = frozenset[str]
+"""Written as one text, words divided by blanks."""
+Sayings: TypeAlias = frozenset[str]
+"""Written as one text, phrases divided by `|`."""
+Cues: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
+"""Phrases by their first word, longest first; written as a list."""
+Phrases: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
+"""The same, written as one text, phrases divided by `|`."""
+Conditions: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
+"""Condition phrases by their first word, with their class: `exception`, `if`, `until` or `only`; written as a table."""
+Endings: TypeAlias = tuple[str, ...]
+"""Written as a list; kept longest first."""
+Ranks: TypeAlias = Mapping[str, int]
+"""Written as a list of words that count from one."""
+Around: TypeAlias = Mapping[str, int]
+"""Written as a list of words that count from minus one."""
+Weekdays: TypeAlias = Mapping[str, int]
+"""Written as seven lists of names, Monday first."""
+Months: TypeAlias = Mapping[str, int]
+"""Written as twelve lists of names."""
+Counts: TypeAlias = Mapping[str, int]
+Factors: TypeAlias = Mapping[str, Decimal]
+Names: TypeAlias = Mapping[str, str]
+Groups: TypeAlias = tuple[frozenset[str], ...]
+"""Written as a list of texts."""
+Forms: TypeAlias = Mapping[str, frozenset[str]]
+"""Written as a table of words, each with a text of words."""
+Shapes: TypeAlias = Mapping[str, re.Pattern[str]]
+"""Patterns of whole words by the name of what they show."""
+Rewritings: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
+"""Written as a list of pairs: a pattern and what stands for it."""
+Antonyms: TypeAlias = Mapping[str, tuple[tuple[str, Antonymy], ...]]
+"""Written as a table of grades; in a set of three or more the first is opposed to all the others."""
+Meanings: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
+"""First word -> (phrase, group, meaning), longest phrase first; written as a table for each group of small words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How a language is built, as far as rules depend on it.
+
+    Attributes:
+        rank: Its place where a text shows as many words of another language; the first wins.
+        script: The letters it is written in; `han` and `kana` have no blanks between words.
+        in_all_texts: Its words stand in texts of all languages: its units and opposites count everywhere.
+        wordnet: The tables of `english.py` tell of its words.
+        stems_terms: Search terms in its script are cut by its endings.
+        stem_rounds: How many endings a stem loses at most, and `shortest_stem` the letters it keeps.
+        clitics_follow: What follows an apostrophe is the small word ("it's"); elsewhere what precedes it is ("l'ora").
+        scale_alone: "Hundred" is a number by itself.
+        versions_open: A capital opens a sentence with a name too ("Python 3.12 …").
+        h_is_duration: "1h30" lasts; elsewhere it is a time of day.
+        decimal_comma: 1,5 is one and a half.
+        day_first: 3/4 is in April; elsewhere a date with strokes may be read both ways.
+        nouns_capitalised: A capital tells no name.
+        past_excludes: Two values of "was" cannot both have been; elsewhere they were at two times.
+        past_is_participle: A verb of the past may be a participle that opens a sentence ("Hosted in Graz").
+        bare_adjectives: An adjective has one form before its noun and in the predicate.
+        final_e_tells: A final e makes another word (plan, plane).
+        verbs_last: The verb ends its clause, behind what its mark of the future or of the past stands before.
+        object_first: A verb stands behind its object.
+        limit_follows: "Only" stands behind what it limits.
+        cases: Endings tell who does what, so that the order of words may change.
+    """
+
+    rank: int
+    script: Script
+    in_all_texts: bool = False
+    wordnet: bool = False
+    stems_terms: bool = False
+    stem_rounds: int = 1
+    shortest_stem: int = 4
+    clitics_follow: bool = False
+    scale_alone: bool = False
+    versions_open: bool = False
+    h_is_duration: bool = False
+    decimal_comma: bool = False
+    day_first: bool = False
+    nouns_capitalised: bool = False
+    past_excludes: bool = False
+    past_is_participle: bool = False
+    bare_adjectives: bool = False
+    final_e_tells: bool = False
+    verbs_last: bool = False
+    object_first: bool = False
+    limit_follows: bool = False
+    cases: bool = False
+
+    @property
+    def spaced(self) -> bool:
+        """Whether words stand apart."""
+        return self.script not in ("han", "kana")
+
+
+@dataclass(frozen=True, slots=True)
+class EventWords:
+    """The words by which texts tell when things happen and what they limit.
+
+    Attributes:
+        before, after, until: Links between two events: "X before Y", "after Y, X".
+        first_then: What comes between an event and the next one: "X, then Y".
+        latest, soonest: Bounds that need a point in time behind them: "by Friday", "from Friday".
+        moments: Words that name a point in time, beside days, months, units and figures.
+        places: Words without blanks that open a place.
+        flips: Words that turn an order round: "never X before Y" is "Y before X".
+        not_links: Words without blanks that look as if they held a link.
+        when, unless: Links between a condition and what it is for: "Y when X", "unless X, Y".
+        future, due: Marks of what is still to come, and of what somebody should or has decided to do.
+        not_future: Words that look like a verb of the future.
+        former: Marks of what somebody did once.
+        running: Marks of what goes on now.
+        stops: Words that tell that something is done no more.
+        be, being: "To be" behind such a mark, and its present forms; `got`: what else makes a passive.
+        intended: Words for what is meant to be, and not yet so.
+        perfect: Auxiliaries of what is done, before a participle.
+        participles, past: Irregular forms.
+        done: Words that tell alone that something is done.
+        was: Forms of the past, each with the forms of now that it would have to stand for.
+        only: Words that limit what stands behind them.
+        verb_follows: Words behind which "only" stands before the verb, and so may limit any word after it.
+        noun_ended: Those of them that do not end a noun before them ("to", "and").
+        noun_follows: Words that open a noun.
+        asking: How a question begins that has no sign of one; without blanks: how it ends.
+        greeting: Words that open an answer, and state nothing.
+        persons: Words for who speaks.
+        shapes: `future`, `infinitive` (behind a mark of the future), `participle`, `past`, `now`, `progressive`,
+            `plural`; without blanks: ends of sentences.
+    """
+
+    before: Phrases
+    after: Phrases
+    until: Phrases
+    future: Phrases
+    only: Words
+    first_then: Phrases = field(default_factory=dict)
+    latest: Phrases = field(default_factory=dict)
+    soonest: Phrases = field(default_factory=dict)
+    due: Phrases = field(default_factory=dict)
+    when: Phrases = field(default_factory=dict)
+    unless: Phrases = field(default_factory=dict)
+    former: Phrases = field(default_factory=dict)
+    running: Phrases = field(default_factory=dict)
+    asking: Phrases = field(default_factory=dict)
+    moments: Words = frozenset()
+    places: Words = frozenset()
+    flips: Words = frozenset()
+    stops: Words = frozenset()
+    not_links: Words = frozenset()
+    not_future: Words = frozenset()
+    be: Words = frozenset()
+    being: Words = frozenset()
+    got: Words = frozenset()
+    intended: Words = frozenset()
+    perfect: Words = frozenset()
+    participles: Words = frozenset()
+    done: Words = frozenset()
+    past: Words = frozenset()
+    verb_follows: Words = frozenset()
+    noun_ended: Words = frozenset()
+    noun_follows: Words = frozenset()
+    greeting: Words = frozenset()
+    persons: Words = frozenset()
+    was: Forms = field(default_factory=dict)
+    shapes: Shapes = field(default_factory=dict)
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """Words by which the language is recognised."""
+        return (
+            self.flips
+            | self.being
+            | self.perfect
+            | self.intended
+            | self.done
+            | self.only
+            | self.verb_follows
+            | {word for phrases in (self.before, self.after, self.future) for word in phrases}
+        )
+
+    def is_shaped(self, word: str, shape: str) -> bool:
+        """Whether a word has the form of a verb of the future, a participle …; False where a language lists none."""
+        pattern = self.shapes.get(shape)
+        return pattern is not None and pattern.fullmatch(word) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Particles:
+    """Small words that change what a statement says.
+
+    Attributes:
+        meanings: Phrases by their first word (without blanks: first character), with group and meaning.
+        roles: Prepositions that tell which part somebody or something has.
+    """
+
+    meanings: Meanings = field(default_factory=dict)
+    roles: Words = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What one language contributes; every set holds lower-case words.
+
+    Attributes:
+        code: The name of its file.
+        markers: Words by which the language is recognised; `runs`: for languages without blanks every entry,
+            longest first, as one pattern. Both follow from the rest.
+        function: Words that carry no content of their own.
+        soft: Adverbs whose presence changes nothing ("now", "still").
+        light: Verbs so general that adding one adds nothing ("use").
+        negations: Cue phrases.
+        not_negations: Phrases that look like a cue and are none ("not only").
+        negative: Words that deny by what they mean ("forbidden").
+        scopes: Words that turn a denial of all into a denial of some, or of other things ("other", "until").
+        conditions: Condition phrases, with their class.
+        copula, auxiliary: Forms of "to be" and what is like it; verbs that help another one.
+        choose: Verbs whose object excludes any other ("use", "lives in");
+            `direct` of them need no preposition before it ("prefers").
+        instruments: Prepositions before what something is done with ("run tests with pytest").
+        past: Verbs of a past event; `was` are the past forms of "to be".
+        schedule: Participles that tell that a time was set ("moved").
+        additive: Words of a text that only adds ("also"); `blockers`: words before one thing beside others ("and").
+        articles: Articles and possessives; `bare_articles`: those that tell no case, `cased_articles`: those that do.
+        numerals, scale: Number words, and what multiplies them; `counting_one`: words for one that are no article.
+        units: Words for units; `times`: words for times of day, in minutes.
+        ordinals, ordinals_beyond, ordinal_endings: Ranks as words, and the endings of those in figures.
+        relative_days, weekdays, months: Names of days; `unsure_dates` of them are also ordinary words.
+        month_links, date_links: Words between the day, the month and the year.
+        date_prepositions, clock_prepositions: Words before a year, before a time.
+        hour_signs, clock_signs: Words behind an hour; the latter may have minutes behind them.
+        halves: Words before an hour: `a` before noon, `p` after it.
+        spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
+        labels, versions: Words before a number that names something.
+        but: Words that open a new clause; `joining`: words between two who do something together.
+        suffixes, irregular, spelled, doubling_suffixes: Endings that a stem loses, stems that no ending tells,
+            letters written otherwise, and endings before which a consonant is doubled.
+        abbreviations: Written with points that end no sentence.
+        rewritten: Ways of writing that are brought to another one before a text is read.
+        fillers: Whole phrases of acknowledgement and greeting.
+        question_words: Words that open a question and say nothing of its answer.
+        talkers: Names for the parties of a conversation.
+        negative_endings: Endings that deny ("n't"); `possessive`: an ending behind an apostrophe that says nothing.
+        split_negations: Words that deny only behind another one ("ne … plus").
+        concord: Words that deny alone, and only repeat a denial that stands before them ("non … mai").
+        contrasting: Denials that set one thing against another ("tabs, not spaces").
+        nobody, none, there_is, never, number_words: "Nobody", "no", "there", "never"; a denial that may be "No. 5".
+        frequency: What "never" denies; `anybody`: what "nobody" denies.
+        universal, indefinite, indefinite_articles: "All", "some", "a".
+        persons: Pronouns, one group for each person.
+        past_auxiliaries, past_endings: Auxiliaries and endings of the past.
+        plurals, plural_endings: Nouns in the plural without an ending, and the endings of the others.
+        directions: Words that tell a state behind a form of "to be", else a direction ("up").
+        agents: Prepositions before who acts in a passive.
+        antonyms: Opposites of a word with their grades.
+        grammar, events, particles: Tables of their own.
+    """
+
+    code: str
+    markers: frozenset[str]
+    runs: re.Pattern[str] | None
+    grammar: Grammar
+    events: EventWords
+    function: Words
+    negations: Cues
+    conditions: Conditions
+    weekdays: Weekdays
+    months: Months
+    relative_days: Around
+    antonyms: Antonyms
+    fillers: Sayings
+    soft: Words = frozenset()
+    light: Words = frozenset()
+    not_negations: Cues = field(default_factory=dict)
+    negative: Words = frozenset()
+    scopes: Words = frozenset()
+    copula: Words = frozenset()
+    auxiliary: Words = frozenset()
+    choose: Words = frozenset()
+    direct: Words = frozenset()
+    instruments: Words = frozenset()
+    past: Words = frozenset()
+    was: Words = frozenset()
+    schedule: Words = frozenset()
+    additive: Words = frozenset()
+    blockers: Words = frozenset()
+    articles: Words = frozenset()
+    bare_articles: Words = frozenset()
+    cased_articles: Words = frozenset()
+    numerals: Counts = field(default_factory=dict)
+    counting_one: Words = frozenset()
+    scale: Factors = field(default_factory=dict)
+    units: Names = field(default_factory=dict)
+    times: Counts = field(default_factory=dict)
+    ordinals: Ranks = field(default_factory=dict)
+    ordinals_beyond: Counts = field(default_factory=dict)
+    ordinal_endings: Words = frozenset()
+    unsure_dates: Words = frozenset()
+    month_links: Words = frozenset()
+    date_links: Words = frozenset()
+    date_prepositions: Words = frozenset()
+    clock_prepositions: Words = frozenset()
+    hour_signs: Words = frozenset()
+    clock_signs: Words = frozenset()
+    halves: Names = field(default_factory=dict)
+    spoken_clock: Names = field(default_factory=dict)
+    labels: Words = frozenset()
+    versions: Words = frozenset()
+    but: Words = frozenset()
+    joining: Words = frozenset()
+    suffixes: Endings = ()
+    irregular: Names = field(default_factory=dict)
+    spelled: Names = field(default_factory=dict)
+    doubling_suffixes: Words = frozenset()
+    abbreviations: Sayings = frozenset()
+    rewritten: Rewritings = ()
+    question_words: Words = frozenset()
+    talkers: Words = frozenset()
+    negative_endings: Words = frozenset()
+    possessive: Words = frozenset()
+    split_negations: Forms = field(default_factory=dict)
+    concord: Words = frozenset()
+    contrasting: Words = frozenset()
+    nobody: Sayings = frozenset()
+    there_is: Words = frozenset()
+    none: Words = frozenset()
+    never: Words = frozenset()
+    number_words: Words = frozenset()
+    frequency: Words = frozenset()
+    anybody: Words = frozenset()
+    universal: Words = frozenset()
+    indefinite: Words = frozenset()
+    indefinite_articles: Words = frozenset()
+    persons: Groups = ()
+    past_auxiliaries: Words = frozenset()
+    past_endings: Words = frozenset()
+    plurals: Words = frozenset()
+    plural_endings: Words = frozenset()
+    directions: Words = frozenset()
+    agents: Words = frozenset()
+    particles: Particles = field(default_factory=Particles)

@@ -1,0 +1,267 @@
+"""The TOML files of the languages, read and checked: what a key holds follows from the type of its field."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, replace
+from decimal import Decimal
+from importlib.resources import files
+from typing import Any
+
+from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Meanings, Particles
+
+_DERIVED = ("code", "markers", "runs")
+_CLASSES = ("exception", "if", "until", "only")
+_GRADES: tuple[Antonymy, ...] = ("weak", "state", "act")
+_SHAPES = ("future", "infinitive", "participle", "past", "now", "progressive", "plural")
+_SCRIPTS = ("latin", "cyrillic", "han", "kana")
+_MEANINGS = {
+    "modality": "must should can may might",
+    "quantity": "all some most many few half",
+    "only": "only",
+    "bound": "about exactly least most over under",
+    "degree": "hardly almost",
+    "exception": "unless if",
+    "person": "he she",
+    "times": "once twice thrice",
+    "rhythm": "alternate",
+    "clock": "past to half",
+    "role": "words",
+}
+"""The groups of small words, and what they may mean."""
+
+
+class LanguageFileError(ValueError):
+    """A key of a language's file is unknown, missing or holds something else than it should."""
+
+
+def raw_table(name: str) -> dict[str, Any]:
+    """A TOML file of the lexicon as it is written."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def language_codes() -> list[str]:
+    """The codes of the languages that have a file, in alphabetical order."""
+    names = (item.name for item in files(__package__).iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if re.fullmatch(r"[a-z]{2}\.toml", name))
+
+
+def language_of_table(code: str, raw: Mapping[str, Any]) -> Language:
+    """One language from its table.
+
+    Raises:
+        LanguageFileError: A key that no language has, that is missing, or that holds something else.
+    """
+    read = _read(Language, raw, f"{code}.toml")
+    single = {cue for cue in raw["negations"] if " " not in cue}
+    days = frozenset(read["weekdays"]) - read.get("unsure_dates", frozenset())
+    markers = read["function"] | single | read.get("light", frozenset()) | days
+    runs = None if read["grammar"].spaced else _runs(raw)
+    if runs is not None and "particles" in read:
+        read["particles"] = replace(read["particles"], meanings=_by_character(read["particles"].meanings))
+    return Language(code=code, markers=markers, runs=runs, **read)
+
+
+def _read(kind: type, raw: Mapping[str, Any], place: str) -> dict[str, Any]:
+    known = {item.name: item for item in fields(kind) if item.name not in _DERIVED}
+    _closed(raw, known, place)
+    missing = [name for name, item in known.items() if name not in raw and _is_needed(item)]
+    if missing:
+        raise LanguageFileError(f"{place}: the key {missing[0]!r} is missing")
+    return {name: _value(known[name], raw[name], place) for name in raw}
+
+
+def _is_needed(item: Field[Any]) -> bool:
+    return item.default is MISSING and item.default_factory is MISSING
+
+
+def _closed(raw: Any, known: Iterable[str], place: str) -> None:
+    if not isinstance(raw, Mapping):
+        raise LanguageFileError(f"{place}: expected a table, found {raw!r}")
+    if unknown := [name for name in raw if name not in known]:
+        raise LanguageFileError(f"{place}: unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}")
+
+
+def _value(item: Field[Any], written: Any, place: str) -> Any:
+    try:
+        return _READERS[str(item.type)](written)
+    except LanguageFileError as error:
+        raise LanguageFileError(f"{place}: {item.name}: {error}") from None
+    except (TypeError, ValueError, ArithmeticError, AttributeError, re.error) as error:
+        raise LanguageFileError(f"{place}: {item.name}: not what is expected here: {error}") from error
+
+
+# --------------------------------------------------------------------------------------------
+# How each type is written
+
+
+def _text(written: Any) -> str:
+    if not isinstance(written, str):
+        raise LanguageFileError(f"expected a text, found {written!r}")
+    return written
+
+
+def _texts(written: Any) -> list[str]:
+    if not isinstance(written, list):
+        raise LanguageFileError(f"expected a list of texts, found {written!r}")
+    return [_text(entry) for entry in written]
+
+
+def _words(written: Any) -> frozenset[str]:
+    return frozenset(_text(written).split())
+
+
+def _sayings(written: Any) -> frozenset[str]:
+    return frozenset(" ".join(phrase.split()) for phrase in _text(written).split("|") if phrase.strip())
+
+
+def _by_first(phrases: Iterable[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    by_first: dict[str, list[tuple[str, ...]]] = {}
+    for parts in sorted((tuple(phrase.split()) for phrase in phrases), key=lambda parts: (-len(parts), parts)):
+        by_first.setdefault(parts[0], []).append(parts)
+    return {first: tuple(entries) for first, entries in by_first.items()}
+
+
+def _conditions(written: Any) -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
+    _closed(written, _CLASSES, "conditions")
+    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for group, phrases in written.items():
+        for phrase in _texts(phrases):
+            parts = tuple(phrase.split())
+            by_first.setdefault(parts[0], []).append((parts, group))
+    return {first: tuple(sorted(entries, key=lambda e: (-len(e[0]), e[1]))) for first, entries in by_first.items()}
+
+
+def _antonyms(written: Any) -> dict[str, tuple[tuple[str, Antonymy], ...]]:
+    _closed(written, _GRADES, "antonyms")
+    table: dict[str, dict[str, Antonymy]] = {}
+    for grade in _GRADES:
+        for entry in _texts(written.get(grade, [])):
+            head, *others = entry.split()
+            for other in others:
+                table.setdefault(head, {})[other] = grade
+                table.setdefault(other, {})[head] = grade
+    return {word: tuple(sorted(opposites.items())) for word, opposites in table.items()}
+
+
+def _numbered(start: int, count: int) -> Callable[[Any], dict[str, int]]:
+    def read(written: Any) -> dict[str, int]:
+        lists = [_texts(names) for names in written]
+        if lists and len(lists) != count:
+            raise LanguageFileError(f"expected {count} lists of names, found {len(lists)}")
+        return {name: number for number, names in enumerate(lists, start) for name in names}
+
+    return read
+
+
+def _counted(start: int) -> Callable[[Any], dict[str, int]]:
+    return lambda written: {word: number for number, word in enumerate(_texts(written), start)}
+
+
+def _table(read: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
+    return lambda written: {key: read(value) for key, value in written.items()}
+
+
+def _integer(written: Any) -> int:
+    if type(written) is not int:
+        raise LanguageFileError(f"expected a whole number, found {written!r}")
+    return written
+
+
+def _flag(written: Any) -> bool:
+    if not isinstance(written, bool):
+        raise LanguageFileError(f"expected true or false, found {written!r}")
+    return written
+
+
+def _script(written: Any) -> str:
+    if written not in _SCRIPTS:
+        raise LanguageFileError(f"expected one of {', '.join(_SCRIPTS)}, found {written!r}")
+    return _text(written)
+
+
+def _shapes(written: Any) -> dict[str, re.Pattern[str]]:
+    _closed(written, _SHAPES, "shapes")
+    return {shape: re.compile(_text(pattern)) for shape, pattern in written.items()}
+
+
+def _rewritings(written: Any) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(_text(pattern)), _text(other)) for pattern, other in written)
+
+
+def _particles(written: Any) -> Particles:
+    _closed(written, _MEANINGS, "particles")
+    by_first: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
+    for entry in sorted(_phrases_of(written), key=lambda entry: (-len(entry[0]), -len(entry[0][0]), entry)):
+        by_first.setdefault(entry[0][0], []).append(entry)
+    roles = written.get("role", {}).get("words", "")
+    return Particles({first: tuple(entries) for first, entries in by_first.items()}, _sayings(roles))
+
+
+def _by_character(meanings: Meanings) -> dict[str, tuple[tuple[tuple[str, ...], str, str], ...]]:
+    """Where words have no blanks between them, a phrase is looked for by its first character."""
+    found: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
+    for entries in meanings.values():
+        for entry in entries:
+            found.setdefault(entry[0][0][0], []).append(entry)
+    return {
+        first: tuple(sorted(entries, key=lambda entry: (-len(entry[0][0]), entry))) for first, entries in found.items()
+    }
+
+
+def _phrases_of(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    for group, listed in written.items():
+        _closed(listed, _MEANINGS[group].split(), f"particles.{group}")
+        for meaning, phrases in listed.items() if group != "role" else ():
+            for phrase in _text(phrases).split("|"):
+                yield tuple(phrase.split()), group, meaning
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "bool": _flag,
+    "int": _integer,
+    "Script": _script,
+    "Words": _words,
+    "Sayings": _sayings,
+    "Cues": lambda written: _by_first(_texts(written)),
+    "Phrases": lambda written: _by_first(_sayings(written)),
+    "Conditions": _conditions,
+    "Endings": lambda written: tuple(sorted(_texts(written), key=lambda ending: (-len(ending), ending))),
+    "Ranks": _counted(1),
+    "Around": _counted(-1),
+    "Weekdays": _numbered(0, 7),
+    "Months": _numbered(1, 12),
+    "Counts": _table(_integer),
+    "Factors": _table(lambda factor: Decimal(_text(factor))),
+    "Names": _table(_text),
+    "Groups": lambda written: tuple(map(_words, _texts(written))),
+    "Forms": _table(_words),
+    "Shapes": _shapes,
+    "Rewritings": _rewritings,
+    "Antonyms": _antonyms,
+    "Grammar": lambda written: Grammar(**_read(Grammar, written, "grammar")),
+    "EventWords": lambda written: EventWords(**_read(EventWords, written, "events")),
+    "Particles": _particles,
+}
+
+
+_IN_RUNS = ("function", "soft", "light", "choose", "copula", "additive", "but", "labels", "versions")
+
+
+def _runs(raw: Mapping[str, Any]) -> re.Pattern[str]:
+    entries: set[str] = set()
+    for name in _IN_RUNS:
+        entries.update(raw.get(name, "").split())
+    for name in ("negations", "not_negations", "ordinals", "relative_days"):
+        entries.update(raw.get(name, ()))
+    for phrases in raw["conditions"].values():
+        entries.update(phrases)
+    for pairs in raw["antonyms"].values():
+        entries.update(word for pair in pairs for word in pair.split())
+    for names in (*raw["weekdays"], *raw["months"]):
+        entries.update(names)
+    entries.update(raw.get("times", ()))
+    ordered = sorted(entries, key=lambda entry: (-len(entry), entry))
+    return re.compile("|".join(map(re.escape, ordered)) + "|.", re.DOTALL)
