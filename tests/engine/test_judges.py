@@ -162,7 +162,7 @@ def test_a_late_judge_has_not_answered_and_the_write_goes_on(make):
     table = make(judge=TimeBoxed(judge, seconds=0.05))
     started = time.monotonic()
     _, result = written(table)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     let.set()
     assert (result.outcome, result.degraded, table.rows("active")) == ("created", ("judge",), [OLD, NEW])
 

@@ -195,12 +195,14 @@ def test_a_server_that_is_not_there_is_an_outage():
 
 
 def test_a_slow_server_is_given_up(server):
-    server.script = [lambda _: time.sleep(0.5) or says("late")]
+    given_up = threading.Event()
+    in_time = []
+    server.script = [lambda _: in_time.append(given_up.wait(20)) or says("late")]
     judge, pauses = client(server.url, timeout=0.05, retries=1)
-    started = time.monotonic()
     with pytest.raises(ModelUnavailable, match="in time"):
         judge.judge([PAIR])
-    assert time.monotonic() - started < 0.4 and len(pauses) == 1
+    given_up.set()
+    assert False not in in_time and len(pauses) == 1
 
 
 def test_the_time_is_for_all_pairs_together(server):
@@ -221,7 +223,7 @@ def test_an_answer_that_trickles_in_for_ever_is_given_up():
         with peer:
             peer.recv(65536)
             peer.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
-            for _ in range(40):
+            for _ in range(400):
                 try:
                     peer.sendall(b" ")
                 except OSError:
@@ -233,7 +235,7 @@ def test_an_answer_that_trickles_in_for_ever_is_given_up():
     started = time.monotonic()
     with listener, pytest.raises(ModelUnavailable, match="in time"):
         judge.judge([PAIR])
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 400 * 0.05 / 2
     thread.join(5)
 
 

@@ -20,7 +20,7 @@ from wellkept.server.access.token_database import DatabaseTokens
 from wellkept.storage.postgres import PostgresStorage
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 60
+SECONDS = 180
 """How long anything may take before a test gives up; nothing waits this long when all is well."""
 
 

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of
 
 REQUESTS = 60
 """More than a server has threads for."""
-QUICKLY = 2.0
 SECONDS = 40
 NOT_GRANTED = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'wellkept.journal'::regclass"
 
@@ -44,9 +43,10 @@ def test_a_server_whose_requests_all_wait_for_a_database_that_is_gone_answers_pr
                 wait_for(lambda: looking.execute(NOT_GRANTED).fetchone() == (8,))  # all that may write at once
                 assert [probe(there, path) for path in ("/healthz", "/readyz")] == [200, 200]
                 assert probe(there, "/v1/stats", "nobody's") == 401
+                assert not any(answer.done() for answer in answers)  # a probe that waited would come after them
                 proxy.refusing = True
                 proxy.cut()
-                for _ in range(10):
+                for _ in range(5):
                     assert [probe(there, path) for path in ("/healthz", "/readyz")] == [200, 503]
                     assert probe(there, "/v1/stats", "nobody's") == 503
                 assert not any(answer.done() for answer in answers)
@@ -63,12 +63,9 @@ def keep(there: Server, secret: str, number: int) -> int:
 
 
 def probe(there: Server, path: str, secret: str = "") -> int:
-    """What a probe is told, quickly."""
-    began = time.monotonic()
+    """What a probe is told."""
     with there.client(secret) as http:
-        told = http.get(path).status_code
-    assert time.monotonic() - began < QUICKLY, path
-    return told
+        return http.get(path).status_code
 
 
 def wait_for(there: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import random
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -75,8 +75,12 @@ class Load:
 
     def wait_for(self, count: int) -> None:
         """Until so many writes were acknowledged."""
+        self.wait_until(lambda: len(self.told) >= count)
+
+    def wait_until(self, fits: Callable[[], bool]) -> None:
+        """Until the clients have come so far."""
         with self.counted:
-            assert self.counted.wait_for(lambda: len(self.told) >= count, timeout=10 * SECONDS)
+            assert self.counted.wait_for(fits, timeout=10 * SECONDS)
 
     def _sent(self, http: httpx2.Client, write: Write) -> dict[str, Any]:
         while True:
@@ -90,6 +94,7 @@ class Load:
             except httpx2.TransportError:  # killed in the middle: nobody knows what became of it, so once more
                 with self.counted:
                     self.refused += 1
+                    self.counted.notify_all()
                 continue
             assert answer.status_code in (200, 201), answer.text
             found: dict[str, Any] = answer.json()
@@ -126,15 +131,16 @@ def test_what_was_acknowledged_is_there_once_although_the_server_was_killed_twic
         busy: list[Future[None]] = [pool.submit(load.client, asked[number::CLIENTS]) for number in range(CLIENTS)]
         for part in (1, 2):
             load.wait_for(part * count // 3)
-            load.up.clear()
+            felt = load.refused
             server.signal(signal.SIGKILL)
             server.process.wait(SECONDS)
+            load.wait_until(lambda felt=felt: load.refused > felt)
+            load.up.clear()
             server = next(servers)
         for client in busy:
             client.result(10 * SECONDS)
         server.signal(signal.SIGTERM)
         assert server.end()[0] == 0
-    assert load.refused > 0  # the kills were felt
     assert len(load.told) == count
     kinds = Counter(answer["outcome"] for _, answer in load.told)
     assert kinds["duplicate"] > count / 6
