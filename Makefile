@@ -23,9 +23,9 @@ WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
 # These run on every backend anyway.
 ON_ALL := tests/engine/test_consolidate.py tests/engine/test_flushing.py tests/engine/test_migrating.py \
-	tests/engine/test_replay.py tests/stateful/test_lockstep.py tests/stateful/test_long_lives.py \
+	tests/engine/test_replay.py tests/properties/test_lockstep.py tests/properties/test_long_lives.py \
 	tests/surfaces/serving/test_flushing.py
-STORES := tests/engine tests/faults tests/stateful tests/concurrency tests/client tests/surfaces \
+STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client tests/surfaces \
 	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation $(ON_ALL:%=--ignore=%)
 INNER := tests/core tests/contract tests/models src
 OUTER := tests/client tests/surfaces/mcp tests/surfaces/operations
@@ -74,7 +74,7 @@ test-install: $(DEV)/.installed  ## wheel and sdist, built and installed into an
 test-quick: $(DEV)/.installed  ## the tests without the slow ones
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow and not external and not soak" $(TESTS)
 
-soak: $(DEV)/.installed  ## long load and fuzz tests, about an hour
+soak: $(DEV)/.installed  ## long load, search and fuzz tests, up to two hours
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)
 
 test-mcp: $(DEV)/.installed $(NODE)/.installed  ## the Inspector and the conformance scenarios of MCP; needs npm

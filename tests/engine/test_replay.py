@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties import acts
+from properties.acts import Act
+from properties.test_stories import fresh, run
 from scenarios.world import BACKENDS, World, snapshot
-from stateful import acts
-from stateful.acts import Act
-from stateful.test_properties import fresh, run
 from stores import Desk
 from wellkept.engine.replay.replay import replay
 from wellkept.errors import InvalidField, ModelUnavailable

@@ -12,5 +12,5 @@ URL = os.environ.get("WELLKEPT_TEST_POSTGRES", "")
 
 EVERYWHERE = bool(os.environ.get("WELLKEPT_TEST_POSTGRES_EVERYWHERE"))
 """Whether the tests of the engine and of the surfaces keep their stores in PostgreSQL instead of in files and
-in memory (`make test` runs them both ways). The conformance kit, the scenarios, the stateful comparison and
+in memory (`make test` runs them both ways). The conformance kit, the scenarios, the comparison of backends and
 the tests beside this file use it always."""

@@ -22,10 +22,10 @@ import pytest
 import wellkept
 from postgres.sent import PLANNED, Planner, Sent, listening
 from postgres.server import server
+from properties.acts import COSINES, world
+from properties.rolling import done, rolled
 from scenarios.cases import CASES
 from scenarios.world import make
-from stateful.acts import COSINES, world
-from stateful.rolling import done, rolled
 from surfaces.command_line import Cli
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of

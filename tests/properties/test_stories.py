@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from properties import acts
+from properties.acts import TEXTS, Act, Raised, perform, stored, world
 from scenarios.world import World, found_anywhere, snapshot
-from stateful import acts
-from stateful.acts import TEXTS, Act, Raised, perform, stored, world
 from stores import BACKENDS
 from wellkept.core.gate.admit import allowed
 from wellkept.core.judging.evidence import Evidence, Judged, in_scope

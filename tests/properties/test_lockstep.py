@@ -20,9 +20,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from properties import acts
+from properties.acts import COSINES, Act, perform, stored, world
 from scenarios.world import Snapshot, found_anywhere, snapshot
-from stateful import acts
-from stateful.acts import COSINES, Act, perform, stored, world
 from wellkept.core.records.merge import segments
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import MemoryChange, WriteResult

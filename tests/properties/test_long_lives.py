@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from properties.acts import COSINES, Raised, world
+from properties.rolling import WEIGHTS, done, rolled
 from scenarios.cases import CASES
 from scenarios.world import BACKENDS, World, make, snapshot
-from stateful.acts import COSINES, Raised, world
-from stateful.rolling import WEIGHTS, done, rolled
 from wellkept.errors import ConflictError
 from wellkept.testing.embedder import FakeEmbedder
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from properties import acts
+from properties.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, perform
+from properties.test_stories import SHELF, run
 from scenarios.tidy import all_the_same
 from scenarios.world import World, make, snapshot
-from stateful import acts
-from stateful.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, perform
-from stateful.test_properties import SHELF, run
 from stores import BACKENDS
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.core.text.forms import canonical

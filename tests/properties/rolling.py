@@ -10,8 +10,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from scenarios.world import World
-from stateful.acts import (
+from properties.acts import (
     ANSWERS,
     CHANGES,
     COSINES,
@@ -24,6 +23,7 @@ from stateful.acts import (
     perform,
     stored,
 )
+from scenarios.world import World
 from wellkept.errors import WellkeptError
 from wellkept.types import ALL_STATUSES, Filter
 
