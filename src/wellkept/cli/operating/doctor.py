@@ -104,13 +104,14 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "relation_model": settings.relation_model,
         "judge": _without_secrets(settings.judge),
         "reranker": settings.reranker,
+        "summariser": _without_secrets(settings.summariser),
+        "flush_after": f"{settings.flush_after:g} s",
     }
     for key, value in shown.items():
         yield Finding(key, "ok", f"{value}  [{settings.origins[key]}]")
-    if settings.embedder_key:
-        yield Finding("embedder key", "ok", f"is set  [{settings.origins['embedder_key']}]")
-    if settings.judge_key:
-        yield Finding("judge key", "ok", f"is set  [{settings.origins['judge_key']}]")
+    for key in ("embedder_key", "judge_key", "summariser_key"):
+        if getattr(settings, key):
+            yield Finding(key.replace("_", " "), "ok", f"is set  [{settings.origins[key]}]")
     yield Finding("settings read", "ok", ", ".join(settings.files) or "no file")
 
 

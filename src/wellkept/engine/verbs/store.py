@@ -169,10 +169,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.revise(self._ctx, self._id(memory_id), changes)
 
     def supersede(self, old_id: str, new_id: str) -> int:
-        """Hide one memory behind another that replaces it; restorable.
-
-        Returns:
-            The journal entry.
+        """Hide one memory behind another that replaces it; restorable. Returns the journal entry.
 
         Raises:
             CycleError, SelfReference, IllegalTransition, NotFound: It cannot be; nothing changed.
