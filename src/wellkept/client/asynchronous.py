@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 import httpx2
 
 from wellkept.client.exchange import Bound, Call, Tries, outcome, request, setting
+from wellkept.client.pages import Calls
 from wellkept.client.queueing import AsyncClientQueue, Block, awaited, collecting, waiting
 from wellkept.client.sync import Client
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 class _Unsent(Client):
     """Gives each call back in place of its answer."""
 
-    def _send(self, call: Call[Any]) -> Any:
+    def _send(self, call: Call[Any] | Calls[Any]) -> Any:
         return call
 
 
@@ -129,7 +130,18 @@ class AsyncClient(Bound):
         for to in block.end() if block is not None else ():
             await self._bound(to).queue.flush(again=True)
 
-    async def _send(self, call: Call[T]) -> T:
+    async def _send(self, call: Call[T] | Calls[T]) -> T:
+        if isinstance(call, Call):
+            return await self._sent(call)
+        answer: Any = None
+        while True:
+            try:
+                one = call.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            answer = await self._sent(one)
+
+    async def _sent(self, call: Call[T]) -> T:
         sent = request(call, waiting(call, self._setting, self._http))
         tries = Tries(call, self._setting)
         while isinstance(now := tries.after(await self._once(sent)), float):

@@ -67,6 +67,21 @@ def records(kind: type[T]) -> Callable[[Json], tuple[T, ...]]:
     return read
 
 
+def page(kind: type[T]) -> Callable[[Json], tuple[tuple[T, ...], bool]]:
+    """A reader of a page of a list: its items, and whether others follow.
+
+    Example:
+        >>> page(int)({"numbers": [1, 2], "more": True})
+        ((1, 2), True)
+    """
+
+    def read(plain: Json) -> tuple[tuple[T, ...], bool]:
+        [items] = (item for name, item in plain.items() if name != "more")
+        return tuple(value(kind, item) for item in items), bool(plain.get("more"))
+
+    return read
+
+
 def only(plain: Json) -> Json:
     """What an object of one member holds; anything else as it is.
 
@@ -88,9 +103,10 @@ def hits(plain: Json) -> Hits:
     )
 
 
-def reached(plain: Json) -> Reached:
-    """The answer of `neighbors`."""
-    return Reached((value(Neighbour, item) for item in plain["neighbors"]), dangling=plain.get("dangling", ()))
+def reached(plain: Json) -> tuple[Reached, bool]:
+    """A page of the answer of `neighbors`, and whether others follow."""
+    found = Reached((value(Neighbour, item) for item in plain["neighbors"]), dangling=plain.get("dangling", ()))
+    return found, bool(plain.get("more"))
 
 
 def value(hint: Any, plain: Json) -> Any:

@@ -15,7 +15,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
 
 from wellkept.client.calls import call, statement
 from wellkept.client.exchange import NAMESPACE, QUEUE, SESSION, Call, Setting, new_key
-from wellkept.client.from_json import record, records
+from wellkept.client.from_json import record
+from wellkept.client.pages import Calls, pages
 from wellkept.types import Json, MemoryFields, NewMemory, OnConflict, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
 
@@ -28,7 +29,7 @@ Verbs = TypeVar("Verbs", covariant=True)
 class Sending(Protocol):
     """What sends a call and reads its answer, as `Client` does."""
 
-    def _send(self, call: Call[T]) -> T: ...
+    def _send(self, call: Call[T] | Calls[T]) -> T: ...
 
 
 class Awaiting(Protocol[Verbs]):
@@ -39,7 +40,7 @@ class Awaiting(Protocol[Verbs]):
         """The same verbs, giving each call back in place of its answer."""
         ...
 
-    async def _send(self, call: Call[T]) -> T: ...
+    async def _send(self, call: Call[T] | Calls[T]) -> T: ...
 
 
 def awaited(
@@ -82,11 +83,11 @@ class ClientQueue:
 
     def pending(self) -> tuple[QueuedWrite, ...]:
         """As `Queue.pending`."""
-        return self._ask("queue_pending", records(QueuedWrite))
+        return self._client._send(_pending())
 
     def failed(self) -> tuple[QueuedWrite, ...]:
         """As `Queue.failed`."""
-        return self._ask("queue_pending", _failed)
+        return self._client._send(_failed())
 
     def flush(self, *, again: bool = False) -> Flushed:
         """As `Queue.flush`. Sent again after a lost answer: nothing is written twice, but its results are not told."""
@@ -121,12 +122,17 @@ class AsyncClientQueue:
     flush = awaited(ClientQueue.flush)
     drop = awaited(ClientQueue.drop)
 
-    async def _send(self, call: Call[T]) -> T:
+    async def _send(self, call: Call[T] | Calls[T]) -> T:
         return await self._client._send(call)
 
 
-def _failed(answer: Json) -> tuple[QueuedWrite, ...]:
-    return tuple(one for one in records(QueuedWrite)(answer) if one.attempts)
+def _pending() -> Calls[tuple[QueuedWrite, ...]]:
+    return pages("queue_pending", QueuedWrite, lambda one: one.id)
+
+
+def _failed() -> Calls[tuple[QueuedWrite, ...]]:
+    found = yield from _pending()
+    return tuple(one for one in found if one.attempts)
 
 
 def _dropped(answer: Json) -> None:

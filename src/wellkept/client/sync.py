@@ -14,7 +14,8 @@ import httpx2
 
 from wellkept.client.calls import call, entry_of, figures, number, plan_of, said, similar, statement, truth
 from wellkept.client.exchange import Bound, Call, Tries, outcome, request, setting
-from wellkept.client.from_json import hits, reached, record, records
+from wellkept.client.from_json import hits, record, records
+from wellkept.client.pages import Calls, batch, listing, pages, reached
 from wellkept.client.queueing import Block, ClientQueue, collecting, waiting
 from wellkept.core.consolidation.plan_file import plan_text
 from wellkept.core.consolidation.rules import Consolidation
@@ -109,7 +110,7 @@ class Client(Bound):
         self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
     ) -> BatchResult:
         """As `MemoryStore.remember_many`."""
-        return self._ask("remember_many", record(BatchResult), items=[*items], **said(on_conflict=on_conflict))
+        return self._send(batch(items, on_conflict))
 
     def check(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
@@ -222,27 +223,28 @@ class Client(Bound):
 
     def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
         """As `MemoryStore.list`."""
-        return self._ask("list", records(Memory), where=where, limit=limit)
+        return self._send(listing(where, limit))
 
     def history(self, memory_id: str) -> tuple[Version, ...]:
         """As `MemoryStore.history`."""
-        return self._ask("history", records(Version), memory_id=memory_id)
+        return self._send(pages("history", Version, lambda one: one.seq, memory_id=memory_id))
 
     def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
         """As `MemoryStore.journal`."""
-        return self._ask("journal", records(JournalEntry), newest=newest, after=after)
+        return self._send(pages("journal", JournalEntry, lambda one: one.seq, newest=newest, after=after))
 
     def conflicts(
         self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
     ) -> tuple[Conflict, ...]:
         """As `MemoryStore.conflicts`."""
-        return self._ask("conflicts", records(Conflict), memory_id=memory_id, settled=settled, threshold=threshold)
+        asked = {"memory_id": memory_id, "settled": settled, "threshold": threshold}
+        return self._send(pages("conflicts", Conflict, lambda one: one.key, **asked))
 
     def neighbors(
         self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
     ) -> Reached:
         """As `MemoryStore.neighbors`."""
-        return self._ask("neighbors", reached, memory_id=memory_id, rel=rel, direction=direction, depth=depth)
+        return self._send(reached(memory_id=memory_id, rel=rel, direction=direction, depth=depth))
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
         """As `MemoryStore.subgraph`."""
@@ -319,7 +321,7 @@ class Client(Bound):
 
     def runs(self) -> tuple[RunLine, ...]:
         """As `MemoryStore.runs`."""
-        return self._ask("runs", records(RunLine))
+        return self._send(pages("runs", RunLine, lambda one: one.run_id))
 
     def undo_run(self, run_id: str, *, force_except: bool = False) -> UndoReport:
         """As `MemoryStore.undo_run`."""
@@ -357,7 +359,18 @@ class Client(Bound):
     def _ask(self, name: str, read: Callable[[Json], T], /, **fields: Any) -> T:
         return self._send(call(name, read, fields))
 
-    def _send(self, call: Call[T]) -> T:
+    def _send(self, call: Call[T] | Calls[T]) -> T:
+        if isinstance(call, Call):
+            return self._sent(call)
+        answer: Any = None
+        while True:
+            try:
+                one = call.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            answer = self._sent(one)
+
+    def _sent(self, call: Call[T]) -> T:
         sent = request(call, waiting(call, self._setting, self._http))
         tries = Tries(call, self._setting)
         while isinstance(now := tries.after(self._once(sent)), float):

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, rules_from_toml
-from wellkept.engine.base.inputs import moment
+from wellkept.engine.base.inputs import MAX_LIMIT, moment
 from wellkept.errors import InvalidPlan
 from wellkept.operations import inputs, outputs
+from wellkept.operations.pages import behind, page
 from wellkept.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
 from wellkept.operations.shapes import told
 from wellkept.operations.undone import changes_of
@@ -77,7 +78,9 @@ def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
         touch=given.touch,
         **options,
     )
-    return told(outputs.Recalled, {"hits": found, "left_out": found.left_out, "dangling": found.dangling})
+    hits, more = page(found, given.limit + len(found))
+    left, unsaid = page(found.left_out, MAX_LIMIT)
+    return told(outputs.Recalled, {"hits": hits, "left_out": left, "dangling": found.dangling, "more": more or unsaid})
 
 
 def get(store: MemoryStore, given: inputs.Get) -> BaseModel:
@@ -101,31 +104,48 @@ def pack(store: MemoryStore, given: inputs.Pack) -> BaseModel:
 
 def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
     """`list`."""
-    return told(outputs.Memories, {"memories": store.list(filter_of(given.where), limit=given.limit)})
+    from wellkept.engine.base.retry import repeated
+    from wellkept.engine.lookup.read import is_backward, walk
+
+    ctx, where = store._ctx, filter_of(given.where) or Filter()
+    found, more = repeated(ctx, lambda: page(walk(ctx, where, at_once=given.limit + 1), given.limit))
+    if is_backward(where):
+        found.reverse()
+    return told(outputs.Memories, {"memories": found, "more": more})
 
 
-def history(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
+def history(store: MemoryStore, given: inputs.History) -> BaseModel:
     """`history`."""
-    return told(outputs.Versions, {"versions": store.history(given.memory_id)})
+    found, more = page((one for one in store.history(given.memory_id) if one.seq > given.after), given.limit)
+    return told(outputs.Versions, {"versions": found, "more": more})
 
 
 def journal(store: MemoryStore, given: inputs.Journal) -> BaseModel:
     """`journal`."""
-    return told(outputs.Entries, {"entries": store.journal(newest=given.newest, after=given.after)})
+    from wellkept.engine.base.retry import repeated
+    from wellkept.engine.history.journal import walk
+
+    ctx = store._ctx
+    found, more = repeated(ctx, lambda: page(walk(ctx, newest=given.newest, after=given.after), given.limit))
+    return told(outputs.Entries, {"entries": found, "more": more})
 
 
 def conflicts(store: MemoryStore, given: inputs.Conflicts) -> BaseModel:
     """`conflicts`."""
-    return told(
-        outputs.Conflicts,
-        {"conflicts": store.conflicts(given.memory_id, settled=given.settled, threshold=given.threshold)},
-    )
+    found = store.conflicts(given.memory_id, settled=given.settled, threshold=given.threshold)
+    if given.after:  # it may be settled by now
+        every = store.conflicts(given.memory_id, settled=True, threshold=given.threshold)
+        later = {one.key for one in behind(every, given.after, lambda one: one.key)}
+        found = tuple(one for one in found if one.key in later)
+    shown, more = page(found, given.limit)
+    return told(outputs.Conflicts, {"conflicts": shown, "more": more})
 
 
 def neighbors(store: MemoryStore, given: inputs.Neighbors) -> BaseModel:
     """`neighbors`."""
     found = store.neighbors(given.memory_id, rel=given.rel, direction=given.direction, depth=given.depth)
-    return told(outputs.Neighbors, {"neighbors": found, "dangling": found.dangling})
+    shown, more = page(behind(found, given.after, lambda one: one.memory.id), given.limit)
+    return told(outputs.Neighbors, {"neighbors": shown, "dangling": found.dangling, "more": more})
 
 
 def subgraph(store: MemoryStore, given: inputs.Subgraph) -> BaseModel:
@@ -143,9 +163,10 @@ def verify(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
     return told(outputs.Problems, {"problems": store.verify()})
 
 
-def runs(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+def runs(store: MemoryStore, given: inputs.RunList) -> BaseModel:
     """`runs`."""
-    return told(outputs.Runs, {"runs": store.runs()})
+    shown, more = page(behind(store.runs(), given.after, lambda one: one.run_id), given.limit)
+    return told(outputs.Runs, {"runs": shown, "more": more})
 
 
 # --------------------------------------------------------------------------------------------

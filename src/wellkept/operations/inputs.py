@@ -9,7 +9,8 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from wellkept.engine.base.inputs import MAX_LIMIT, MAX_LIST
+from wellkept.engine.base.inputs import MAX_BATCH, MAX_LIMIT, MAX_LIST
+from wellkept.operations.pages import PAGE, Paged
 from wellkept.operations.parts import (
     ConfigFields,
     ExpandFields,
@@ -28,9 +29,6 @@ from wellkept.operations.parts import (
 )
 from wellkept.types import Direction, OnConflict, RecallMode, Resolution
 from wellkept.types.packs import MAX_BUDGET, PackFormat
-
-MAX_ITEMS = 1_000
-"""Texts in one batch; longer ones are imports, which are read and answered line by line."""
 
 
 class Nothing(Given):
@@ -65,7 +63,7 @@ class Check(Writing):
 class RememberMany(Given):
     """Texts to store, in order."""
 
-    items: Annotated[list[str | dict[str, Any]], Field(fail_fast=True, max_length=MAX_ITEMS)] = Field(
+    items: Annotated[list[str | dict[str, Any]], Field(fail_fast=True, max_length=MAX_BATCH)] = Field(
         description="Texts, or objects with content and more fields of remember. An invalid one does not stop the rest."
     )
     on_conflict: OnConflict | None = Field(
@@ -109,7 +107,7 @@ class Listing(Given):
     """Memories that match a filter."""
 
     where: FilterFields | None = Field(None, description="Only matching memories; active ones by default.")
-    limit: int | None = Field(None, ge=0, description="At most this many.")
+    limit: int = Field(PAGE, ge=0, le=MAX_LIMIT, description="At most this many; more says whether others follow.")
 
 
 class Pack(Given):
@@ -128,13 +126,14 @@ class Pack(Given):
     touch: bool = Field(default=True, description="Record the memories in the block as used.")
 
 
-class Neighbors(Given):
+class Neighbors(Paged):
     """Where to start, and how far to go."""
 
     memory_id: MemoryId
     rel: Label | None = Field(None, description="Only links of this relation.")
     direction: Direction = Field("both", description="Follow links out, in, or both.")
     depth: int = Field(1, ge=1, le=20, description="Steps.")
+    after: Label = Field("", description="Id of the last memory of the previous page.")
 
 
 class Subgraph(Given):
@@ -146,19 +145,33 @@ class Subgraph(Given):
     depth: int = Field(1, ge=1, le=20, description="Steps.")
 
 
-class Conflicts(Given):
+class Conflicts(Paged):
     """Which conflicts."""
 
     memory_id: MemoryId | None = Field(None, description="Only conflicts of this memory.")
     settled: bool = Field(default=False, description="Include resolved and expired conflicts.")
     threshold: Share = Field(0.0, description="Minimum similarity, 0 to 1.")
+    after: Label = Field("", description="Key of the last conflict of the previous page.")
 
 
-class Journal(Given):
+class Journal(Paged):
     """Which entries."""
 
-    newest: int | None = Field(None, ge=1, description="At most this many, the newest.")
+    newest: int | None = Field(None, ge=1, description="Only this many, the newest.")
     after: int = Field(0, ge=0, description="Only entries with a higher number.")
+
+
+class History(Paged):
+    """Which states of which memory."""
+
+    memory_id: MemoryId
+    after: int = Field(0, ge=0, description="Only states of entries with a higher number.")
+
+
+class RunList(Paged):
+    """Which runs."""
+
+    after: Label = Field("", description="Id of the last run of the previous page.")
 
 
 # --------------------------------------------------------------------------------------------

@@ -36,15 +36,18 @@ from wellkept.types.packs import Pack
 from wellkept.types.queue import Flushed as FlushedWrites
 from wellkept.types.queue import QueuedWrite
 
+_PAGE = "If more is true, others follow."
 Written = shape_of(WriteResult)
 Batch = shape_of(BatchResult)
 Kept = shape_of(Memory)
 Recalled = answer(
     "Recalled",
-    "Hits, best first; with explain also what was left out; linked ids that do not exist.",
+    "Hits, best first; with explain also what was left out; linked ids that do not exist. The answer ends early, and "
+    "more says so, where it would be too large.",
     hits=tuple[Hit, ...],
     left_out=tuple[LeftOut, ...],
     dangling=tuple[str, ...],
+    more=bool,
 )
 Entry = answer("Entry", "The journal entry; 0 when nothing changed.", entry=int)
 Restored = answer("Restored", "Whether anything changed.", restored=bool)
@@ -59,22 +62,27 @@ Linked = shape_of(Link)
 Removed = answer("Removed", "Number of links removed.", removed=int)
 Settled = shape_of(Conflict)
 Packed = shape_of(Pack)
-Memories = answer("Memories", "Memories, oldest first.", memories=tuple[Memory, ...])
-Versions = answer("Versions", "Every state of a memory, oldest first.", versions=tuple[Version, ...])
-Entries = answer("Entries", "Entries of the journal, oldest first.", entries=tuple[JournalEntry, ...])
-Conflicts = answer("Conflicts", "Conflicts, oldest first.", conflicts=tuple[Conflict, ...])
+Memories = answer("Memories", f"Memories, oldest first. {_PAGE}", memories=tuple[Memory, ...], more=bool)
+Versions = answer(
+    "Versions", f"Every state of a memory, oldest first. {_PAGE}", versions=tuple[Version, ...], more=bool
+)
+Entries = answer(
+    "Entries", f"Entries of the journal, oldest first. {_PAGE}", entries=tuple[JournalEntry, ...], more=bool
+)
+Conflicts = answer("Conflicts", f"Conflicts, oldest first. {_PAGE}", conflicts=tuple[Conflict, ...], more=bool)
 Neighbors = answer(
     "Neighbors",
-    "Memories reached over links, nearest first; linked ids that do not exist.",
+    f"Memories reached over links, nearest first; linked ids that do not exist. {_PAGE}",
     neighbors=tuple[Neighbour, ...],
     dangling=tuple[str, ...],
+    more=bool,
 )
 Surroundings = shape_of(Graph)
 Counts = shape_of(Stats)
 Problems = answer("Problems", "Problems found; empty when there are none.", problems=tuple[Problem, ...])
-Runs = answer("Runs", "Runs that changed the store, oldest first.", runs=tuple[RunLine, ...])
+Runs = answer("Runs", f"Runs that changed the store, oldest first. {_PAGE}", runs=tuple[RunLine, ...], more=bool)
 RunUndone = shape_of(UndoReport)
-Waiting = answer("Waiting", "Queued writes, oldest first.", pending=tuple[QueuedWrite, ...])
+Waiting = answer("Waiting", f"Queued writes, oldest first. {_PAGE}", pending=tuple[QueuedWrite, ...], more=bool)
 Flushed = shape_of(FlushedWrites)
 Dropped = shape_of(QueuedWrite)
 

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from wellkept.operations import inputs, outputs
 from wellkept.operations.handlers import said
-from wellkept.operations.parts import Given
+from wellkept.operations.pages import Paged, behind, page
+from wellkept.operations.parts import Given, Label
 from wellkept.operations.queued_writes import waiting_as
 from wellkept.operations.row import created_or_known, reads, writes
 from wellkept.operations.shapes import told
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
 class QueueRemember(inputs.Writing):
     """A text to keep, later."""
+
+
+class QueuePending(Paged):
+    """Which of those that wait."""
+
+    after: Label = Field("", description="Id of the last queued write of the previous page.")
 
 
 class QueueFlush(Given):
@@ -48,9 +55,10 @@ def remember(store: MemoryStore, given: QueueRemember) -> BaseModel:
     return told(outputs.Written, store.queue.remember(given.content, on_conflict=given.on_conflict, **said(given)))
 
 
-def pending(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
+def pending(store: MemoryStore, given: QueuePending) -> BaseModel:
     """`queue.pending`; those that failed say why, so `queue.failed` needs no row."""
-    return told(outputs.Waiting, {"pending": store.queue.pending()})
+    shown, more = page(behind(store.queue.pending(), given.after, lambda one: one.id), given.limit)
+    return told(outputs.Waiting, {"pending": shown, "more": more})
 
 
 def flush(store: MemoryStore, given: QueueFlush) -> BaseModel:
@@ -82,7 +90,7 @@ QUEUEING = (
         "queue_pending",
         title="Queued writes",
         description="Queued statements, oldest first; one that could not be stored says why.",
-        input=inputs.Nothing,
+        input=QueuePending,
         output=outputs.Waiting,
         handler=pending,
         toolset="full",

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
-from pydantic_core import to_json
+from pydantic_core import to_json, to_jsonable_python
 
 from wellkept.core.records.codec import EFFECT_TYPES, to_plain
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time as the codec writes it. It stays a text here: what was written once is not read and written again."""
 _NUMBERS = re.compile(r" ?\((?:[A-Z]\d*(?:-\d+)?(?:, )?)+\)")
+PIECE = 256 * 1024
+"""Bytes of an answer that are joined and sent together."""
 _LONG = 50
 """Items of a list that are read at a stretch."""
 
@@ -82,20 +84,67 @@ def told(model: type[BaseModel], value: object) -> BaseModel:
     return _piecewise(model, to_plain(value, full=True))
 
 
-def rendered(result: BaseModel) -> bytes:
-    """The JSON of a result, its long lists item by item: other threads run between two items, not within one.
+def rendered(result: BaseModel) -> list[bytes]:
+    """The JSON of a result in pieces, its long lists item by item: other threads run between two items, not within one.
+
+    A piece is no larger than `PIECE`, unless a single item is.
 
     Example:
         >>> rendered(answer("Counted", "Counts.", counts=tuple[int, ...])(counts=[3, 4]))
-        b'{"counts":[3,4]}'
+        [b'{"counts":[3,4]}']
     """
-    parts = []
+    pieces: list[bytes] = []
+    waiting: list[bytes] = []
+    size = 0
+    for part in _parts(result):
+        if size + len(part) > PIECE and waiting:
+            pieces.append(b"".join(waiting))
+            waiting, size = [], 0
+        waiting.append(part)
+        size += len(part)
+    return [*pieces, b"".join(waiting)]
+
+
+def plainly(result: BaseModel) -> dict[str, Any]:
+    """The JSON values of a result, as `model_dump` has them, its lists and mappings item by item."""
+    made: dict[str, Any] = {}
     for name, field in type(result).model_fields.items():
         value = getattr(result, name)
-        items = value if isinstance(value, list) else None
-        told = _json(value) if items is None else b"[" + b",".join(map(_json, items)) + b"]"
-        parts.append(_json(field.alias or name) + b":" + told)
-    return b"{" + b",".join(parts) + b"}"
+        match value:
+            case list():
+                told: Any = [_plain_value(item) for item in value]
+            case dict():
+                told = {key: _plain_value(item) for key, item in value.items()}
+            case _:
+                told = _plain_value(value)
+        made[field.alias or name] = told
+    return made
+
+
+def _parts(result: BaseModel) -> Iterator[bytes]:
+    before = b"{"
+    for name, field in type(result).model_fields.items():
+        value = getattr(result, name)
+        yield before + _json(field.alias or name) + b":"
+        match value:
+            case list():
+                yield b"["
+                for place, item in enumerate(value):
+                    yield (b"," if place else b"") + _json(item)
+                yield b"]"
+            case dict():
+                yield b"{"
+                for place, (key, item) in enumerate(value.items()):
+                    yield (b"," if place else b"") + _json(str(key)) + b":" + _json(item)
+                yield b"}"
+            case _:
+                yield _json(value)
+        before = b","
+    yield b"}" if before == b"," else b"{}"
+
+
+def _plain_value(value: Any) -> Any:
+    return to_jsonable_python(value, by_alias=True)
 
 
 def _json(value: Any) -> bytes:
@@ -103,20 +152,31 @@ def _json(value: Any) -> bytes:
 
 
 def _piecewise(model: type[BaseModel], plain: Mapping[str, Any]) -> BaseModel:
-    """A result of its JSON; where it has long lists, their items are read one by one."""
-    long = {name for name, part in plain.items() if isinstance(part, list) and len(part) > _LONG}
+    """A result of its JSON; where it has long lists or mappings, their items are read one by one."""
+    long = {name for name, part in plain.items() if _is_many(model, name) and len(part) > _LONG}
     if not long:
         return model.model_validate(plain)
-    whole = model.model_validate({name: [] if name in long else part for name, part in plain.items()})
-    lists = {name: list(map(_item(model, name).validate_python, plain[name])) for name in long}
-    return whole.model_copy(update=lists)
+    whole = model.model_validate({name: type(part)() if name in long else part for name, part in plain.items()})
+    read: dict[str, Any] = {}
+    for name in long:
+        part, item = plain[name], _item(model, name)
+        read[name] = (
+            {key: item.validate_python(value) for key, value in part.items()}
+            if isinstance(part, dict)
+            else list(map(item.validate_python, part))
+        )
+    return whole.model_copy(update=read)
+
+
+def _is_many(model: type[BaseModel], name: str) -> bool:
+    field = model.model_fields.get(name)
+    return field is not None and get_origin(field.annotation) in (list, dict)
 
 
 @cache
 def _item(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
-    """What reads one item of a list."""
-    [kind] = get_args(model.model_fields[name].annotation)
-    return TypeAdapter(kind)
+    """What reads one item of a list or mapping."""
+    return TypeAdapter(get_args(model.model_fields[name].annotation)[-1])
 
 
 def _field(name: str, hint: Any, description: str | None = None) -> dict[str, Any]:

@@ -39,8 +39,8 @@ WRITING = (
     writes(
         "remember_many",
         title="Remember many",
-        description="Store many statements in order. An invalid one does not stop the rest. Repeating the batch "
-        "changes nothing.",
+        description="Store many statements in order, at most 1,000. An invalid one does not stop the rest. Repeating "
+        "the batch changes nothing.",
         input=inputs.RememberMany,
         output=outputs.Batch,
         handler=handlers.remember_many,
@@ -99,7 +99,8 @@ READING = (
     reads(
         "list",
         title="List memories",
-        description="Memories that match a filter, oldest first; active ones by default. To search, use recall.",
+        description="Memories that match a filter, oldest first; active ones by default. The next page is where.after "
+        "the last one. To search, use recall.",
         input=inputs.Listing,
         output=outputs.Memories,
         handler=handlers.listing,
@@ -109,7 +110,7 @@ READING = (
         "history",
         title="History of a memory",
         description="Every state of a memory, oldest first, with the decision behind each.",
-        input=inputs.OfMemory,
+        input=inputs.History,
         output=outputs.Versions,
         handler=handlers.history,
         toolset="default",
@@ -279,7 +280,7 @@ OPERATING = (
         "runs",
         title="Runs",
         description="Imports and consolidations that changed the store, and whether they were undone.",
-        input=inputs.Nothing,
+        input=inputs.RunList,
         output=outputs.Runs,
         handler=handlers.runs,
         toolset="full",

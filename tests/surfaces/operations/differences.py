@@ -10,6 +10,14 @@ PYTHON_ONLY = {
 }
 """Parameters of library verbs that have no JSON form."""
 
+PAGED: dict[str, dict[str, object]] = {
+    "list": {"limit": 100}, "journal": {"limit": 100}, "history": {"limit": 100, "after": 0},
+    **dict.fromkeys(("conflicts", "neighbors", "runs", "queue_pending"), {"limit": 100, "after": ""}),
+}  # fmt: skip
+"""Lists that the library and the command line give whole, and the table a page at a time: its parameters for that."""
+MORE = "more"
+"""Of an answer that may have ended early, whether it did; nothing that is told whole says it."""
+
 FILTER_OPTIONS = "kind, tag, subject, attribute, min_importance, since, until, source, meta"
 COMMANDS = {
     "plan": "consolidate", "execute": "apply", "undo_run": "undo", "record_decision": "record",
@@ -70,6 +78,7 @@ COMMAND_ONLY: dict[str, set[str]] = {
 """Options for people: where a text comes from, what is shown, the exit code."""
 
 OTHER_DEFAULTS = {
+    ("list", "limit"): "a page here, all there",
     ("journal", "newest"): "20 for people, told in the help; all for programs",
     ("remember_many", "items"): "standard input",
     ("undo", "entry"): "may stand back for --run",

@@ -37,6 +37,7 @@ TRIES = 4
 SECONDS = 60
 WORDS = " ".join(f"word{number % 977}" for number in range(26_000))[:190_000]
 VALUES = 49_000
+MANY = 1_200
 _FIELDS = json.dumps({str(number): 1 for number in range(20_000)})
 Asked = tuple[str, str, bytes]
 
@@ -63,7 +64,8 @@ CASES: dict[str, Asked] = {
         "POST", "/v1/nodes/check-similar", body(content="x", title="t", subtype="lesson", more=[[]] * VALUES)
     ),
     "many long nodes": ("GET", "/v1/nodes", b""),
-    "many long memories": ("GET", "/v1/memories", b""),
+    "many memories": ("GET", "/v1/memories", b""),
+    "many entries": ("GET", "/v1/journal", b""),
     "the list of tools": called("tools/list"),
     "a long text over MCP": called("tools/call", name="check", arguments={"content": WORDS + " too"}),
     "many values over MCP": called("tools/call", name="remember", arguments={"content": "x", "tags": ["t"] * VALUES}),
@@ -136,7 +138,7 @@ async def ask(app: Any, asked: Asked) -> int:
         headers |= {"mcp-name": call["params"]["name"]} if "name" in call["params"] else {}
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path,
-        "raw_path": path.encode(), "query_string": b"limit=1000" if path == "/v1/nodes" else b"", "root_path": "",
+        "raw_path": path.encode(), "query_string": b"limit=1000" if method == "GET" else b"", "root_path": "",
         "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 1), "state": {},
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }  # fmt: skip
@@ -172,6 +174,7 @@ def store() -> Iterator[MemoryStore]:
         opened.remember(WORDS[:-10], kind="fact")
         for number in range(8):
             opened.remember(f"{number} {'many words here ' * 5_000}", kind="signal")
+        opened.remember_many([{"content": f"{number} of {MANY}", "kind": "signal"} for number in range(MANY)])
         thresholds = gc.get_threshold()
         collect_seldom()  # as a server does at its start
         yield opened

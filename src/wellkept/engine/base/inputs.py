@@ -26,6 +26,8 @@ MAX_DEPTH = 100
 MAX_NAMESPACE = 200
 MAX_QUERY_CHARS = 20_000
 MAX_LIMIT = 1_000
+MAX_BATCH = 1_000
+"""Texts in one batch of a network surface; more are an import, or several batches."""
 _LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
 _TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
 _LISTS = ("tags", "provenance", "links")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
@@ -12,6 +12,8 @@ from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx
 from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Vector, Version
+
+_AT_ONCE = 50
 
 
 def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
@@ -35,6 +37,16 @@ def log(ctx: Context, *, newest: int | None, after: int) -> tuple[JournalEntry, 
     newest, after = at_most("newest", newest), at_most("after", after) or 0
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         return tuple(tx.journal(after=after, newest=newest))
+
+
+def walk(ctx: Context, *, newest: int | None, after: int) -> Iterator[JournalEntry]:
+    """The entries that `log` gives, read a few at a time."""
+    newest, after = at_most("newest", newest), at_most("after", after) or 0
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        first = after if newest is None else max(after, tx.seq - newest)
+        for start in range(first + 1, tx.seq + 1, _AT_ONCE):
+            wanted = range(start, min(start + _AT_ONCE, tx.seq + 1))
+            yield from (entry for entry in tx.journal(seqs=wanted) if entry.seq in wanted)
 
 
 def undo(ctx: Context, seq: int) -> int:

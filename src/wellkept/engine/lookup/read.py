@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import grown_stability
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import share
+from wellkept.engine.base.paging import pages
 from wellkept.engine.lookup import filters
 from wellkept.errors import AmbiguousId, Busy, Full, InvalidField, NotFound, ReadOnly
 from wellkept.storage.port import Counting, Tx
@@ -27,6 +28,7 @@ from wellkept.types import (
 log = logging.getLogger("wellkept")
 
 MAX_COUNT = 2**53
+_AT_ONCE = 50
 MAX_DEPTH = 20
 MAX_ID = 200
 _MIN_PREFIX = 4
@@ -171,7 +173,41 @@ def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, 
         if not filters.looks(where):
             return tuple(tx.find(where, limit=limit))
         found = tuple(row for row in tx.find(filters.proposed(where)) if not filters.misfit(row, where))
+        if limit is not None and is_backward(where):
+            return found[max(0, len(found) - limit) :]
         return found[:limit]
+
+
+def walk(ctx: Context, where: Filter, *, at_once: int) -> Iterator[Memory]:
+    """What `listing` gives, read a few rows at a time; with `before` the newest first.
+
+    Args:
+        ctx: The store.
+        where: Which memories.
+        at_once: Rows that are read at once, if it is no more than 50.
+    """
+    where, size = filters.checked(where), min(at_once, _AT_ONCE)
+    looks = filters.looks(where)
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        for rows in _chunks(tx, filters.proposed(where) if looks else where, size):
+            yield from (row for row in rows if not looks or not filters.misfit(row, where))
+
+
+def is_backward(where: Filter) -> bool:
+    """Whether of too many memories the last ones are wanted: those right before `before`."""
+    return where.before is not None and where.ids is None
+
+
+def _chunks(tx: Tx, where: Filter, size: int) -> Iterator[Sequence[Memory]]:
+    if where.ids is not None:
+        for start in range(0, len(where.ids), size):
+            yield tx.find(replace(where, ids=where.ids[start : start + size]))
+    elif is_backward(where):
+        while rows := tx.find(where, limit=size):
+            yield rows[::-1]
+            where = replace(where, before=(rows[0].created_at, rows[0].id))
+    else:
+        yield from pages(tx, where, size=size)
 
 
 def conflicts(ctx: Context, *, memory_id: str | None, settled: bool, threshold: float) -> tuple[Conflict, ...]:

@@ -36,6 +36,8 @@ def told(name: str, answer: _Json) -> str:
     if reader is None or "dry_run" in answer:
         return compact(bare(dict(answer)))
     lines = list(reader(answer)) or [_NOTHING]
+    if answer.get("more"):
+        lines.append(f"There are more: {_NEXT.get(name, 'use a smaller limit or a narrower filter')}.")
     if SHORTENED in answer:
         lines.append(str(answer[SHORTENED]))
     return "\n".join(lines)
@@ -165,6 +167,13 @@ def _conflict(conflict: _Json) -> str:
     return f"{conflict['key']} {conflict['kind']}{settled}: {sides}" + (f" ({one_line(values)})" if values else "")
 
 
+_NEXT: Mapping[str, str] = {
+    "list": "pass created_at and id of the last one as where.after",
+    "history": "pass the entry of the last one as after",
+    "conflicts": "pass the key of the last one as after",
+    "neighbors": "pass the whole id of the last one as after",
+}
+"""How the next page of a list is asked for."""
 _READERS: Mapping[str, Callable[[_Json], Iterable[str]]] = {
     **dict.fromkeys(
         ("remember", "check", "record_decision", "record_turn", "start_episode", "queue_remember"), _written

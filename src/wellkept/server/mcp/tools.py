@@ -22,6 +22,7 @@ from pydantic import PrivateAttr
 from wellkept.errors import ConflictError, InvalidInput, UndoBlocked, WellkeptError
 from wellkept.operations.queued_writes import MAY_WAIT, putting_off, waiting_as
 from wellkept.operations.registry import Operation, call
+from wellkept.operations.shapes import plainly
 from wellkept.parsing import parsed_json
 from wellkept.server.large_requests import LARGE
 from wellkept.server.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
@@ -124,7 +125,7 @@ class OperationTool(Tool):
         if row.name == "execute":
             given["plan"] = self._plans.whole(store.namespace, given.get("plan"))
         with putting_off(store, wanted=row.name in MAY_WAIT and puts_off(headers)):
-            answer = call(store, row.name, given).model_dump(mode="json", by_alias=True)
+            answer = plainly(call(store, row.name, given))
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
         return _told(row, answer, explained=given.get("explain") is True)

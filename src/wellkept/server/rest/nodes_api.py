@@ -152,12 +152,14 @@ class Nodes(BaseModel):
     """Several nodes."""
 
     data: list[Node]
+    more: bool = Field(default=False, description="Whether others follow.")
 
 
 class FoundNodes(BaseModel):
     """What answers a question, best first."""
 
     data: list[FoundNode]
+    more: bool = Field(default=False, description="Whether further ones were left out of a large answer.")
 
 
 class Deleted(BaseModel):

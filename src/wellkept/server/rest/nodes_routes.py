@@ -8,7 +8,8 @@ hold: a `DELETE` hides and can be restored, a difference vetoes `duplicate`, and
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter, to_thread
@@ -20,7 +21,9 @@ from fastapi.routing import APIRoute
 from wellkept.core.records.explain import duplicate_message
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import MAX_LABEL, label
+from wellkept.engine.base.retry import repeated
 from wellkept.engine.gate.check_similar import check_similar, lifecycle_of
+from wellkept.engine.lookup.read import walk
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import (
     AmbiguousId,
@@ -33,6 +36,7 @@ from wellkept.errors import (
     StorageError,
     WellkeptError,
 )
+from wellkept.operations.pages import page
 from wellkept.operations.shapes import rendered
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
 from wellkept.server.rest.narrowing import TEXT
@@ -56,6 +60,7 @@ from wellkept.server.rest.nodes_api import (
     kind_of,
     node_fields,
 )
+from wellkept.server.rest.sending import sent
 from wellkept.server.rest.store_of_request import Absent
 from wellkept.types import Filter, Lifecycle, Memory, WriteResult
 
@@ -75,6 +80,7 @@ _UNKNOWN: dict[int | str, dict[str, Any]] = {
 
 _SINGLE = "/nodes/{node_id}"
 _OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+_END = datetime.max.replace(tzinfo=UTC)
 StoreOf = Callable[..., Any]
 """A dependency that gives the store of a request, bound to its namespace."""
 
@@ -155,8 +161,9 @@ def _add_check(router: APIRouter, store_of: StoreOf) -> None:
     @router.post("/search", response_model=FoundNodes, operation_id="search_nodes")
     def search(body: Search, store: MemoryStore = reading) -> Response:
         """Memories relevant to a query, best first."""
-        hits = store.recall(body.query, limit=body.limit)
-        return _sent(FoundNodes(data=[FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits]))
+        hits, more = page(store.recall(body.query, limit=body.limit), body.limit)
+        found = [FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits]
+        return _sent(FoundNodes(data=found, more=more))
 
 
 def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
@@ -207,14 +214,23 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         ] = None,
         lifecycle: Annotated[Lifecycle | None, Query(description="Only nodes in this lifecycle state")] = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+        before: Annotated[
+            str | None, Query(description="Only nodes older than the one of this id", json_schema_extra=_NAMED)
+        ] = None,
         store: MemoryStore = reading,
     ) -> Response:
-        """Current nodes, newest first."""
-        where = Filter(kinds=() if subtype is None else (label("subtype", kind_of(subtype)),))
-        rows = sorted(store.list(where), key=lambda row: (row.created_at, row.id), reverse=True)
-        if lifecycle is not None:
-            rows = [row for row in rows if lifecycle_of(_context(store), row) == lifecycle]
-        return _sent(Nodes(data=[Node(**_fields(store, row)) for row in rows[:limit]]))
+        """Current nodes, newest first. If more is true, others follow: pass the id of the last one as before."""
+        ctx, kinds = _context(store), () if subtype is None else (label("subtype", kind_of(subtype)),)
+        last = None if before is None else _held(store, before)
+        where = Filter(kinds=kinds, before=(_END, "") if last is None else (last.created_at, last.id))
+
+        def current() -> Iterator[Memory]:
+            for row in walk(ctx, where, at_once=limit + 1):
+                if lifecycle is None or lifecycle_of(ctx, row) == lifecycle:
+                    yield row
+
+        rows, more = repeated(ctx, lambda: page(current(), limit))
+        return _sent(Nodes(data=[Node(**_fields(store, row)) for row in rows], more=more))
 
 
 def _add_single(router: APIRouter, store_of: StoreOf) -> None:
@@ -247,7 +263,7 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
 
 def _sent(answer: Nodes | FoundNodes) -> Response:
     """A long answer, written in the thread of its request."""
-    return Response(rendered(answer), media_type="application/json")
+    return sent(rendered(answer))
 
 
 def _only_post() -> JSONResponse:

@@ -25,6 +25,7 @@ from wellkept.server.rest.gates import grant_of
 from wellkept.server.rest.narrowing import whole
 from wellkept.server.rest.problems import of_error, problem, responses
 from wellkept.server.rest.schema import asked_of, is_list, parameters, request_body
+from wellkept.server.rest.sending import sent
 from wellkept.server.rest.store_of_request import IDEMPOTENCY, Door, read_header
 
 _IN_QUERY = frozenset({"GET", "DELETE"})
@@ -132,7 +133,7 @@ def _answer(row: Operation, store: MemoryStore, *, request: Request, given: Base
             raise
         # What cannot be an id is the id of nothing.
         raise NotFound(error.what, where=error.where, todo=error.todo) from error
-    return Response(rendered(result), status_code=row.status(result), media_type="application/json")
+    return sent(rendered(result), status=row.status(result))
 
 
 def _puts_off(request: Request) -> bool:

@@ -1,0 +1,66 @@
+"""Long lists, a page at a time: an answer is bounded in how many items it holds and in how much they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from pydantic import Field
+
+from wellkept.core.records.codec import dumps
+from wellkept.engine.base.inputs import MAX_LIMIT
+from wellkept.errors import InvalidField
+from wellkept.operations.parts import Given
+
+PAGE = 100
+"""Items of a page of which nothing else was said."""
+PAGE_CHARACTERS = 2_000_000
+"""Characters of JSON after which a page ends; its last item may go beyond them."""
+_SHOWN = 60
+
+T = TypeVar("T")
+
+
+class Paged(Given):
+    """A list that is answered a page at a time."""
+
+    limit: int = Field(PAGE, ge=1, le=MAX_LIMIT, description="At most this many; more says whether others follow.")
+
+
+def page(items: Iterable[T], limit: int) -> tuple[list[T], bool]:
+    """The first items, and whether there are more.
+
+    Args:
+        items: Are read no further than one item beyond the page.
+        limit: The most items of the page.
+
+    Example:
+        >>> page(iter("abc"), 2), page(iter("ab"), 2)
+        ((['a', 'b'], True), (['a', 'b'], False))
+    """
+    kept: list[T] = []
+    left = PAGE_CHARACTERS
+    for item in items:
+        if len(kept) >= limit or left <= 0:
+            return kept, True
+        kept.append(item)
+        left -= len(dumps(item))
+    return kept, False
+
+
+def behind(items: Sequence[T], last: str, name: Callable[[T], str]) -> Sequence[T]:
+    """What follows the item of a name; everything for no name.
+
+    Raises:
+        InvalidField: No item has this name.
+
+    Example:
+        >>> behind(["a", "b", "c"], "b", str)
+        ['c']
+    """
+    if not last:
+        return items
+    for place, item in enumerate(items):
+        if name(item) == last:
+            return items[place + 1 :]
+    raise InvalidField(f"{last[:_SHOWN]!r} is not in the list", where="after", todo="Start again without it")
