@@ -45,10 +45,9 @@ def columns(memory: Memory) -> tuple[Any, ...]:
     )
 
 
-def usage_columns(memory: Memory) -> tuple[Any, ...]:
+def usage_columns(count: int, last: datetime | None, stability: float | None) -> tuple[Any, ...]:
     """The columns of the usage, in the order of `memory.insert`."""
-    last = memory.last_accessed_at
-    return (memory.access_count, None if last is None else iso(last), memory.stability)
+    return (count, None if last is None else iso(last), stability)
 
 
 def is_usage(usage: tuple[Any, ...]) -> bool:

@@ -31,9 +31,9 @@ from wellkept.storage.postgres.shared.prepared_vectors import PostgresAhead
 from wellkept.storage.postgres.shared.queue_ledger import PostgresLedger
 from wellkept.storage.postgres.shared.tokens import TokenTable, key_of
 from wellkept.storage.postgres.sql import schema_version
-from wellkept.storage.postgres.take_over import RestoringTx
 from wellkept.storage.postgres.use_counts import Usage, Uses
 from wellkept.storage.postgres.verify import against_rows, problems
+from wellkept.storage.postgres.write_transaction import WriteTx
 from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
 
@@ -338,7 +338,7 @@ class PostgresStorage:
         with self._write() as session:
             session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
-            tx = RestoringTx(session, namespace, self._index, partial(self._latest, namespace))
+            tx = WriteTx(session, namespace, self._index, partial(self._latest, namespace))
             self._check_model(tx)
             yield tx
             tx.finish()
@@ -349,7 +349,7 @@ class PostgresStorage:
         self._writing.commits = self.commits() + tx.wrote
         tx.committed()
 
-    def _commit(self, session: Session, tx: RestoringTx) -> None:
+    def _commit(self, session: Session, tx: WriteTx) -> None:
         """Commit; when the answer is lost, find out whether it arrived.
 
         Raises:
@@ -367,7 +367,7 @@ class PostgresStorage:
         if not kept:
             raise undone(self._where)
 
-    def _is_kept(self, tx: RestoringTx) -> bool:
+    def _is_kept(self, tx: WriteTx) -> bool:
         """Whether the newest entry of a transaction is in the journal.
 
         Asked by a writer of the namespace: while the server still works on that commit, its lock is held
@@ -377,7 +377,7 @@ class PostgresStorage:
         with self._begun("begin.write") as session:
             session.enter(tx.namespace, WRITE)
             self._lock(session, "lock.share")
-            asking = RestoringTx(session, tx.namespace, self._index, partial(self._latest, tx.namespace))
+            asking = WriteTx(session, tx.namespace, self._index, partial(self._latest, tx.namespace))
             found = asking.has(tx)
             asking.finish()
             try:

@@ -20,7 +20,7 @@ import numpy as np
 from wellkept.core.records.vectors import COMPARISON_DIMS, quantise
 from wellkept.errors import StorageError
 from wellkept.storage.port import Sampled
-from wellkept.storage.postgres.session import Half, Session, half_of, halves_of
+from wellkept.storage.postgres.session import Half, Session
 from wellkept.storage.postgres.sql import queries
 from wellkept.storage.vectors.index import Block, Space, Stamp
 from wellkept.types import ALL_STATUSES, Neighbours, Status
@@ -111,7 +111,7 @@ class Searcher:
     def _ranked(self, query: NDArray[np.float32], rows: Sequence[Any], limit: int) -> Neighbours:
         space = Space()
         ids, kinds, statuses, blobs = zip(*rows, strict=True) if rows else ((), (), (), ())
-        space.load(Stamp("", self.model, self.dim), 0, [Block(ids, kinds, statuses, halves_of(blobs))])
+        space.load(Stamp("", self.model, self.dim), 0, [Block(ids, kinds, statuses, self.session.vector_bytes(blobs))])
         return space.nearest(query, limit=limit)[0]
 
     # ---- made and dropped, outside a transaction ----
@@ -136,7 +136,7 @@ class Searcher:
         """How much the index finds of what is there: stored vectors are looked up by it and without it."""
         here = {"ns": self.ns, "model": self.model}
         blobs = [blob for (blob,) in self.session.rows("approximate.sample", here | {"limit": _SAMPLES})]
-        asked = [np.frombuffer(half_of(blob), dtype="<f2").astype(np.float32) for blob in blobs]
+        asked = [np.frombuffer(self.session.vector_bytes([blob]), dtype="<f2").astype(np.float32) for blob in blobs]
         proposed = [set(self._proposed(query, _SAMPLE_LIMIT)) for query in asked]
         self.session.row("approximate.exactly")  # until the transaction ends
         truly = [set(self._by_distance(query, _SAMPLE_LIMIT)) for query in asked]

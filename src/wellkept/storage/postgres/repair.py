@@ -24,7 +24,7 @@ def mend(session: Session, *, dry_run: bool) -> list[str]:
     Returns:
         The problems that were mended, in the words of `Storage.verify`.
     """
-    found = [flaw for flaw in flaws(session) if flaw.mend]
+    found = [flaw for flaw in flaws(session) if flaw.mend == "words"]
     if found and not dry_run:
         remake_words(session)
     return [flaw.text for flaw in found]

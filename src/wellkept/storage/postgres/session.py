@@ -70,29 +70,6 @@ class _HalfDumper(Dumper):
         return struct.pack(">HH", len(obj) // 2, 0) + np.frombuffer(obj, dtype="<f2").astype(">f2").tobytes()
 
 
-def half_of(sent: bytes) -> Half:
-    """The vector in what `halfvec_send` gives.
-
-    Vectors are asked for by this function and sent without a type of their own: the number of their type is
-    another one after a database was restored from a dump, and a process that went by it would take every
-    vector for something else.
-    """
-    return Half(halves_of([sent]))
-
-
-def halves_of(sent: Sequence[bytes]) -> bytes:
-    """The same for several vectors of one length, one behind the other."""
-    if not sent:
-        return b""
-    rows = np.frombuffer(b"".join(sent), dtype=">f2").reshape(len(sent), -1)
-    return rows[:, _BEFORE // 2 :].astype("<f2").tobytes()
-
-
-def sent_size(dim: int) -> int:
-    """How many bytes `halfvec_send` makes of a vector of so many components."""
-    return _BEFORE + 2 * dim
-
-
 def know_vectors(connection: Connection) -> None:
     """Teach a connection how vectors are sent."""
     connection.adapters.register_dumper(Half, _HalfDumper)
@@ -220,6 +197,30 @@ class Session:
                     yield rows
         except psycopg.Error as error:
             raise translated(error, self.where) from error
+
+    def listed(self, values: Iterable[Any]) -> list[Any]:
+        """Several values as one parameter: an array."""
+        return list(values)
+
+    def vector(self, blob: bytes) -> Half:
+        """A vector as the parameter of a statement."""
+        return Half(blob)
+
+    def vector_bytes(self, sent: Sequence[bytes]) -> bytes:
+        """The vectors of one length in what `halfvec_send` gives, one behind the other.
+
+        Vectors are asked for by this function and sent without a type of their own: the number of their type is
+        another one after a database was restored from a dump, and a process that went by it would take every
+        vector for something else.
+        """
+        if not sent:
+            return b""
+        rows = np.frombuffer(b"".join(sent), dtype=">f2").reshape(len(sent), -1)
+        return rows[:, _BEFORE // 2 :].astype("<f2").tobytes()
+
+    def vector_size(self, dim: int) -> int:
+        """How many bytes `halfvec_send` makes of a vector of so many components."""
+        return _BEFORE + 2 * dim
 
     def rollback(self) -> None:
         """End an open transaction without keeping it; a lost connection has ended it already."""

@@ -21,9 +21,9 @@ from wellkept.storage.sqlite.read_transaction import ReadTx
 from wellkept.storage.sqlite.repair import mend, remake_words
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
-from wellkept.storage.sqlite.take_over import RestoringTx
 from wellkept.storage.sqlite.use_counts import Usage, Uses
 from wellkept.storage.sqlite.verify import against_rows, problems
+from wellkept.storage.sqlite.write_transaction import WriteTx
 from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
 
@@ -281,7 +281,7 @@ class SqliteStorage:
                 yield reading
             return
         with self._write() as session:
-            tx = RestoringTx(session, namespace, self._index, self._snapshot)
+            tx = WriteTx(session, namespace, self._index, self._snapshot)
             self._check_model(tx)
             yield tx
         tx.committed()

@@ -92,30 +92,32 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM memo
 -- name: find.before
  AND (m.created, m.id) < (:before_created, :before_id)
 -- name: find.order_by_key
- ORDER BY +m.created, +m.id LIMIT :limit
+ ORDER BY +m.created, +m.id LIMIT ifnull(:limit, -1)
 -- name: find.order
- ORDER BY m.created, m.id LIMIT :limit
+ ORDER BY m.created, m.id LIMIT ifnull(:limit, -1)
 -- name: find.backwards
- ORDER BY m.created DESC, m.id DESC LIMIT :limit
+ ORDER BY m.created DESC, m.id DESC LIMIT ifnull(:limit, -1)
 
 -- name: memory.insert
-INSERT INTO memory (ns, id, kind, status, subject, attribute, created, ongoing, checked, version, embedding,
+INSERT INTO memory (ns, id, place, kind, status, subject, attribute, created, ongoing, checked, version, embedding,
   access_count, last_accessed_at, stability, record)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
--- name: memory.stored
-SELECT place, version, status, embedding, record FROM memory WHERE ns = :ns AND id = :id
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+-- name: memory.held
+SELECT id, place, version, status, CASE status WHEN 'active' THEN record END FROM memory
+WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
+-- name: memory.last_place
+SELECT ifnull(max(place), 0) FROM memory
 -- name: memory.update
 UPDATE memory SET kind = ?, status = ?, subject = ?, attribute = ?, created = ?, ongoing = ?, checked = ?,
-  version = ?, embedding = ?, record = ? WHERE place = ?
+  version = ?, embedding = ?, record = ? WHERE ns = ? AND id = ?
 -- name: memory.set_usage
-UPDATE memory SET access_count = :access_count, last_accessed_at = :last_accessed_at, stability = :stability
-WHERE ns = :ns AND id = :id
+UPDATE memory SET access_count = ?, last_accessed_at = ?, stability = ? WHERE ns = ? AND id = ?
 -- name: memory.add_usage
 UPDATE memory SET access_count = max(access_count, :access_count), last_accessed_at = :last_accessed_at,
   stability = :stability
 WHERE ns = (SELECT ns FROM namespace WHERE name = :name) AND id = :id AND status <> 'erased'
 -- name: memory.delete
-DELETE FROM memory WHERE place = :place
+DELETE FROM memory WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
 -- name: memory.embeddings_in_use
 SELECT DISTINCT embedding FROM memory WHERE ns = :ns AND embedding IN (SELECT value FROM json_each(:hashes))
 -- name: memory.count
@@ -126,9 +128,9 @@ SELECT ns, place, record FROM memory WHERE status = 'active'
 -- Full text ------------------------------------------------------------------------------------
 
 -- name: words.insert
-INSERT INTO words (rowid, terms) VALUES (:place, :terms)
+INSERT INTO words (rowid, terms) VALUES (?, ?)
 -- name: words.delete
-INSERT INTO words (words, rowid, terms) VALUES ('delete', :place, :terms)
+INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)
 -- name: words.delete_all
 INSERT INTO words (words) VALUES ('delete-all')
 -- name: words.optimize
@@ -147,7 +149,7 @@ WHERE m.ns = :ns AND m.status = 'active'
 INSERT INTO vector (ns, hash, model, vec) VALUES (:ns, :hash, :model, :vec)
 ON CONFLICT (ns, hash, model) DO UPDATE SET vec = excluded.vec
 -- name: vector.drop_former
-DELETE FROM vector WHERE ns = :ns AND hash = :hash AND model <> :model
+DELETE FROM vector WHERE ns = :ns AND model <> :model AND hash IN (SELECT value FROM json_each(:hashes))
 -- name: vector.get
 SELECT hash, vec FROM vector WHERE ns = :ns AND model = :model AND hash IN (SELECT value FROM json_each(:hashes))
 -- name: vector.delete
@@ -170,17 +172,17 @@ INSERT OR IGNORE INTO alias (ns, hash, id) VALUES (:ns, :hash, :id)
 -- name: alias.delete
 DELETE FROM alias WHERE ns = :ns AND hash = :hash AND id = :id
 -- name: alias.pairs
-SELECT hash, id FROM alias WHERE ns = :ns AND (hash, id) > (:after_hash, :after_id) ORDER BY hash, id LIMIT :limit
+SELECT hash, id FROM alias WHERE ns = :ns AND (hash, id) > (:after_hash, :after_id) ORDER BY hash, id LIMIT ifnull(:limit, -1)
 -- name: alias.erase
 DELETE FROM alias WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
 -- name: link.get
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND src = :src AND dst = :dst AND rel = :rel
 -- name: link.all
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns ORDER BY src, dst, rel
--- name: link.from
+-- name: link.of
 SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND src IN (SELECT value FROM json_each(:ids))
--- name: link.to
-SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND dst IN (SELECT value FROM json_each(:ids))
+UNION SELECT src, dst, rel, created_at FROM link WHERE ns = :ns AND dst IN (SELECT value FROM json_each(:ids))
+ORDER BY src, dst, rel
 -- name: link.put
 INSERT INTO link (ns, src, dst, rel, created_at) VALUES (:ns, :src, :dst, :rel, :created_at)
 -- name: link.delete
@@ -191,12 +193,12 @@ DELETE FROM link WHERE ns = :ns AND (src IN (SELECT value FROM json_each(:ids)) 
 SELECT record FROM conflict WHERE ns = :ns AND key = :key
 -- name: conflict.all
 SELECT record FROM conflict WHERE ns = :ns ORDER BY created, key
--- name: conflict.of_a
-SELECT created, key, record FROM conflict WHERE ns = :ns AND a IN (SELECT value FROM json_each(:ids))
--- name: conflict.of_b
-SELECT created, key, record FROM conflict WHERE ns = :ns AND b IN (SELECT value FROM json_each(:ids))
--- name: conflict.keys
-SELECT created, key, record FROM conflict WHERE ns = :ns AND key IN (SELECT value FROM json_each(:keys))
+-- name: conflict.of
+SELECT record FROM (
+  SELECT created, key, record FROM conflict WHERE ns = :ns AND a IN (SELECT value FROM json_each(:ids))
+  UNION SELECT created, key, record FROM conflict WHERE ns = :ns AND b IN (SELECT value FROM json_each(:ids))
+  UNION SELECT created, key, record FROM conflict WHERE ns = :ns AND key IN (SELECT value FROM json_each(:keys))
+) ORDER BY created, key
 -- name: conflict.put
 INSERT INTO conflict (ns, key, a, b, created, record) VALUES (:ns, :key, :a, :b, :created, :record)
 ON CONFLICT (ns, key) DO UPDATE SET a = excluded.a, b = excluded.b, created = excluded.created, record = excluded.record
@@ -210,13 +212,12 @@ DELETE FROM conflict WHERE ns = :ns AND (a IN (SELECT value FROM json_each(:ids)
 -- name: journal.insert
 INSERT INTO journal (ns, seq, undoes, record, key, moved) VALUES (:ns, :seq, :undoes, :record, :key, :moved)
 -- name: journal.memory
-INSERT INTO journal_memory (ns, id, seq, changed) VALUES (:ns, :id, :seq, :changed)
+INSERT INTO journal_memory (ns, id, seq, changed)
+SELECT :ns, c.value, :seq, c.value IN (SELECT value FROM json_each(:changed)) FROM json_each(:ids) AS c
 -- name: journal
-SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns
--- name: journal.after
- AND j.seq > :after
--- name: journal.after_narrow
- AND +j.seq > :after
+SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns AND j.seq > :after
+-- name: journal.narrow
+SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns AND +j.seq > :after
 -- name: journal.memory_ids
  AND j.seq IN (SELECT c.seq FROM journal_memory AS c WHERE c.ns = :ns AND c.id IN (SELECT value FROM json_each(:ids)))
 -- name: journal.seqs
@@ -228,7 +229,7 @@ SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns
 -- name: journal.run
  AND instr(j.record, :run) > 0 AND json_extract(j.record, '$.run_id') = :run
 -- name: journal.newest_first
- ORDER BY j.seq DESC LIMIT :limit
+ ORDER BY j.seq DESC LIMIT ifnull(:limit, -1)
 -- name: census.memories
 SELECT m.status, m.kind, count(*), sum(m.checked = 0), sum(m.embedding = '') FROM memory AS m
 WHERE m.ns = :ns GROUP BY m.status, m.kind

@@ -1,449 +1,52 @@
-"""A reading transaction: one snapshot of one namespace."""
+"""A reading transaction on a file."""
 
 from __future__ import annotations
 
-import json
-import math
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from wellkept.core.records.codec import DAMAGE
-from wellkept.core.text.forms import slot_key
-from wellkept.errors import Corrupt, ReadOnly
-from wellkept.storage.journal_codec import changed_ids, first_before, is_common, unpacked
-from wellkept.storage.memory_rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
-from wellkept.storage.sqlite.session import Session
-from wellkept.storage.sqlite.sql import queries
-from wellkept.storage.vectors.index import Block, Row, Space, Stamp
-from wellkept.storage.vectors.matrices import VectorIndex
-from wellkept.types import (
-    ALL_STATUSES,
-    Census,
-    Conflict,
-    Effect,
-    Filter,
-    JournalEntry,
-    Json,
-    Link,
-    Memory,
-    Neighbours,
-    Status,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from wellkept.types import Vector
-
-_ROWS_AT_ONCE = 4096
-"""Rows read at once while a matrix is loaded: 3 MB of vectors."""
+from wellkept.storage.sql import reading
+from wellkept.storage.sql.reading import Opened
+from wellkept.storage.vectors.index import Space
+from wellkept.types import Filter
 
 
-class ReadTx:
-    """One snapshot; the methods are those of `storage.port.Tx`.
+class ReadTx(reading.ReadTx):
+    """One snapshot; see `storage.sql.reading.ReadTx`."""
 
-    Args:
-        session: A connection inside a transaction.
-        namespace: The namespace all methods are bound to.
-        index: The vector matrices of this process.
-        snapshot: Gives a connection on the last committed state, and takes it back.
-    """
+    def _opened(self) -> Opened:
+        store_id, model, dim, ns, seq, newest, head = self._session.row("tx.open", {"name": self.namespace})
+        # No namespace has the number 0: an unknown one is simply empty.
+        return Opened(store_id, model, dim, newest, ns or 0, seq or 0, head or "")
 
-    foreign = False
-    """Whether the store has moved on to another embedder than the one this process makes vectors with."""
-
-    _newest = False
-    """Whether nothing newer than this transaction's view can exist."""
-
-    def __init__(self, session: Session, namespace: str, index: VectorIndex, snapshot: Callable[[], Any]) -> None:
-        self.namespace = namespace
-        self._session = session
-        self._index = index
-        self._snapshot = snapshot
-        store_id, model, dim, ns, seq, newest_model, head = session.row("tx.open", {"name": namespace})
-        self.seq: int = seq or 0
-        self._committed = self.seq
-        self._head: str = head or ""
-        self._ns: int = ns or 0  # no namespace has the number 0: an unknown one is simply empty
-        self._model: int = model
-        self._dim: int = dim
-        self._mixed = newest_model > 2  # 1 stands for "no embedder yet"
-        self._stamp = Stamp(store_id, model, dim)
-        self._uncommitted: dict[str, Row | None] = {}
-
-    @property
-    def model(self) -> int:
-        """Number of the embedder whose vectors this view holds."""
-        return self._model
-
-    # ---- memories ----
-
-    def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
-        """See `Tx.find`. Tags fit when any of them is there; `ids=()` fits nothing."""
-        if where.ids is not None and not where.ids or limit is not None and limit < 1:
-            return []
-        names, parameters = _conditions(where)
+    def _find_order(self, where: Filter) -> str:
+        # Few rows of a key are sorted sooner than the namespace is walked in order.
         by_key = bool(where.ids or where.hashes or where.id_prefix or where.subject)
-        parameters |= {"ns": self._ns, "model": self._model, "limit": -1 if limit is None or where.ids else limit}
-        backwards = where.before is not None and not where.ids
-        order = "find.backwards" if backwards else "find.order_by_key" if by_key else "find.order"
-        sql = "".join([queries()[name] for name in ("find", *names, order)])
-        rows = self._session.select(sql, parameters)
-        if backwards:
-            rows.reverse()
-        if where.ids and len(rows) > 1:
-            places = {memory_id: place for place, memory_id in reversed(list(enumerate(where.ids)))}
-            rows.sort(key=lambda row: places[row[0]])
-        return [memory_of(*row[1:]) for row in (rows if limit is None else rows[:limit])]
+        return "find.order_by_key" if by_key else "find.order"
 
-    # ---- vectors ----
-
-    def nearest(
-        self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
-    ) -> list[Neighbours]:
-        """See `Tx.nearest`; exact."""
-        if self.foreign:
-            return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
-        with (
-            self._index.use(self.namespace) as space,
-            space.lock.looking(ready=lambda: self._is_current(space), prepare=lambda: self._bring_up(space)),
-        ):
-            stale = space.changed_since(self._committed) if space.seq > self._committed else frozenset()
-            if stale is None:
-                # This snapshot is too old for the shared matrix; it gets one of its own.
-                space = Space()
-                self._load(space, self._session)
-                stale = frozenset()
-            overlay: dict[str, Row | None] = dict.fromkeys(stale)
-            if stale:
-                overlay |= self._index_rows(stale, self._session)
-            overlay |= self._uncommitted
-            return space.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=overlay)
-
-    def _is_current(self, space: Space) -> bool:
-        return space.stamp == self._stamp and space.seq >= self._committed and self._is_kin(space)
-
-    def _is_kin(self, space: Space) -> bool:
-        """Whether the matrix is of the history that this view is of.
-
-        It is not when an older copy was put in the store's place, even if as much was written since: the
-        entry up to which the matrix is complete is then another one, or is not there.
-        """
-        if space.seq == self._committed:
-            return space.head == self._head
-        if space.seq < self._committed:
-            return self._begins(self._session, space)
-        if self._newest:
-            return False
-        with self._snapshot() as session:  # this view is an older one, so the last committed state has to tell
-            return self._begins(session, space)
-
-    def _begins(self, session: Session, space: Space) -> bool:
-        row = session.row("journal.head", {"ns": self._ns, "seq": space.seq})
-        return bool(space.head == (row[0] if row else ""))
+    def _journal_from(self, *, narrow: bool) -> str:
+        # Beside a narrower condition the bound must not tempt SQLite to walk the whole journal.
+        return "journal.narrow" if narrow else "journal"
 
     def _bring_up(self, space: Space) -> None:
-        """Load the matrix, or catch up with what other transactions committed before this one began."""
         if self._is_current(space):
             return  # another reader has done it meanwhile
-        if not self._is_kin(space):
-            space.stamp = None
         if not self._uncommitted and self.seq == self._committed:
             self._catch_up(space, self._session)
             return
         # This transaction has written; what it sees is not yet what others may see. It holds the
         # write lock, so the last committed state is the one it began with.
         with self._snapshot() as session:
-            self._catch_up(space, session)
+            if session is not None:
+                self._catch_up(space, session)
 
-    def _catch_up(self, space: Space, session: Session) -> None:
-        if space.stamp != self._stamp:
-            self._load(space, session)
-            return
-        moved: set[str] = set()
-        for _, ids in session.rows("journal.moved", {"ns": self._ns, "after": space.seq}):
-            moved.update(ids.split())
-        if len(moved) > 1000 + len(space) // 4:
-            self._load(space, session)
-            return
-        changed: dict[str, Row | None] = dict.fromkeys(moved)
-        if moved:
-            changed |= self._index_rows(moved, session)
-        space.advance(self._committed, changed, head=self._head)
-
-    def _load(self, space: Space, session: Session) -> None:
-        if not self._dim:
-            space.load(self._stamp, self._committed, (), head=self._head)
-            return
-        count = session.row("memory.count", {"ns": self._ns})[0]
-        # Room for what is written next: else the first new row would have the whole matrix copied.
-        room = count + count // 16 + 64
-        space.load(self._stamp, self._committed, self._blocks(session), room=room, head=self._head)
-
-    def _blocks(self, session: Session) -> Iterator[Block]:
-        """All rows with a vector, a few thousand at a time, so that no second copy of everything is held."""
-        size = 2 * self._dim
-        for rows in session.blocks("vector.all", {"ns": self._ns, "model": self._model}, _ROWS_AT_ONCE):
-            sound = [row for row in rows if len(row[3]) == size]
-            if sound:
-                ids, kinds, statuses, blobs = zip(*sound, strict=True)
-                yield Block(ids, kinds, statuses, b"".join(blobs))
-
-    def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
-        rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": _json(ids)})
-        return {row[0]: Row(row[1], row[2], self._usable(row[3])) for row in rows}
-
-    def _usable(self, blob: bytes | None) -> Vector | None:
-        return None if blob is None else vector_of(blob, self._dim)
-
-    def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
-        """See `Tx.vectors`."""
-        if self.foreign:
-            return {}
-        rows = self._session.rows("vector.get", {"ns": self._ns, "model": self._model, "hashes": _json(hashes)})
-        return {digest: vector for digest, blob in rows if (vector := self._usable(blob)) is not None}
-
-    # ---- full text ----
-
-    def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last.
-
-        Words that stand almost everywhere are asked for only when rarer ones find too few rows.
-        """
-        wanted = list(dict.fromkeys(term for term in terms if term))
-        if not wanted or limit < 1 or not self._ns:
-            return []
-        counted = []
-        for term in wanted:
+    def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
+        for term in terms:
             row = self._session.row("words.count", {"term": f"{self._ns}_{term}"})
-            if row is not None and row[0]:
-                counted.append((row[0], term))
-        scores: defaultdict[int, float] = defaultdict(float)
-        for count, term in sorted(counted):
-            if is_common(count, self.seq) and len(scores) >= limit:
-                found = self._best_of(scores, limit, kinds)
-                if len(found) == limit:
-                    return found
-            # The measure counts in this namespace only; FTS5's own would weigh words by all of them.
-            weight = math.log1p((self.seq + 1) / count)
-            for (place,) in self._session.rows("words.places", {"query": f'"{self._ns}_{term}"'}):
-                scores[place] += weight
-        return self._best_of(scores, limit, kinds)
+            if row is not None:
+                yield row[0], term
 
-    def _best_of(self, scores: Mapping[int, float], limit: int, kinds: Sequence[str]) -> list[str]:
-        ranked = sorted(scores, key=lambda place: (-scores[place], -place))
-        found: list[str] = []
-        step = max(64, 2 * limit)
-        for start in range(0, len(ranked), step):
-            places = json.dumps(ranked[start : start + step])
-            rows = self._session.rows("words.memories", {"ns": self._ns, "places": places})
-            found += [memory_id for _, memory_id, kind in rows if not kinds or kind in kinds]
-            if len(found) >= limit:
-                break
-        return found[:limit]
-
-    # ---- links and conflicts ----
-
-    def census(self) -> Census:
-        """See `Tx.census`."""
-        ns = {"ns": self._ns}
-        rows = self._session.rows("census.memories", ns)
-        active = [row for row in rows if row[0] == "active"]
-        statuses: Counter[str] = Counter()
-        for status, _, count, _, _ in rows:
-            statuses[status] += count
-        return Census(
-            statuses=dict(statuses),
-            kinds={kind: count for _, kind, count, _, _ in active},
-            outcomes=dict(self._session.rows("census.outcomes", ns)),
-            links=self._session.row("census.links", ns)[0],
-            unchecked=sum(row[3] for row in active),
-            unembedded=sum(row[4] for row in active),
-        )
-
-    def links(self, ids: Iterable[str] | None = None) -> list[Link]:
-        """See `Tx.links`."""
-        if ids is None:
-            rows = self._session.rows("link.all", {"ns": self._ns})
-        else:
-            asked = {"ns": self._ns, "ids": _json(ids)}
-            rows = sorted({*self._session.rows("link.from", asked), *self._session.rows("link.to", asked)}, key=_edge)
-        return [link_of(*row) for row in rows]
-
-    def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
-        """See `Tx.conflicts`; with both ids and keys, those that fit either."""
-        if ids is None and keys is None:
-            rows = [(0, "", record) for (record,) in self._session.rows("conflict.all", {"ns": self._ns})]
-            return [conflict_of(record) for _, _, record in rows]
-        found: set[tuple[int, str, str]] = set()
-        if ids is not None:
-            asked = {"ns": self._ns, "ids": _json(ids)}
-            found.update(self._session.rows("conflict.of_a", asked))
-            found.update(self._session.rows("conflict.of_b", asked))
-        if keys is not None:
-            found.update(self._session.rows("conflict.keys", {"ns": self._ns, "keys": _json(keys)}))
-        return [conflict_of(record) for _, _, record in sorted(found)]
-
-    def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
-        """See `Moving.aliases`."""
-        most = -1 if limit is None else max(0, limit)
-        asked = {"ns": self._ns, "after_hash": after[0], "after_id": after[1], "limit": most}
-        return self._session.rows("alias.pairs", asked)
-
-    # ---- journal ----
-
-    def journal(
-        self,
-        *,
-        memory_ids: Iterable[str] | None = None,
-        after: int = 0,
-        seqs: Iterable[int] | None = None,
-        key: str = "",
-        run_id: str = "",
-        newest: int | None = None,
-    ) -> list[JournalEntry]:
-        """See `Tx.journal`; conditions are joined by "and"."""
-        # Beside a narrower condition the bound must not tempt SQLite to walk the whole journal.
-        narrow = memory_ids is not None or seqs is not None or bool(key)
-        parts = ["journal", "journal.after_narrow" if narrow else "journal.after"]
-        parameters: dict[str, Any] = {"ns": self._ns, "after": after, "limit": -1 if newest is None else max(0, newest)}
-        if memory_ids is not None:
-            parts.append("journal.memory_ids")
-            parameters["ids"] = _json(memory_ids)
-        if seqs is not None:
-            parts.append("journal.seqs")
-            parameters["seqs"] = json.dumps(list(seqs))
-        if key:
-            parts.append("journal.key")
-            parameters["key"] = key
-        if run_id:
-            parts.append("journal.run")
-            parameters["run"] = run_id
-        sql = "".join([queries()[name] for name in [*parts, "journal.newest_first"]])
-        rows = self._session.select(sql, parameters)
-        rows.reverse()
-        try:
-            return self._entries({seq: entry_of(record) for seq, record in rows})
-        except DAMAGE as error:
-            raise Corrupt(
-                f"a journal entry cannot be read: {error}", where=self._session.where, todo="Run `wellkept verify`"
-            ) from error
-
-    def _entries(self, plains: dict[int, Json]) -> list[JournalEntry]:
-        """Packed entries made whole with what later entries, or the present rows, tell."""
-        ids = {memory_id for plain in plains.values() for memory_id in changed_ids(plain)}
-        if not ids:
-            return [unpacked(plain, seq, {}) for seq, plain in plains.items()]
-        changes: defaultdict[str, list[int]] = defaultdict(list)
-        asked = {"ns": self._ns, "after": min(plains), "ids": _json(ids)}
-        for memory_id, number in self._session.rows("journal.changes", asked):
-            changes[memory_id].append(number)
-        wanted: list[tuple[int, str, int | None]] = []
-        for seq, plain in plains.items():
-            for memory_id in changed_ids(plain):
-                numbers = changes[memory_id]
-                at = bisect_right(numbers, seq)
-                wanted.append((seq, memory_id, numbers[at] if at < len(numbers) else None))
-        others = dict(plains)
-        missing = {later for _, _, later in wanted if later is not None and later not in others}
-        for seq, record in self._packed(missing):
-            others[seq] = entry_of(record)
-        last = [memory_id for _, memory_id, later in wanted if later is None]
-        present = {memory.id: memory for memory in self.find(Filter(ids=tuple(last), statuses=ALL_STATUSES))}
-        left: defaultdict[int, dict[str, Memory | None]] = defaultdict(dict)
-        for seq, memory_id, later in wanted:
-            left[seq][memory_id] = present.get(memory_id) if later is None else first_before(others[later], memory_id)
-        return [unpacked(plain, seq, left[seq]) for seq, plain in plains.items()]
-
-    def _packed(self, seqs: Iterable[int]) -> list[tuple[int, str]]:
-        numbers = json.dumps(sorted(seqs))
-        if numbers == "[]":
-            return []
-        return self._session.rows("journal.packed", {"ns": self._ns, "seqs": numbers})
-
-    # ---- writing ----
-
-    def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
-        """A reading transaction refuses."""
-        raise _reading()
-
-    def restore(
-        self,
-        entries: Iterable[JournalEntry],
-        *,
-        loose: Iterable[Effect] = (),
-        vectors: Mapping[str, Vector] | None = None,
-        afresh: bool = False,
-    ) -> int:
-        """A reading transaction refuses."""
-        raise _reading()
-
-    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """A reading transaction refuses."""
-        raise _reading()
-
-    def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
-        """A reading transaction refuses."""
-        raise _reading()
-
-
-def _edge(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row[:3]
-
-
-def _reading() -> ReadOnly:
-    return ReadOnly("this transaction only reads", todo="Begin it with write=True")
-
-
-def _json(values: Iterable[str]) -> str:
-    return json.dumps(list(values), ensure_ascii=False)
-
-
-def _conditions(where: Filter) -> tuple[list[str], dict[str, Any]]:
-    """Names of the parts of the statement, and their parameters."""
-    parts: list[tuple[str, dict[str, Any]]] = [*_key_conditions(where), *_state_conditions(where)]
-    values: dict[str, Any] = {}
-    for _, given in parts:
-        values |= given
-    return [name for name, _ in parts], values
-
-
-def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
-    if where.ids and len(where.ids) == 1:
-        yield "find.id", {"id": where.ids[0]}
-    elif where.ids:
-        yield "find.ids", {"ids": _json(where.ids)}
-    if where.id_end:
-        yield "find.id_end", {"id_end": where.id_end}
-    if where.id_prefix:
-        yield "find.id_prefix", {"id_prefix": where.id_prefix, "id_prefix_end": where.id_prefix + "\U0010ffff"}
-    for name, several in (("hashes", where.hashes), ("kinds", where.kinds), ("tags", where.tags)):
-        if several:
-            yield f"find.{name}", {name: _json(several)}
-    if where.subject is not None:
-        subject = slot_key(where.subject)
-        yield "find.subject" if subject else "find.no_subject", {"subject": subject}
-    if where.attribute is not None:
-        yield "find.attribute", {"attribute": slot_key(where.attribute)}
-
-
-def _state_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
-    if where.statuses and len(set(where.statuses)) < len(ALL_STATUSES):
-        yield "find.statuses", {"statuses": _json(where.statuses)}
-    if where.ongoing is not None:
-        yield "find.ongoing", {"ongoing": where.ongoing}
-    if where.created_from is not None:
-        yield "find.created_from", {"created_from": micros(where.created_from)}
-    if where.unchecked is not None:
-        yield "find.unchecked" if where.unchecked else "find.checked", {}
-    if where.embedded is not None:
-        yield "find.embedded" if where.embedded else "find.not_embedded", {}
-    if where.after is not None:
-        yield "find.after", {"after_created": micros(where.after[0]), "after_id": where.after[1]}
-    if where.before is not None:
-        yield "find.before", {"before_created": micros(where.before[0]), "before_id": where.before[1]}
+    def _places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
+        return {
+            term: [place for (place,) in self._session.rows("words.places", {"query": f'"{self._ns}_{term}"'})]
+            for term in terms
+        }

@@ -61,7 +61,7 @@ def remake_words(session: Session) -> None:
             memory = memory_of(record, 0, None, None)
         except Corrupt:  # `verify` names it; the others shall be found all the same
             continue
-        session.run("words.insert", {"place": place, "terms": words_of(memory, ns)})
+        session.run("words.insert", (place, words_of(memory, ns)))
 
 
 def _mend_links(session: Session) -> None:
@@ -93,6 +93,7 @@ def _mend_conflicts(session: Session) -> None:
 
 
 def _mend_memories(session: Session) -> None:
+    numbers = dict(session.rows("verify.namespaces"))
     for name, memory_id, place, stored, usage, record in list(rows_of(session)):
         try:
             memory = memory_of(record, 0, None, None)
@@ -102,7 +103,7 @@ def _mend_memories(session: Session) -> None:
             session.run("mend.usage", {"place": place})
         if (memory.namespace, memory.id) == (name, memory_id) and stored != columns(memory):
             try:
-                session.run("memory.update", (*columns(memory), record, place))
+                session.run("memory.update", (*columns(memory), record, numbers[name], memory_id))
             except sqlite3.IntegrityError:  # another row has that place in an index; nothing is forced
                 continue
 
@@ -110,7 +111,8 @@ def _mend_memories(session: Session) -> None:
 def _set_aside(session: Session) -> None:
     """Make an archived memory of each record that nobody can read: its text is the record, so nothing is lost by it,
     and every recall of its namespace would meet it otherwise."""
-    for name, memory_id, place, stored, _, record in list(rows_of(session)):
+    numbers = dict(session.rows("verify.namespaces"))
+    for name, memory_id, _, stored, _, record in list(rows_of(session)):
         try:
             memory_of(record, 0, None, None)
         except Corrupt as error:
@@ -120,7 +122,7 @@ def _set_aside(session: Session) -> None:
                 created_at=at, updated_at=at, tags=("unreadable",), metadata={"unreadable": error.what},
                 version=max(1, stored[7]),
             )  # fmt: skip
-            session.run("memory.update", (*columns(memory), record_text(memory), place))
+            session.run("memory.update", (*columns(memory), record_text(memory), numbers[name], memory_id))
 
 
 def _time(micros: int) -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,13 +36,13 @@ class Session:
         except sqlite3.Error as error:
             raise translated(error, self.where) from error
 
+    def text(self, name: str) -> str:
+        """The statement of a name."""
+        return self._queries[name]
+
     def run(self, name: str, parameters: Parameters = ()) -> int:
         """Run a statement; return how many rows it changed."""
         return self.execute(self._queries[name], parameters).rowcount
-
-    def insert(self, name: str, parameters: Parameters) -> int:
-        """Insert a row; return its place."""
-        return self.execute(self._queries[name], parameters).lastrowid or 0
 
     def many(self, name: str, rows: Iterable[Parameters]) -> None:
         """Run a statement for each row."""
@@ -102,6 +103,22 @@ class Session:
         """End an open transaction without keeping it; a full disk may have ended it already."""
         if self._connection.in_transaction:
             self.run("rollback")
+
+    def listed(self, values: Iterable[Any]) -> str:
+        """Several values as one parameter: a JSON array, which `json_each` takes apart."""
+        return json.dumps(list(values), ensure_ascii=False)
+
+    def vector(self, blob: bytes) -> bytes:
+        """A vector as it is stored: as it is."""
+        return blob
+
+    def vector_bytes(self, sent: Sequence[bytes]) -> bytes:
+        """Vectors of one length that a query gave, one behind the other."""
+        return b"".join(sent)
+
+    def vector_size(self, dim: int) -> int:
+        """How many bytes a vector of so many components has."""
+        return 2 * dim
 
     def copy_to(self, path: Path) -> None:
         """Write a whole, consistent copy of the store to a file."""

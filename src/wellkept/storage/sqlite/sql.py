@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
+from wellkept.storage.sql.statements import named, texts
+
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x57454C4B
 """Marks a SQLite file as a Wellkept store ("WELK")."""
-
-_NAME = re.compile(r"^-- name: (\S+)$", re.MULTILINE)
 
 
 @cache
 def queries() -> MappingProxyType[str, str]:
     """Statements by name, from `queries.sql`."""
-    parts = _NAME.split(_read("queries.sql"))
-    return MappingProxyType({name: _bare(text) for name, text in zip(parts[1::2], parts[2::2], strict=True)})
-
-
-def _bare(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("--")]
-    # A fragment begins with a blank so that it can follow another one.
-    return "\n".join(lines)
+    return named([_read("queries.sql")])
 
 
 def schema() -> str:
@@ -36,9 +28,7 @@ def schema() -> str:
 
 def migrations() -> tuple[tuple[int, str], ...]:
     """Steps in order: the version each leads to, and its script; step N leads from N to N + 1."""
-    folder = files(__package__).joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((int(name[:4]) + 1, folder.joinpath(name).read_text(encoding="utf-8")) for name in names)
+    return tuple((int(name[:4]) + 1, script) for name, script in texts(__package__, "migrations").items())
 
 
 def statements(script: str) -> Iterator[str]:

@@ -4,39 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any
 
-import numpy as np
-
-from wellkept.core.records.codec import DAMAGE, entry_from, record_text, text_digest
+from wellkept.core.records.codec import DAMAGE
 from wellkept.errors import Corrupt, StorageError
-from wellkept.parsing import parsed_json
-from wellkept.storage.journal_codec import first_before
-from wellkept.storage.memory_rows import columns, conflict_of, is_usage, link_of, memory_of, micros
+from wellkept.storage.memory_rows import columns, memory_of
+from wellkept.storage.sql.verification import (
+    SHOWN,
+    Entries,
+    Flaw,
+    Mend,
+    is_unit,
+    left_by,
+    of_conflict,
+    of_journal,
+    of_link,
+    of_memory,
+    plain_of,
+    some,
+    strayed,
+)
 from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
-from wellkept.types import Memory
-
-Mend: TypeAlias = Literal[
-    "", "aliases", "columns", "conflicts", "links", "numbers", "records", "usage", "vectors", "words"
-]
-"""What `mending` makes anew from the rows; empty for what cannot be made from anything that is left."""
-
-ADOPTING = "repair"
-"""The verb of entries that take over a row as it is found, though no entry had left it so."""
-_COLUMNS = ("kind", "status", "subject", "attribute", "created", "ongoing", "checked", "version", "embedding")
-_SHOWN = 20
-_LENGTH = 0.01
-"""How far the length of a vector may be from 1; half precision keeps it within a tenth of that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """Something that is not as it should be, and what could be made anew to mend it."""
-
-    text: str
-    mend: Mend = ""
 
 
 def flaws(session: Session) -> list[Flaw]:
@@ -95,7 +85,7 @@ def _numbers(session: Session) -> Iterator[Flaw]:
         # Only the counter is wrong when the entries themselves are without a gap.
         mend: Mend = "numbers" if newest == count else ""
         yield Flaw(f"namespace {name!r} stands at entry {seq}, its journal holds {count} up to {newest}", mend)
-    for name, memory_id, seq in session.rows("verify.journal_memory", {"most": _SHOWN}):
+    for name, memory_id, seq in session.rows("verify.journal_memory", {"most": SHOWN}):
         yield Flaw(f"namespace {name!r}: the list of entries about {memory_id} names {seq}, which is not there")
 
 
@@ -112,9 +102,7 @@ def unusable(session: Session) -> Iterator[tuple[str, str, int]]:
     while rows := session.rows("verify.vectors", {"after": after, "most": 2000}):
         for name, digest, place, vec in rows:
             after = place
-            values = np.frombuffer(vec, dtype="<f2").astype(np.float64)
-            length = float(np.sqrt(values @ values)) if np.isfinite(values).all() else 0.0
-            if abs(length - 1.0) > _LENGTH:
+            if not is_unit(vec):
                 yield name, digest, place
 
 
@@ -124,22 +112,13 @@ def _aliases(session: Session) -> Iterator[Flaw]:
 
 
 def _links(session: Session) -> Iterator[Flaw]:
-    for name, src, dst, rel, created_at in session.rows("verify.links"):
-        try:
-            link_of(src, dst, rel, created_at)
-        except Corrupt:
-            yield Flaw(f"namespace {name!r}, link {src} -{rel}-> {dst}: its time cannot be read", "links")
+    for name, *link in session.rows("verify.links"):
+        yield from (flaw.of(name) for flaw in of_link(*link))
 
 
 def _conflicts(session: Session) -> Iterator[Flaw]:
-    for name, key, a, b, created, record in session.rows("verify.conflicts"):
-        try:
-            conflict = conflict_of(record)
-        except Corrupt:
-            yield Flaw(f"namespace {name!r}, conflict {key}: it cannot be read", "conflicts")
-            continue
-        if (conflict.key, conflict.a, conflict.b, micros(conflict.created_at)) != (key, a, b, created):
-            yield Flaw(f"namespace {name!r}, conflict {key}: its columns do not repeat its record", "conflicts")
+    for name, *conflict in session.rows("verify.conflicts"):
+        yield from (flaw.of(name) for flaw in of_conflict(*conflict))
 
 
 # --------------------------------------------------------------------------------------------
@@ -148,21 +127,10 @@ def _conflicts(session: Session) -> Iterator[Flaw]:
 
 def _records(session: Session) -> Iterator[Flaw]:
     for name, memory_id, _, stored, usage, record in rows_of(session):
-        at = f"namespace {name!r}, memory {memory_id}"
-        try:
-            memory = memory_of(record, 0, None, None)
-        except Corrupt as error:
-            yield Flaw(f"{at}: {error.what}; `repair` keeps its text as an archived memory", "records")
-            continue
-        if (memory.namespace, memory.id) != (name, memory_id):
-            yield Flaw(f"{at}: its columns do not repeat its record")
-        elif stored != columns(memory):
-            wrong = [one for one, a, b in zip(_COLUMNS, stored, columns(memory), strict=True) if a != b]
-            yield Flaw(f"{at}: its columns do not repeat its record ({', '.join(wrong)})", "columns")
-        elif record_text(memory) != record:
-            yield Flaw(f"{at}: its record is not in its own form")
-        if not is_usage(usage):
-            yield Flaw(f"{at}: when it was last used cannot be read", "usage")
+        for flaw in of_memory(name, memory_id, stored, usage, record, columns=columns):
+            if flaw.mend == "records":
+                flaw = replace(flaw, text=f"{flaw.text}; `repair` keeps its text as an archived memory")
+            yield flaw.of(name)
 
 
 def rows_of(session: Session) -> Iterator[tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], str]]:
@@ -206,36 +174,18 @@ def _words(session: Session) -> Iterator[Flaw]:
 
 
 def _journal(session: Session) -> Iterator[Flaw]:
-    for number, (name, text) in enumerate(_breaks(session)):
-        if number == _SHOWN:
-            yield Flaw("the journal has more breaks like these")
-            return
-        yield Flaw(f"namespace {name!r}, {text}")
+    yield from some(_breaks(session), "the journal has more breaks like these")
     for name, memory_id in against_rows(session)[1]:
-        yield Flaw(f"namespace {name!r}, memory {memory_id}: the journal left it, and it is not there")
+        yield Flaw(f", memory {memory_id}: the journal left it, and it is not there").of(name)
 
 
-def _breaks(session: Session) -> Iterator[tuple[str, str]]:
-    """Entries that cannot be read, or that found a memory other than the entry before had left it."""
-    known: dict[str, dict[str, str]] = defaultdict(dict)
-    erased = _erased(session)
-    for name, seq, plain in _entries(session):
-        if plain is None:
-            yield name, f"journal entry {seq}: it cannot be read"
-            continue
-        state = known[name]
-        try:
-            entry_from({**plain, "seq": seq}, effects=())
-            for part in plain.get("effects", ()):
-                if part["type"] != "memory" or (name, part["id"]) in erased:
-                    continue
-                left = state.get(part["id"])
-                found = _before(plain, part)
-                if left is not None and found != left and plain["verb"] != ADOPTING:
-                    yield name, f"journal entry {seq}: it found memory {part['id']} in a state no entry had left"
-                state[part["id"]] = part["after"]["digest"] if "after" in part else ""
-        except DAMAGE as error:
-            yield name, f"journal entry {seq}: it cannot be read: {type(error).__name__}"
+def _breaks(session: Session) -> Iterator[Flaw]:
+    erased: dict[str, set[str]] = defaultdict(set)
+    for name, memory_id, _, stored, _, _ in rows_of(session):
+        if stored[1] == "erased":
+            erased[name].add(memory_id)
+    for name, ns in session.rows("verify.namespaces"):
+        yield from (flaw.of(name) for flaw in of_journal(_entries(session, ns), erased[name]))
 
 
 def against_rows(session: Session, namespace: str | None = None) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -246,49 +196,15 @@ def against_rows(session: Session, namespace: str | None = None) -> tuple[list[t
         namespace: Only this one; all for None.
     """
     left: dict[tuple[str, str], str] = {}
-    for name, _, plain in _entries(session, namespace):
-        parts = plain.get("effects", ()) if isinstance(plain, dict) else ()
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and part.get("type") == "memory":
-                after = part.get("after")
-                left[name, str(part.get("id"))] = str(after.get("digest")) if isinstance(after, dict) else ""
-    changed = []
-    for name, memory_id, _, _, _, record in rows_of(session):
-        digest = left.pop((name, memory_id), None)
-        if digest is not None and digest != text_digest(record) and _status(record) not in ("erased", ""):
-            changed.append((name, memory_id))
-    return changed, [key for key, digest in left.items() if digest]
+    for name, ns in session.rows("verify.namespaces"):
+        if namespace in (None, name):
+            left |= {(name, memory_id): digest for memory_id, digest in left_by(_entries(session, ns)).items()}
+    return strayed(left, (((name, memory_id), record) for name, memory_id, *_, record in rows_of(session)))
 
 
-def _before(plain: dict[str, Any], part: dict[str, Any]) -> str:
-    memory = first_before({"effects": [part]}, part["id"])
-    return "" if memory is None else text_digest(record_text(memory))
-
-
-def _entries(session: Session, namespace: str | None = None) -> Iterator[tuple[str, int, dict[str, Any] | None]]:
-    """Every entry as a plain object, by namespace and number; None for one that is no JSON object."""
-    for ns_name, ns in session.rows("verify.namespaces"):
-        if namespace not in (None, ns_name):
-            continue
-        after = 0
-        while rows := session.rows("verify.journal", {"ns": ns, "after": after, "most": 500}):
-            for seq, record in rows:
-                after = seq
-                try:
-                    plain = parsed_json(record)
-                except ValueError:
-                    plain = None
-                yield ns_name, seq, plain if isinstance(plain, dict) else None
-
-
-def _erased(session: Session) -> set[tuple[str, str]]:
-    """Of these the journal keeps no former state, so nothing can be compared."""
-    return {(name, memory_id) for name, memory_id, _, stored, _, _ in rows_of(session) if stored[1] == "erased"}
-
-
-def _status(record: str) -> str:
-    try:
-        memory: Memory = memory_of(record, 0, None, None)
-    except Corrupt:
-        return ""
-    return memory.status
+def _entries(session: Session, ns: int) -> Entries:
+    after = 0
+    while rows := session.rows("verify.journal", {"ns": ns, "after": after, "most": 500}):
+        for seq, record in rows:
+            after = seq
+            yield seq, plain_of(record)

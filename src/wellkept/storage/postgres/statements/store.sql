@@ -98,6 +98,8 @@ INSERT INTO wellkept.migration (version) VALUES (%(version)s)
 SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM wellkept.memory AS m WHERE m.ns = %(ns)s
 -- name: find.ids
  AND m.id = ANY(%(ids)s::text[])
+-- name: find.id
+ AND m.id = %(id)s
 -- name: find.id_prefix
  AND m.id >= %(id_prefix)s AND m.id < %(id_prefix_end)s
 -- name: find.id_end
@@ -140,19 +142,17 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM well
  ORDER BY m.created DESC, m.id DESC LIMIT %(limit)s
 
 -- name: memory.held
-SELECT id, place, version, status FROM wellkept.memory WHERE ns = %(ns)s AND id = ANY(%(ids)s::text[])
+SELECT id, place, version, status, NULL FROM wellkept.memory WHERE ns = %(ns)s AND id = ANY(%(ids)s::text[])
 -- name: memory.insert
 INSERT INTO wellkept.memory (ns, id, place, kind, status, subject, attribute, created, ongoing, checked, version,
   embedding, tags, access_count, last_accessed_at, stability, record)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::text[], %s, %s, %s, %s)
 -- name: memory.update
-UPDATE wellkept.memory SET place = %s, kind = %s, status = %s, subject = %s, attribute = %s, created = %s,
+UPDATE wellkept.memory SET kind = %s, status = %s, subject = %s, attribute = %s, created = %s,
   ongoing = %s, checked = %s, version = %s, embedding = %s, tags = %s::text[], record = %s
 WHERE ns = %s AND id = %s
 -- name: memory.set_usage
-UPDATE wellkept.memory SET access_count = %(access_count)s, last_accessed_at = %(last_accessed_at)s,
-  stability = %(stability)s
-WHERE ns = %(ns)s AND id = %(id)s
+UPDATE wellkept.memory SET access_count = %s, last_accessed_at = %s, stability = %s WHERE ns = %s AND id = %s
 -- name: memory.add_usage
 UPDATE wellkept.memory SET access_count = greatest(access_count, %(access_count)s),
   last_accessed_at = %(last_accessed_at)s, stability = %(stability)s
@@ -249,7 +249,7 @@ DELETE FROM wellkept.conflict WHERE ns = %(ns)s AND (a = ANY(%(ids)s::text[]) OR
 
 -- name: journal.insert
 INSERT INTO wellkept.journal (ns, seq, undoes, outcome, run, key, moved, record)
-VALUES (%(ns)s, %(seq)s, %(undoes)s, %(outcome)s, %(run)s, %(key)s, %(moved)s::text[], %(record)s)
+VALUES (%(ns)s, %(seq)s, %(undoes)s, %(outcome)s, %(run)s, %(key)s, string_to_array(%(moved)s, ' '), %(record)s)
 ON CONFLICT (ns, key) WHERE key IS NOT NULL DO NOTHING RETURNING mark::text
 -- name: journal.marked
 SELECT seq FROM wellkept.journal WHERE ns = %(ns)s AND seq = %(seq)s AND mark = %(mark)s::uuid
@@ -281,7 +281,7 @@ SELECT seq, record FROM wellkept.journal WHERE ns = %(ns)s AND seq = ANY(%(seqs)
 SELECT id, seq FROM wellkept.journal_memory
 WHERE ns = %(ns)s AND changed AND seq > %(after)s AND id = ANY(%(ids)s::text[]) ORDER BY id, seq
 -- name: journal.moved
-SELECT seq, moved FROM wellkept.journal WHERE ns = %(ns)s AND seq > %(after)s AND moved <> '{}' ORDER BY seq
+SELECT seq, array_to_string(moved, ' ') FROM wellkept.journal WHERE ns = %(ns)s AND seq > %(after)s AND moved <> '{}' ORDER BY seq
 -- name: journal.head
 SELECT left(record, 1000) FROM wellkept.journal WHERE ns = %(ns)s AND seq = %(seq)s
 -- name: journal.mentions

@@ -1,0 +1,482 @@
+"""A reading transaction of a backend in SQL: one snapshot of one namespace.
+
+What a query means stands here and in the statement of its name; a backend adds what its database does
+otherwise, as the methods that are marked so.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wellkept.core.records.codec import DAMAGE
+from wellkept.core.text.forms import slot_key
+from wellkept.errors import Corrupt, ReadOnly
+from wellkept.storage.journal_codec import changed_ids, first_before, is_common, unpacked
+from wellkept.storage.memory_rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
+from wellkept.storage.sql.session import Session
+from wellkept.storage.vectors.index import Block, Row, Space, Stamp
+from wellkept.storage.vectors.matrices import VectorIndex
+from wellkept.types import (
+    ALL_STATUSES,
+    Census,
+    Conflict,
+    Effect,
+    Filter,
+    JournalEntry,
+    Json,
+    Link,
+    Memory,
+    Neighbours,
+    Status,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wellkept.types import Vector
+
+_ROWS_AT_ONCE = 4096
+"""Rows read at once while a matrix is loaded: 3 MB of vectors."""
+
+
+_MOST = 2**63 - 1
+"""The highest number a column holds; whoever asks for a higher one finds nothing."""
+
+
+class Opened(NamedTuple):
+    """What a transaction finds when it begins.
+
+    Attributes:
+        store_id: Identity of the store.
+        model: Number of the embedder whose vectors are in force.
+        dim: Their components; 0 when there is no embedder yet.
+        newest_model: The highest number of an embedder; 1 stands for "no embedder yet".
+        ns: The namespace's number.
+        seq: The number of its newest entry; 0 for none.
+        head: How that entry begins.
+    """
+
+    store_id: str
+    model: int
+    dim: int
+    newest_model: int
+    ns: int
+    seq: int
+    head: str
+
+
+class ReadTx(ABC):
+    """One snapshot; the methods are those of `storage.port.Tx`.
+
+    Args:
+        session: A connection inside a transaction.
+        namespace: The namespace all methods are bound to.
+        index: The vector matrices of this process.
+        snapshot: Gives a connection on the last committed state, and takes it back; None where there is none.
+    """
+
+    foreign = False
+    """Whether the store has moved on to another embedder than the one this process makes vectors with."""
+
+    _newest = False
+    """Whether nothing newer than this transaction's view can exist."""
+
+    def __init__(
+        self,
+        session: Session,
+        namespace: str,
+        index: VectorIndex,
+        snapshot: Callable[[], AbstractContextManager[Session | None]],
+    ) -> None:
+        self.namespace = namespace
+        self._session = session
+        self._index = index
+        self._snapshot = snapshot
+        found = self._opened()
+        self.seq = self._committed = found.seq
+        self._head = found.head
+        self._ns = found.ns
+        self._model = found.model
+        self._dim = found.dim
+        self._mixed = found.newest_model > 2
+        self._stamp = Stamp(found.store_id, found.model, found.dim)
+        self._uncommitted: dict[str, Row | None] = {}
+        self._own: Space | None = None
+
+    # ---- what a backend adds ----
+
+    @abstractmethod
+    def _opened(self) -> Opened:
+        """What is there when the transaction begins; `namespace` and `_session` are set."""
+
+    @abstractmethod
+    def _bring_up(self, space: Space) -> None:
+        """Load the matrix, or catch up with what other transactions committed before this one began."""
+
+    @abstractmethod
+    def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
+        """In how many rows of the namespace's full text each term stands."""
+
+    @abstractmethod
+    def _places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
+        """The rows in which each term stands."""
+
+    def _find_order(self, where: Filter) -> str:
+        """The statement by which `find` orders its rows forwards."""
+        return "find.order"
+
+    def _journal_from(self, *, narrow: bool) -> str:
+        """The statement by which `journal` begins; whether a narrower condition follows than the first number."""
+        return "journal"
+
+    @property
+    def model(self) -> int:
+        """Number of the embedder whose vectors this view holds."""
+        return self._model
+
+    # ---- memories ----
+
+    def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
+        """See `Tx.find`. Tags fit when any of them is there; `ids=()` fits nothing."""
+        if where.ids is not None and not where.ids or limit is not None and limit < 1:
+            return []
+        conditions = [*_key_conditions(where), *_state_conditions(where)]
+        names = [name for name, _ in conditions]
+        parameters = {
+            name: self._session.listed(value) if isinstance(value, tuple) else value
+            for _, given in conditions
+            for name, value in given.items()
+        }
+        parameters |= {"ns": self._ns, "model": self._model, "limit": None if where.ids else limit}
+        backwards = where.before is not None and not where.ids
+        order = "find.backwards" if backwards else self._find_order(where)
+        sql = "\n".join([self._session.text(name) for name in ("find", *names, order)])
+        rows = self._session.select(sql, parameters)
+        if backwards:
+            rows.reverse()
+        if where.ids and len(rows) > 1:
+            places = {memory_id: place for place, memory_id in reversed(list(enumerate(where.ids)))}
+            rows.sort(key=lambda row: places[row[0]])
+        return [memory_of(*row[1:]) for row in (rows if limit is None else rows[:limit])]
+
+    # ---- vectors ----
+
+    def nearest(
+        self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
+    ) -> list[Neighbours]:
+        """See `Tx.nearest`; exact, in the matrix of the namespace that this process keeps."""
+        if self.foreign:
+            return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
+        if self._own is not None:
+            return self._own.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=self._uncommitted)
+        with (
+            self._index.use(self.namespace) as space,
+            space.lock.looking(ready=lambda: self._is_current(space), prepare=lambda: self._bring_up(space)),
+        ):
+            stale = space.changed_since(self._committed) if space.seq > self._committed else frozenset()
+            if stale is None or not self._is_current(space):
+                # This snapshot is too old for the shared matrix, or has been written to; it gets one of its own.
+                space = self._own = Space()
+                self._load(space, self._session)
+                stale = frozenset()
+            overlay: dict[str, Row | None] = dict.fromkeys(stale)
+            if stale:
+                overlay |= self._index_rows(stale, self._session)
+            overlay |= self._uncommitted
+            return space.nearest(queries, limit=limit, kinds=kinds, statuses=statuses, overlay=overlay)
+
+    def _is_current(self, space: Space) -> bool:
+        return space.stamp == self._stamp and space.seq >= self._committed and self._is_kin(space)
+
+    def _is_kin(self, space: Space) -> bool:
+        """Whether the matrix is of the history that this view is of.
+
+        It is not when an older copy was put in the store's place, even if as much was written since: the
+        entry up to which the matrix is complete is then another one, or is not there.
+        """
+        if space.seq == self._committed:
+            return space.head == self._head
+        if space.seq < self._committed:
+            return self._begins(self._session, space)
+        if self._newest:
+            return False
+        passed = space.passed(self._committed, self._head)
+        if passed is not None:
+            return passed
+        with self._snapshot() as session:  # this view is an older one, so the last committed state has to tell
+            return session is not None and self._begins(session, space)
+
+    def _begins(self, session: Session, space: Space) -> bool:
+        row = session.row("journal.head", {"ns": self._ns, "seq": space.seq})
+        return bool(space.head == (row[0] if row else ""))
+
+    def _catch_up(self, space: Space, session: Session) -> None:
+        if space.stamp != self._stamp or not self._is_kin(space):
+            self._load(space, session)
+            return
+        moved: set[str] = set()
+        for _, ids in session.rows("journal.moved", {"ns": self._ns, "after": space.seq}):
+            moved.update(ids.split())
+        if len(moved) > 1000 + len(space) // 4:
+            self._load(space, session)
+            return
+        changed: dict[str, Row | None] = dict.fromkeys(moved)
+        if moved:
+            changed |= self._index_rows(moved, session)
+        space.advance(self._committed, changed, head=self._head)
+
+    def _load(self, space: Space, session: Session) -> None:
+        if not self._dim:
+            space.load(self._stamp, self._committed, (), head=self._head)
+            return
+        count = session.row("memory.count", {"ns": self._ns})[0]
+        # Room for what is written next: else the first new row would have the whole matrix copied.
+        room = count + count // 16 + 64
+        space.load(self._stamp, self._committed, self._blocks(session), room=room, head=self._head)
+
+    def _blocks(self, session: Session) -> Iterator[Block]:
+        """All rows with a vector, a few thousand at a time, so that no second copy of everything is held."""
+        size = session.vector_size(self._dim)
+        for rows in session.blocks("vector.all", {"ns": self._ns, "model": self._model}, _ROWS_AT_ONCE):
+            sound = [row for row in rows if len(row[3]) == size]
+            if sound:
+                ids, kinds, statuses, blobs = zip(*sound, strict=True)
+                yield Block(ids, kinds, statuses, session.vector_bytes(blobs))
+
+    def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
+        rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": self._session.listed(ids)})
+        return {row[0]: Row(row[1], row[2], self._usable(row[3])) for row in rows}
+
+    def _usable(self, sent: bytes | None) -> Vector | None:
+        return None if sent is None else vector_of(self._session.vector_bytes([sent]), self._dim)
+
+    def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
+        """See `Tx.vectors`."""
+        asked = list(hashes)
+        if self.foreign or not asked:
+            return {}
+        given = {"ns": self._ns, "model": self._model, "hashes": self._session.listed(asked)}
+        found = {digest: self._usable(sent) for digest, sent in self._session.rows("vector.get", given)}
+        return {digest: vector for digest in asked if (vector := found.get(digest)) is not None}
+
+    # ---- full text ----
+
+    def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
+        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last.
+
+        Words that stand almost everywhere are asked for only when rarer ones find too few rows.
+        """
+        wanted = list(dict.fromkeys(term for term in terms if term))
+        if not wanted or limit < 1 or not self._ns:
+            return []
+        counted = sorted((count, term) for count, term in self._counts(wanted) if count)
+        places = self._places([term for count, term in counted if not is_common(count, self.seq)])
+        scores: defaultdict[int, float] = defaultdict(float)
+        for count, term in counted:
+            if is_common(count, self.seq) and len(scores) >= limit:
+                found = self._best_of(scores, limit, kinds)
+                if len(found) == limit:
+                    return found
+            # The measure counts in this namespace only; a database's own would weigh words by all of them.
+            weight = math.log1p((self.seq + 1) / count)
+            for place in places[term] if term in places else self._places([term])[term]:
+                scores[place] += weight
+        return self._best_of(scores, limit, kinds)
+
+    def _best_of(self, scores: Mapping[int, float], limit: int, kinds: Sequence[str]) -> list[str]:
+        ranked = sorted(scores, key=lambda place: (-scores[place], -place))
+        found: list[str] = []
+        step = max(64, 2 * limit)
+        for start in range(0, len(ranked), step):
+            part = ranked[start : start + step]
+            rows = self._session.rows("words.memories", {"ns": self._ns, "places": self._session.listed(part)})
+            told = {place: memory_id for place, memory_id, kind in rows if not kinds or kind in kinds}
+            found += [told[place] for place in part if place in told]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    # ---- links and conflicts ----
+
+    def census(self) -> Census:
+        """See `Tx.census`."""
+        ns = {"ns": self._ns}
+        rows = self._session.rows("census.memories", ns)
+        active = [row for row in rows if row[0] == "active"]
+        statuses: Counter[str] = Counter()
+        for status, _, count, _, _ in rows:
+            statuses[status] += count
+        return Census(
+            statuses=dict(statuses),
+            kinds={kind: count for _, kind, count, _, _ in active},
+            outcomes=dict(self._session.rows("census.outcomes", ns)),
+            links=self._session.row("census.links", ns)[0],
+            unchecked=sum(row[3] for row in active),
+            unembedded=sum(row[4] for row in active),
+        )
+
+    def links(self, ids: Iterable[str] | None = None) -> list[Link]:
+        """See `Tx.links`."""
+        if ids is None:
+            rows = self._session.rows("link.all", {"ns": self._ns})
+        else:
+            rows = self._session.rows("link.of", {"ns": self._ns, "ids": self._session.listed(ids)})
+        return [link_of(*row) for row in rows]
+
+    def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
+        """See `Tx.conflicts`; with both ids and keys, those that fit either."""
+        if ids is None and keys is None:
+            rows = self._session.rows("conflict.all", {"ns": self._ns})
+        else:
+            listed = self._session.listed
+            asked = {"ns": self._ns, "ids": listed(ids or ()), "keys": listed(keys or ())}
+            rows = self._session.rows("conflict.of", asked)
+        return [conflict_of(record) for (record,) in rows]
+
+    def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
+        """See `Moving.aliases`."""
+        most = None if limit is None else max(0, limit)
+        asked = {"ns": self._ns, "after_hash": after[0], "after_id": after[1], "limit": most}
+        return self._session.rows("alias.pairs", asked)
+
+    # ---- journal ----
+
+    def journal(
+        self,
+        *,
+        memory_ids: Iterable[str] | None = None,
+        after: int = 0,
+        seqs: Iterable[int] | None = None,
+        key: str = "",
+        run_id: str = "",
+        newest: int | None = None,
+    ) -> list[JournalEntry]:
+        """See `Tx.journal`; conditions are joined by "and"."""
+        parts = [self._journal_from(narrow=memory_ids is not None or seqs is not None or bool(key))]
+        parameters: dict[str, Any] = {"ns": self._ns, "after": max(0, min(after, _MOST))}
+        parameters["limit"] = None if newest is None else max(0, newest)
+        if memory_ids is not None:
+            parts.append("journal.memory_ids")
+            parameters["ids"] = self._session.listed(memory_ids)
+        if seqs is not None:
+            parts.append("journal.seqs")
+            numbers: Iterable[object] = seqs  # whoever asks for what is no number finds nothing
+            asked = [seq for seq in numbers if isinstance(seq, int) and 0 < seq <= _MOST]
+            parameters["seqs"] = self._session.listed(asked)
+        if key:
+            parts.append("journal.key")
+            parameters["key"] = key
+        if run_id:
+            parts.append("journal.run")
+            parameters["run"] = run_id
+        sql = "\n".join([self._session.text(name) for name in [*parts, "journal.newest_first"]])
+        rows = self._session.select(sql, parameters)
+        rows.reverse()
+        try:
+            return self._entries({seq: entry_of(record) for seq, record in rows})
+        except DAMAGE as error:
+            raise Corrupt(
+                f"a journal entry cannot be read: {error}", where=self._session.where, todo="Run `wellkept verify`"
+            ) from error
+
+    def _entries(self, plains: dict[int, Json]) -> list[JournalEntry]:
+        """Packed entries made whole with what later entries, or the present rows, tell."""
+        ids = {memory_id for plain in plains.values() for memory_id in changed_ids(plain)}
+        if not ids:
+            return [unpacked(plain, seq, {}) for seq, plain in plains.items()]
+        changes: defaultdict[str, list[int]] = defaultdict(list)
+        asked = {"ns": self._ns, "after": min(plains), "ids": self._session.listed(ids)}
+        for memory_id, number in self._session.rows("journal.changes", asked):
+            changes[memory_id].append(number)
+        wanted: list[tuple[int, str, int | None]] = []
+        for seq, plain in plains.items():
+            for memory_id in changed_ids(plain):
+                numbers = changes[memory_id]
+                at = bisect_right(numbers, seq)
+                wanted.append((seq, memory_id, numbers[at] if at < len(numbers) else None))
+        others = dict(plains)
+        missing = sorted({later for _, _, later in wanted if later is not None and later not in others})
+        if missing:
+            given = {"ns": self._ns, "seqs": self._session.listed(missing)}
+            for seq, record in self._session.rows("journal.packed", given):
+                others[seq] = entry_of(record)
+        last = [memory_id for _, memory_id, later in wanted if later is None]
+        present = {memory.id: memory for memory in self.find(Filter(ids=tuple(last), statuses=ALL_STATUSES))}
+        left: defaultdict[int, dict[str, Memory | None]] = defaultdict(dict)
+        for seq, memory_id, later in wanted:
+            left[seq][memory_id] = present.get(memory_id) if later is None else first_before(others[later], memory_id)
+        return [unpacked(plain, seq, left[seq]) for seq, plain in plains.items()]
+
+    # ---- writing ----
+
+    def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def restore(
+        self,
+        entries: Iterable[JournalEntry],
+        *,
+        loose: Iterable[Effect] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        afresh: bool = False,
+    ) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+        """A reading transaction refuses."""
+        raise _reading()
+
+    def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
+        """A reading transaction refuses."""
+        raise _reading()
+
+
+def _reading() -> ReadOnly:
+    return ReadOnly("this transaction only reads", todo="Begin it with write=True")
+
+
+def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
+    if where.ids and len(where.ids) == 1:
+        yield "find.id", {"id": where.ids[0]}
+    elif where.ids:
+        yield "find.ids", {"ids": tuple(where.ids)}
+    if where.id_end:
+        yield "find.id_end", {"id_end": where.id_end}
+    if where.id_prefix:
+        yield "find.id_prefix", {"id_prefix": where.id_prefix, "id_prefix_end": where.id_prefix + "\U0010ffff"}
+    for name, several in (("hashes", where.hashes), ("kinds", where.kinds), ("tags", where.tags)):
+        if several:
+            yield f"find.{name}", {name: tuple(several)}
+    if where.subject is not None:
+        subject = slot_key(where.subject)
+        yield "find.subject" if subject else "find.no_subject", {"subject": subject}
+    if where.attribute is not None:
+        yield "find.attribute", {"attribute": slot_key(where.attribute)}
+
+
+def _state_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
+    if where.statuses and len(set(where.statuses)) < len(ALL_STATUSES):
+        yield "find.statuses", {"statuses": tuple(where.statuses)}
+    if where.ongoing is not None:
+        yield "find.ongoing", {"ongoing": where.ongoing}
+    if where.created_from is not None:
+        yield "find.created_from", {"created_from": micros(where.created_from)}
+    if where.unchecked is not None:
+        yield "find.unchecked" if where.unchecked else "find.checked", {}
+    if where.embedded is not None:
+        yield "find.embedded" if where.embedded else "find.not_embedded", {}
+    if where.after is not None:
+        yield "find.after", {"after_created": micros(where.after[0]), "after_id": where.after[1]}
+    if where.before is not None:
+        yield "find.before", {"before_created": micros(where.before[0]), "before_id": where.before[1]}

@@ -1,0 +1,194 @@
+"""What `verify` looks at, whichever backend has read it: vectors, links, conflicts, records, and the journal.
+
+Each sentence goes on behind the name of its namespace; see `Flaw.of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from wellkept.core.records.codec import DAMAGE, entry_from, record_text, text_digest
+from wellkept.errors import Corrupt
+from wellkept.parsing import parsed_json
+from wellkept.storage.journal_codec import first_before
+from wellkept.storage.memory_rows import conflict_of, is_usage, link_of, memory_of, micros
+from wellkept.types import Memory
+
+Mend: TypeAlias = Literal[
+    "", "aliases", "columns", "conflicts", "links", "numbers", "records", "usage", "vectors", "words"
+]
+"""What can be made anew from the rows; empty for what cannot be made from anything that is left."""
+Entries: TypeAlias = Iterable[tuple[int, dict[str, Any] | None]]
+"""Journal entries as plain objects, by number; None for one that is no JSON object."""
+Key = TypeVar("Key")
+
+ADOPTING = "repair"
+"""The verb of entries that take over a row as it is found, though no entry had left it so."""
+COLUMNS = ("kind", "status", "subject", "attribute", "created", "ongoing", "checked", "version", "embedding")
+"""The columns that repeat the record, as `memory_rows.columns` gives them."""
+SHOWN = 20
+_LENGTH = 0.01
+"""How far the length of a vector may be from 1; half precision keeps it within a tenth of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something that is not as it should be, and what could be made anew to mend it."""
+
+    text: str
+    mend: Mend = ""
+
+    def of(self, name: str) -> Flaw:
+        """The same as a sentence about a namespace."""
+        return Flaw(f"namespace {name!r}{self.text}", self.mend)
+
+
+def is_unit(blob: bytes) -> bool:
+    """Whether a stored vector can stand for a text: finite and of unit length."""
+    values = np.frombuffer(blob, dtype="<f2").astype(np.float64)
+    return bool(np.isfinite(values).all()) and abs(float(np.sqrt(values @ values)) - 1.0) <= _LENGTH
+
+
+def of_link(src: str, dst: str, rel: str, created_at: str | None) -> Iterator[Flaw]:
+    """What is wrong with a link."""
+    try:
+        link_of(src, dst, rel, created_at)
+    except Corrupt:
+        yield Flaw(f", link {src} -{rel}-> {dst}: its time cannot be read", "links")
+
+
+def of_conflict(key: str, a: str, b: str, created: int, record: str) -> Iterator[Flaw]:
+    """What is wrong with a conflict."""
+    try:
+        conflict = conflict_of(record)
+    except Corrupt:
+        yield Flaw(f", conflict {key}: it cannot be read", "conflicts")
+        return
+    if (conflict.key, conflict.a, conflict.b, micros(conflict.created_at)) != (key, a, b, created):
+        yield Flaw(f", conflict {key}: its columns do not repeat its record", "conflicts")
+
+
+def of_memory(
+    name: str,
+    memory_id: str,
+    stored: tuple[Any, ...],
+    usage: tuple[Any, ...],
+    record: str,
+    *,
+    columns: Callable[[Memory], tuple[Any, ...]],
+    names: Iterable[str] = COLUMNS,
+) -> Generator[Flaw, None, Memory | None]:
+    """What is wrong with the row of a memory; returns the memory, if its record can be read.
+
+    Args:
+        name: Its namespace.
+        memory_id: Its id.
+        stored: The columns that repeat the record.
+        usage: Access count, last access, stability.
+        record: The record.
+        columns: Gives what `stored` should be.
+        names: What the columns are called.
+    """
+    at = f", memory {memory_id}"
+    try:
+        memory = memory_of(record, 0, None, None)
+    except Corrupt as error:
+        yield Flaw(f"{at}: {error.what}", "records")
+        return None
+    if (memory.namespace, memory.id) != (name, memory_id):
+        yield Flaw(f"{at}: its columns do not repeat its record")
+    elif stored != columns(memory):
+        wrong = [one for one, a, b in zip(names, stored, columns(memory), strict=True) if a != b]
+        yield Flaw(f"{at}: its columns do not repeat its record ({', '.join(wrong)})", "columns")
+    elif record_text(memory) != record:
+        yield Flaw(f"{at}: its record is not in its own form")
+    if not is_usage(usage):
+        yield Flaw(f"{at}: when it was last used cannot be read", "usage")
+    return memory
+
+
+def of_journal(entries: Entries, erased: Collection[str]) -> Iterator[Flaw]:
+    """Entries that cannot be read, or that found a memory other than the entry before had left it.
+
+    Args:
+        entries: Of one namespace.
+        erased: Memories of which the journal keeps no former state, so nothing can be compared.
+    """
+    state: dict[str, str] = {}
+    for seq, plain in entries:
+        at = f", journal entry {seq}: it"
+        if plain is None:
+            yield Flaw(f"{at} cannot be read")
+            continue
+        try:
+            entry_from({**plain, "seq": seq}, effects=())
+            for part in plain.get("effects", ()):
+                if part["type"] != "memory" or part["id"] in erased:
+                    continue
+                found, left = _found(part), state.get(part["id"])
+                if left is not None and found != left and plain["verb"] != ADOPTING:
+                    yield Flaw(f"{at} found memory {part['id']} in a state no entry had left")
+                state[part["id"]] = part["after"]["digest"] if "after" in part else ""
+        except DAMAGE as error:
+            yield Flaw(f"{at} cannot be read: {type(error).__name__}")
+
+
+def _found(part: dict[str, Any]) -> str:
+    memory = first_before({"effects": [part]}, part["id"])
+    return "" if memory is None else text_digest(record_text(memory))
+
+
+def some(flaws: Iterable[Flaw], more: str) -> Iterator[Flaw]:
+    """The first of many flaws of one kind, and what to say of the others."""
+    for number, flaw in enumerate(flaws):
+        if number == SHOWN:
+            yield Flaw(more)
+            return
+        yield flaw
+
+
+def left_by(entries: Entries) -> dict[str, str]:
+    """The digest of what the journal's last entry about each memory left; empty where it left nothing."""
+    left: dict[str, str] = {}
+    for _, plain in entries:
+        parts = plain.get("effects", ()) if plain is not None else ()
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and part.get("type") == "memory":
+                after = part.get("after")
+                left[str(part.get("id"))] = str(after.get("digest")) if isinstance(after, dict) else ""
+    return left
+
+
+def strayed(left: dict[Key, str], rows: Iterable[tuple[Key, str]]) -> tuple[list[Key], list[Key]]:
+    """Memories that are not what the journal's last entry left, and those that are not there.
+
+    Args:
+        left: Of each memory, as `left_by` tells it; it is used up.
+        rows: Every memory that is there, with its record.
+    """
+    changed = []
+    for key, record in rows:
+        digest = left.pop(key, None)
+        if digest is not None and digest != text_digest(record) and _status(record) not in ("erased", ""):
+            changed.append(key)
+    return changed, [key for key, digest in left.items() if digest]
+
+
+def _status(record: str) -> str:
+    try:
+        return memory_of(record, 0, None, None).status
+    except Corrupt:
+        return ""
+
+
+def plain_of(record: str) -> dict[str, Any] | None:
+    """A journal entry as a plain object; None when it is no JSON object."""
+    try:
+        plain = parsed_json(record)
+    except ValueError:
+        return None
+    return plain if isinstance(plain, dict) else None
