@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from wellkept.errors import Busy
-from wellkept.storage.sqlite import SqliteStorage, read_transaction
+from wellkept.storage.sql import reading
+from wellkept.storage.sqlite import SqliteStorage
 from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, entry, memory, vector
 from wellkept.types import Filter, MemoryChange
 
@@ -137,7 +138,7 @@ def test_a_matrix_read_in_many_blocks_answers_like_one_read_at_once(
     world.store.close()
     answers = []
     for size in (1, 5, 23, 4096):
-        monkeypatch.setattr(read_transaction, "_ROWS_AT_ONCE", size)
+        monkeypatch.setattr(reading, "_ROWS_AT_ONCE", size)
         store = SqliteStorage(path)
         with store.begin(NS, write=False) as tx:
             found = tx.nearest(np.stack([vector(3), vector(20)]), limit=9, statuses=("active",))
