@@ -1,7 +1,7 @@
-"""The values that every layer speaks: records, comparisons, effects, results.
+"""Value types shared by all layers: records, comparisons, effects, results.
 
-All are frozen. Times are aware `datetime` values in UTC. Nothing here reads a clock, makes an id
-or does I/O; nothing here imports numpy at run time, so that `import wellkept` stays light.
+All are frozen. Times are aware `datetime` values in UTC. This package reads no clock, makes no ids and does
+no I/O. It does not import numpy at run time, so that `import wellkept` stays light.
 """
 
 from __future__ import annotations

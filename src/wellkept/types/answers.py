@@ -1,4 +1,4 @@
-"""What a reader asks for and gets."""
+"""Inputs and results of reading: filters, recall options, hits."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class Filter:
     Attributes:
         ids: Exact ids.
         id_prefix: The beginning of an id.
-        id_end: The end of an id, as tables show it.
+        id_end: The end of an id, as shown in tables.
         hashes: Aliases: rows that any of these hashes points at.
         subject / attribute: The slot, compared by `core.text.forms.slot_key`; None for any.
         ongoing: True for rows without `ended_at`.
         created_from: Rows created at or after this time.
         created_to: Rows created before this time.
         min_importance: Rows of at least this importance.
-        sources: Rows that came from any of these sources, to the letter.
-        metadata: Rows whose metadata holds each of these keys with this very value.
+        sources: Rows from any of these sources, compared exactly.
+        metadata: Rows whose metadata has each of these keys with exactly this value.
         unchecked: True for rows stored while a check could not run.
         embedded: True for rows with a vector, False for rows without.
-        after: (created_at, id) of the last row of the page before.
-        before: (created_at, id): rows that came before this one; of more than the limit the last ones.
+        after: (created_at, id) of the last row of the previous page.
+        before: (created_at, id): rows before this one; if there are more than the limit, the last ones.
 
-    `created_to`, `min_importance`, `sources` and `metadata` are looked at by the engine, which never
-    hands them to a backend.
+    `created_to`, `min_importance`, `sources` and `metadata` are checked by the engine and are not passed to
+    a backend.
     """
 
     ids: tuple[str, ...] | None = None
@@ -71,7 +71,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Candidates of one query as a backend proposes them: ids and their stored vectors, row by row."""
+    """Candidates of one query from a backend: ids and their stored vectors, row by row."""
 
     ids: tuple[str, ...]
     vectors: NDArray[np.float32]
@@ -79,13 +79,13 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpandSpec:
-    """What is added behind the hits along links.
+    """Which linked memories to add after the hits.
 
     Attributes:
-        rels: Relations to follow, from a hit outwards.
+        rels: Relations to follow, outwards from a hit.
         depth: 1 to 20 steps.
-        cap: Most memories to add.
-        score: The score they are shown with.
+        cap: Maximum number of memories to add.
+        score: The score given to them.
     """
 
     rels: tuple[str, ...] = ("refines", "example_of")
@@ -94,7 +94,7 @@ class ExpandSpec:
     score: float = 0.7
 
     def __post_init__(self) -> None:
-        rels: Any = self.rels  # a caller may pass anything
+        rels: Any = self.rels  # unchecked input
         if isinstance(rels, str) or not rels or not all(isinstance(rel, str) and rel for rel in rels):
             raise InvalidField(f"{rels!r} names no relations", where="expand.rels", todo='Use ("refines",)')
         value: Any
@@ -109,18 +109,18 @@ class ExpandSpec:
 
 
 class RecallOptions(TypedDict, total=False):
-    """The finer options of `recall`.
+    """The advanced options of `recall`.
 
     Attributes:
-        weights: Of `mode="hybrid"`: a value, or the name of a preset.
-        overfetch: How many candidates are scored for each hit asked for, 1 to 100.
-        expand: Add memories along links behind the hits.
-        as_of: What the store held at this time, read from the journal.
-        valid_at: What held in the world at this time.
-        grouped: Show repeats of one thing once, the newest of them, and list the others under it.
-            True asks the relation model too, False shows each hit by itself. By default what the words
-            tell alone, in `mode="default"`.
-        rerank: False to leave out the reranker that the store was opened with.
+        weights: For `mode="hybrid"`: a value, or the name of a preset.
+        overfetch: Number of candidates scored per requested hit, 1 to 100.
+        expand: Add linked memories after the hits.
+        as_of: Read the store as it was at this time, from the journal.
+        valid_at: Return what was true in the world at this time.
+        grouped: Show duplicates and paraphrases once, by the newest, with the others listed under it. True
+            also asks the relation model, False shows each hit separately. The default in `mode="default"`
+            groups by the words alone.
+        rerank: False skips the reranker that the store was opened with.
     """
 
     weights: HybridWeights | WeightsName | None
@@ -134,21 +134,21 @@ class RecallOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer of `recall`.
+    """One result of `recall`.
 
     Attributes:
         memory: The memory.
         score: The rank score, higher is better.
-        parts: The parts of the score by name; under `explain` also those that did not count.
-        conflicts: Open conflicts this memory takes part in.
-        degraded: What could not run: after an outage the words alone decided.
-        rank: Its place in the answer, from 1.
-        scored_rank: Its place by the score alone, before the newer of two that contradict each other
-            was put first; 0 for what came over a link.
-        weights: What each part counted, by name; shares of missing parts are spread over the others.
-        via: The link it came over; None for what answers the query itself.
-        repeats: Others that answer the query and say the same, newest first; the hit stands where the
-            best of them stood, and has its own score.
+        parts: The parts of the score by name; with `explain` also those that did not count.
+        conflicts: Open conflicts of this memory.
+        degraded: Components that failed; after an embedder outage the score uses words alone.
+        rank: Rank in the result, from 1.
+        scored_rank: Rank by the score alone, before the newer of two contradicting memories was put first;
+            0 for a memory added over a link.
+        weights: The weight of each part, by name; weights of missing parts are shared among the others.
+        via: The link it was added over; None for a memory found by the query itself.
+        repeats: Other hits that say the same, newest first. The hit takes the rank of the best of them
+            and keeps its own score.
     """
 
     memory: Memory
@@ -181,13 +181,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A memory that was looked at and is not in the answer.
+    """A memory that was considered and is not in the result.
 
     Attributes:
         memory: The memory.
         why: The reason, in words.
-        score: Its score, where it came so far.
-        parts: The parts of the score, as far as they are known.
+        score: Its score, if one was computed.
+        parts: The parts of the score that were computed.
     """
 
     memory: Memory
@@ -197,11 +197,11 @@ class LeftOut:
 
 
 class Hits(tuple[Hit, ...]):
-    """The answer of `recall`: a tuple of hits, best first, and what is to be said beside them.
+    """The result of `recall`: a tuple of hits, best first.
 
     Attributes:
-        left_out: Under `explain`, what was looked at and left out, and why.
-        dangling: Ids that followed links name but nobody holds.
+        left_out: With `explain`, the memories that were considered and left out, with reasons.
+        dangling: Ids that followed links point to but that no memory has.
     """
 
     left_out: tuple[LeftOut, ...]
@@ -210,7 +210,7 @@ class Hits(tuple[Hit, ...]):
     def __new__(
         cls, hits: Iterable[Hit] = (), *, left_out: Iterable[LeftOut] = (), dangling: Iterable[str] = ()
     ) -> Self:
-        """The hits with what is said beside them."""
+        """Build the tuple with its extra fields."""
         made = super().__new__(cls, hits)
         made.left_out = tuple(left_out)
         made.dangling = tuple(dangling)

@@ -1,4 +1,4 @@
-"""How a new statement relates to stored ones: differences, comparisons, matches, conflicts."""
+"""How a new text relates to stored memories: differences, comparisons, matches, conflicts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from wellkept.types.words import ConflictKind, DifferenceKind, Lifecycle, MatchA
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One named way in which two texts differ, with the words that decided.
+    """One named difference between two texts, with the words that show it.
 
     Attributes:
         kind: What differs.
-        old: The words of the older text; empty when it has none.
-        new: The words of the newer text; empty when it has none.
-        decisive: True when the two cannot both hold (a conflict); False when the difference only
-            forbids calling them the same.
-        sure: True when one value was replaced by another in the same statement, so that the newer
-            may supersede the older on its own (preset `fact`).
+        old: The words of the older text; may be empty.
+        new: The words of the newer text; may be empty.
+        decisive: True when the two texts cannot both hold (a conflict); False when they are only not
+            duplicates.
+        sure: True when one value was replaced by another in the same statement. Only then may the newer
+            text supersede the older one automatically (preset `fact`).
     """
 
     kind: DifferenceKind
@@ -32,14 +32,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the relation model says of a pair: a calibrated probability for each relation, 4 decimals.
+    """The relation model's result for a pair: a calibrated probability for each relation, 4 decimals.
 
     Attributes:
-        same: The new text says nothing new.
-        refines: It repeats the old one and adds to it.
-        generalises: It says less than the old one.
-        conflict: Both cannot be the current truth.
-        distinct: Both hold, about different things.
+        same: The new text says the same (duplicate or paraphrase).
+        refines: The new text repeats the old one and adds detail.
+        generalises: The new text says less than the old one.
+        conflict: The two texts cannot both be currently true.
+        distinct: Both hold and are about different things.
         model: Version of the model.
     """
 
@@ -52,11 +52,11 @@ class Opinion:
 
     @property
     def repeats(self) -> float:
-        """Probability that the new text adds nothing: it says the same, or less."""
+        """Probability that the new text adds nothing: `same` plus `generalises`."""
         return min(1.0, round(self.same + self.generalises, 4))
 
     def of(self, relation: Relation) -> float:
-        """The probability of one relation; 0 for a word the model does not know."""
+        """The probability of one relation; 0 for a relation the model does not know."""
         return {
             "same": self.same,
             "refines": self.refines,
@@ -68,18 +68,17 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a new statement relates to a stored one.
+    """The result of comparing a new text with a stored memory.
 
     Attributes:
-        relation: same, refines, generalises, conflict, distinct; without the relation model's
-            opinion also variant (alike, yet not the same) or none.
+        relation: same, refines, generalises, conflict, distinct. Without the relation model also
+            variant (similar, but not the same) or none.
         similarity: On the published scale, rounded to 4 decimals; None without vectors.
         cosine: The raw cosine, rounded to 4 decimals; None without vectors.
-        differences: What differs; any of them vetoes skip, merge and evolve.
-        reason: The seeds' word for the decisive difference: `negation_diff`, `polarity`,
-            `value_diff` or `custom_fn`; `model` where the relation model found the conflict; empty
-            when there is none.
-        opinion: What the relation model said; None when it was not asked.
+        differences: What differs; any difference prevents skip, merge and evolve.
+        reason: The decisive difference: `negation_diff`, `polarity`, `value_diff` or `custom_fn`;
+            `model` when the relation model found the conflict; empty when there is none.
+        opinion: The relation model's probabilities; None when the model was not asked.
     """
 
     relation: Relation
@@ -91,7 +90,7 @@ class Comparison:
 
     @property
     def confidence(self) -> float | None:
-        """The model's probability of the relation; None where rules or hashes decided."""
+        """The model's probability of the relation; None when rules or hashes decided."""
         if self.opinion is None or any(item.decisive for item in self.differences):
             return None
         return self.opinion.of(self.relation)
@@ -99,7 +98,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stored memory that a stage proposed, before it is compared."""
+    """A stored memory found by a stage, before it is compared."""
 
     memory: Memory
     stage: Stage
@@ -108,7 +107,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A candidate after comparison: what it is to the new text and what was done about it."""
+    """A candidate after comparison: its relation to the new text and the action taken."""
 
     memory_id: str
     title: str
@@ -124,7 +123,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One step of the decision: the rule that fired and what it saw."""
+    """One step of a decision: the rule that fired and its input."""
 
     rule: str
     detail: str
@@ -132,16 +131,16 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two memories that cannot both hold (contradiction) or say the same (duplicate).
+    """Two memories that contradict each other (contradiction) or say the same (duplicate).
 
     Attributes:
-        key: Deterministic over the pair and the kind, so that one pair is never flagged twice.
+        key: Computed from the pair and the kind, so that the same pair is never flagged twice.
         a: Id of the older memory.
         b: Id of the newer memory.
         reason: `polarity`, `negation_diff`, `value_diff`, `custom_fn`, `model` (found by the relation
             model alone: a possible conflict) or `repeat`.
-        resolution: How it was settled; None while it is open.
-        expires_at: When an open conflict counts as settled by keeping both.
+        resolution: How the conflict was resolved; None while it is open.
+        expires_at: When an open conflict is treated as resolved by keeping both.
     """
 
     key: str

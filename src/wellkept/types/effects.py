@@ -1,4 +1,4 @@
-"""Effects are data: a record moves from one value to another, and None stands for "not there"."""
+"""Effects: row changes as data, each with the value before and after; None means "no row"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wellkept.types.words import Degradation, Outcome
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """A memory row appears, changes or goes."""
+    """A memory row is inserted, changed or deleted."""
 
     before: Memory | None
     after: Memory | None
@@ -21,7 +21,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True)
 class AliasChange:
-    """A hash starts or stops pointing at a memory; all hashes a row ever absorbed do."""
+    """A content hash starts or stops pointing at a memory. Merged memories keep all their hashes."""
 
     memory_id: str
     hash: str
@@ -30,7 +30,7 @@ class AliasChange:
 
 @dataclass(frozen=True, slots=True)
 class LinkChange:
-    """A link appears or goes."""
+    """A link is inserted or deleted."""
 
     before: Link | None
     after: Link | None
@@ -38,7 +38,7 @@ class LinkChange:
 
 @dataclass(frozen=True, slots=True)
 class ConflictChange:
-    """A conflict row appears, changes or goes."""
+    """A conflict row is inserted, changed or deleted."""
 
     before: Conflict | None
     after: Conflict | None
@@ -49,14 +49,14 @@ Effect: TypeAlias = MemoryChange | AliasChange | LinkChange | ConflictChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What should happen to one write and why; made by the core, applied by the engine.
+    """The decision about one write, with reasons; made by the core, applied by the engine.
 
     Attributes:
-        outcome: The word of the outcome vocabulary.
-        memory: The memory the writer now has: the new one, or the one that already said it.
-        dropped: The refused text as the memory it would have been, kept in the journal;
+        outcome: The outcome of the write.
+        memory: The resulting memory: the new one, or the existing one that already says it.
+        dropped: A text that was not stored, as the memory it would have become; kept in the journal.
             None when the text was stored.
-        effects: What to apply, in order.
+        effects: The effects to apply, in order.
     """
 
     outcome: Outcome

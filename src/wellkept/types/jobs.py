@@ -1,4 +1,4 @@
-"""Jobs: what is to be done in the namespaces of a store by whichever worker comes first."""
+"""Background jobs: maintenance tasks per namespace that any worker can take."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Literal, TypeAlias
 from wellkept.types.words import Json
 
 QueueState: TypeAlias = Literal["idle", "due", "running", "failed"]
-"""`idle` waits for changes or for its time, `failed` has been given up until somebody asks for it again."""
+"""`idle` waits for changes or its due time; `failed` is not retried until someone requests it."""
 QUEUE_STATES: tuple[QueueState, ...] = ("idle", "due", "running", "failed")
 WHOLE_STORE = "/"
-"""Stands for a namespace where a job is the store's own. No namespace can be called so, and no worker meets it."""
+"""Stands in place of a namespace for jobs of the whole store. No namespace can have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cadence:
-    """When a job of a kind is due in a namespace.
+    """When a job of one kind is due in a namespace.
 
-    A namespace that never had one is due at once. One whose journal has become shorter was put back to an
-    older state, and is due too.
+    A namespace where the job never ran is due at once. So is one whose journal is shorter than at the last
+    pass, because it was restored to an older state.
 
     Attributes:
-        kind: Which one.
-        changes: Due after so many journal entries since the last pass; 0 for not by changes.
-        every: Due so many seconds after the last pass; None for not by time.
-        idle: Whether time alone is enough; otherwise something must have changed since.
+        kind: Kind of the job.
+        changes: Due after this many journal entries since the last pass; 0 turns this off.
+        every: Due this many seconds after the last pass; None turns this off.
+        idle: True when elapsed time is enough; False when there must also be new journal entries.
     """
 
     kind: str
@@ -38,20 +38,20 @@ class Cadence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedJob:
-    """A job of a namespace: there is one of each kind, and it keeps what the last pass told.
+    """A job of a namespace, with the result of its last pass. There is one per kind.
 
     Attributes:
-        namespace / kind: Which one.
-        state: Where it stands.
-        due: From when on a worker may take it; while one has it, when its lease ends.
-        holder: Who has it; empty when nobody does.
-        turn: Of how manieth taking this is; whoever takes it after the lease has ended has another one.
-        attempts: How often it was taken since it last came to its end.
-        seq: The journal entry up to which the last pass has seen everything.
-        finished: When the last pass came to its end.
-        error: Why the last attempt failed.
-        progress: How far whoever has it is, in words.
-        report: The figures of the last pass.
+        namespace / kind: Namespace and kind of the job.
+        state: State of the job.
+        due: Earliest time a worker may take the job; while it is leased, the end of the lease.
+        holder: The worker that holds the lease; empty when there is none.
+        turn: Number of the lease, counted up each time the job is taken.
+        attempts: How often the job was taken since it last finished.
+        seq: The last journal entry covered by the last finished pass.
+        finished: When the last pass finished.
+        error: Error message of the last failed attempt.
+        progress: Progress of the running pass, in words.
+        report: Figures of the last pass.
     """
 
     namespace: str

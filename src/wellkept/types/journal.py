@@ -1,4 +1,4 @@
-"""The journal: one entry per applied decision, and the versions read from it."""
+"""The journal: one entry per applied decision, and the memory versions derived from it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from wellkept.types.words import Degradation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """One applied decision: what was done, by whom, under which policy, why, and how to take it back.
+    """One applied decision: what was done, by whom, under which policy, why, and how to undo it.
 
     Attributes:
         seq: Position in the namespace's journal, from 1; 0 before it is applied.
-        verb: The call that caused it (remember, supersede, resolve, undo, …).
-        memory_id: The memory it is mainly about.
-        memory_ids: Every memory it touched.
+        verb: The call that made it (remember, supersede, resolve, undo, …).
+        memory_id: The main memory.
+        memory_ids: Every memory that was changed.
         policy: Hash of the policy in force.
-        effects: What was applied. Read back from a store, each effect still has its `before`;
-            of the `after` only what later entries or the present rows do not tell.
-        undoes: The entry this one took back; 0 when it is no undo.
-        idempotency_key: The caller's key, with `payload` the hash of what came with it.
-        run_id: The import or run this entry belongs to; empty outside one.
-        dropped: The text that was not stored, as the memory it would have been.
+        effects: The applied effects. Read back from a store, each effect has its complete `before`; its
+            `after` holds only what later entries and the current rows do not contain.
+        undoes: The entry that this entry undid; 0 when it is not an undo.
+        idempotency_key: The caller's key; `payload` is the hash of the call's arguments.
+        run_id: The import or run that the entry belongs to; else empty.
+        dropped: A text that was not stored, as the memory it would have become.
     """
 
     seq: int = 0
@@ -51,7 +51,7 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A memory as one journal entry left it; `memory` is None where the entry removed it."""
+    """A memory as one journal entry left it; `memory` is None when the entry removed it."""
 
     seq: int
     at: datetime

@@ -1,4 +1,4 @@
-"""Links between memories and what is reached over them."""
+"""Links between memories, and the memories reached over them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wellkept.types.memories import Memory
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A directed, typed edge; unique by (src, dst, rel)."""
+    """A directed link with a relation; unique by (src, dst, rel)."""
 
     src: str
     dst: str
@@ -22,7 +22,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A neighbourhood: memories by id, edges between them, and ids that edges name but nobody holds."""
+    """A neighbourhood: memories by id, links between them, and linked ids without a memory."""
 
     nodes: Mapping[str, Memory]
     edges: tuple[tuple[str, str, str], ...]
@@ -31,7 +31,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A memory reached over a link, and how."""
+    """A memory reached over a link, with the link's relation and direction."""
 
     memory: Memory
     rel: str
@@ -40,16 +40,16 @@ class Neighbour:
 
 
 class Reached(tuple[Neighbour, ...]):
-    """The answer of `neighbors`: a tuple of neighbours, nearest first, and what is to be said beside them.
+    """The result of `neighbors`: a tuple of neighbours, nearest first.
 
     Attributes:
-        dangling: Ids that the links name but nobody holds.
+        dangling: Ids that links point to but that no memory has.
     """
 
     dangling: tuple[str, ...]
 
     def __new__(cls, found: Iterable[Neighbour] = (), *, dangling: Iterable[str] = ()) -> Self:
-        """The neighbours with what is said beside them."""
+        """Build the tuple with its extra fields."""
         made = super().__new__(cls, found)
         made.dangling = tuple(dangling)
         return made

@@ -1,4 +1,4 @@
-"""Memories: the statement a writer makes, and the unit that is stored."""
+"""Memories: the statement that a caller writes, and the record that is stored."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from wellkept.types.words import Json, Kind, Polarity, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What a memory says and about what; the part that writer and store share.
+    """The content of a memory: the fields that new and stored memories share.
 
     Attributes:
         content: The text, 1 character to the policy's limit.
-        kind: The type of memory, which selects what becomes of a duplicate, an update or a conflict: `fact`,
+        kind: The type of memory, which selects the policy for duplicates, updates and conflicts: `fact`,
             `note`, `preference`, `lesson`, `decision`, or another that the policy knows.
-        title: A short name; empty when there is none.
-        summary: A short form supplied by the writer; empty when there is none.
+        title: A short name; may be empty.
+        summary: A short form given by the caller; may be empty.
         subject: What the statement is about ("006", "Nous"); compared without case.
         attribute: Which property of the subject ("status"); subject and attribute form the slot.
-        agent: Who wrote it, inside the namespace.
+        agent: The agent that wrote it, inside the namespace.
         tags: Free labels.
         importance: 0 to 1.
         confidence: 0 to 1.
         polarity: -1 against, 0 neutral, +1 for.
         event_time: When it was true in the world, if known; `event_end` closes a range.
         source: Where it came from.
-        provenance: Ids of what it was made from.
-        metadata: Anything JSON can hold.
-        trigger: When to think of it.
+        provenance: Ids of the memories it was made from.
+        metadata: Any JSON value.
+        trigger: When the memory is relevant.
         signals: The state of the world at creation.
         pinned: Protected from decay and archiving.
-        expires_at: After this it no longer holds.
-        ended_at: When an episode ended; an ongoing one has none.
+        expires_at: When the memory stops being valid.
+        ended_at: When an episode ended; None while it is ongoing.
     """
 
     content: str
@@ -64,15 +64,15 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory(Statement):
-    """A statement on its way into the store.
+    """A memory to be written.
 
     Attributes:
         links: Ids to link to with `related` once stored.
-        automatic: True when nobody asked for this text to be kept; only then does the recording
-            filter of its kind apply.
+        automatic: True when nobody explicitly asked to keep this text; only then the recording filter of
+            its kind applies.
         frame: The conversation frame it came from, for the recording filter.
         idempotency_key: Makes a repeated call a no-op; the same key with another payload is an error.
-        recorded_at: When it was first written elsewhere, for imports; the store's clock otherwise.
+        recorded_at: For imports, when it was first recorded elsewhere; otherwise the store's clock is used.
     """
 
     links: tuple[str, ...] = ()
@@ -84,12 +84,12 @@ class NewMemory(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedMemory(NewMemory):
-    """A statement from another store, with what happened to it there.
+    """A memory from another store, with its usage there.
 
     Attributes:
         access_count: How often it was read there.
-        last_accessed_at: When it was read there the last time.
-        updated_at: When it was changed there the last time.
+        last_accessed_at: When it was last read there.
+        updated_at: When it was last changed there.
     """
 
     access_count: int = 0
@@ -98,7 +98,7 @@ class ImportedMemory(NewMemory):
 
 
 class MemoryFields(TypedDict, total=False):
-    """The keyword arguments of `remember` and `check`: the fields of `NewMemory` but `content`."""
+    """The keyword arguments of `remember` and `check`: the fields of `NewMemory` except `content`."""
 
     kind: Kind
     title: str
@@ -129,7 +129,7 @@ class MemoryFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One dated addition of an evolved memory."""
+    """One dated addition to an evolved memory."""
 
     at: datetime
     text: str
@@ -138,24 +138,24 @@ class Update:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory(Statement):
-    """One stored unit of knowledge.
+    """A stored memory.
 
-    `status` is stored and changed only by acts; the decay lifecycle is computed from time and use.
-    `access_count`, `last_accessed_at` and `stability` are usage: they change without a new
+    `status` is stored and is changed only by explicit acts; the decay lifecycle is computed from time and use.
+    `access_count`, `last_accessed_at` and `stability` are usage data: they change without a new
     version and without a journal entry.
 
     Attributes:
         id: A time-ordered UUIDv7.
         namespace: The isolation boundary.
         status: active, superseded, archived or erased.
-        superseded_by: Id of the memory that replaced it; empty when none did.
+        superseded_by: Id of the memory that replaced it; else empty.
         version: 1 on creation, +1 with each change.
         updates: The dated additions still shown in `content`, oldest first, at most 10.
-        evolution_count: How many texts were ever added.
-        confirmations: How often the same thing was said again.
+        evolution_count: How many texts were added in total.
+        confirmations: How many duplicates of it were written.
         checked: False when it was stored while a check could not run.
-        embedding: Hash of the text whose vector stands for this memory; empty without a vector.
-        chunks: How many windows of the embedder that text needed; 0 without a usable vector.
+        embedding: Hash of the embedded text; empty without a vector.
+        chunks: Number of embedder windows the text needed; 0 without a usable vector.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What grouping and packing give: one entry for each thing, and a text block that fits a budget."""
+"""Grouped recall results and packs: one entry per fact, and a text block within a token budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wellkept.types.words import Degradation
 
 PackFormat: TypeAlias = Literal["markdown", "json", "decisions"]
 TokenCounter: TypeAlias = Callable[[str], int]
-"""How many tokens a text costs in the reader's model."""
+"""Counts the tokens of a text in the reader's model."""
 
 MAX_BUDGET = 10_000_000
 _MAX_EXCLUDED = 10_000
@@ -22,13 +22,13 @@ _MAX_EXCLUDED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Hits that say one thing.
+    """Hits that say the same.
 
     Attributes:
-        shown: The newest of them.
-        repeats: The others, newest first.
-        score: The best score among them; the group stands where its best hit stood.
-        conflicts: The open conflicts of all of them.
+        shown: The newest hit.
+        repeats: The other hits, newest first.
+        score: The best score in the group; the group has the rank of its best hit.
+        conflicts: The open conflicts of all hits.
     """
 
     shown: Hit
@@ -43,21 +43,21 @@ class Group:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all of them, the shown one first."""
+        """The ids of all hits, the shown one first."""
         return tuple(hit.memory.id for hit in self.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackSpec:
-    """How a pack is to be made.
+    """How to make a pack.
 
     Attributes:
-        budget_tokens: The most that its text may cost.
-        format: `markdown`, `json`, or `decisions`: decisions alone, one line each.
-        exclude: What the prompt holds already: ids, or texts word for word.
-        session: The conversation it is for; with one, what is handed out is remembered, so that
-            writing it back in that session makes no memory. Empty for none.
-        count_tokens: Counts the tokens of a text; an estimate by script otherwise.
+        budget_tokens: Maximum number of tokens of the text.
+        format: `markdown`, `json`, or `decisions`: only decisions, one line each.
+        exclude: What the prompt already contains: ids, or exact texts.
+        session: The session that the pack is for; empty for none. Texts handed out in a session are
+            remembered, so that writing them back in that session makes no new memory.
+        count_tokens: Token counter; by default an estimate by script.
     """
 
     budget_tokens: int = 800
@@ -83,15 +83,15 @@ class PackSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """What holds now about a query, ready for a prompt.
+    """The current memories about a query, as text for a prompt.
 
     Attributes:
-        text: The block; empty when there is nothing to say, or nothing fits.
-        tokens: What it costs, never more than `budget_tokens`.
-        groups: What stands in it, best first, each thing once.
-        left_out: Ids of what answers the query too, but did not fit.
-        excluded: Ids of what answers the query too, but is in the prompt already.
-        degraded: What could not run.
+        text: The text block; empty when nothing was found or nothing fits the budget.
+        tokens: Tokens of the text, at most `budget_tokens`.
+        groups: The groups in the text, best first.
+        left_out: Ids of memories that answer the query but did not fit.
+        excluded: Ids of memories that answer the query but are already in the prompt.
+        degraded: Components that failed or were unavailable.
     """
 
     text: str
@@ -106,7 +106,7 @@ class Pack:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of everything in the text, repeats too: what the next pack of the same prompt may exclude."""
+        """Ids of all memories in the text, repeats included, for `exclude` of the next pack of the same prompt."""
         return tuple(key for group in self.groups for key in group.ids)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Plans: what a consolidation would do, row by row, and what became of it."""
+"""Consolidation plans: the proposed changes row by row, and the result of executing them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Edge: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which memories a run looks at; the namespace is the store's own.
+    """Which memories a consolidation run reads, within the namespace of the store.
 
     Attributes:
-        kinds / tags: Any of these; all when empty.
-        created_from / created_to: The time window: from the first, before the second.
+        kinds / tags: Memories with any of these; all when empty.
+        created_from / created_to: Time window: from the first (inclusive) to the second (exclusive).
         limit: At most this many, the newest; None for all.
     """
 
@@ -40,13 +40,13 @@ class Rationale:
     """Why an action was planned.
 
     Attributes:
-        rule: Id of the rule that asked for it.
-        reasons: In words, most telling first.
-        score: How sure: the least similarity inside a cluster, or the model's probability.
-        similarity: Of the pair, or the least inside the cluster.
+        rule: Id of the rule that proposed it.
+        reasons: Reasons in words, most important first.
+        score: Confidence: the lowest similarity inside a cluster, or the model's probability.
+        similarity: Similarity of the pair, or the lowest inside the cluster.
         cluster: Id of the cluster; empty outside one.
-        signals: What contradicts, as words of the difference vocabulary.
-        differences: The spans that decided.
+        signals: The kinds of differences that contradict a merge.
+        differences: The differing text spans.
     """
 
     rule: str
@@ -60,9 +60,9 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """Fields of one memory, before and after; only those that change.
+    """Changed fields of one memory, before and after.
 
-    `superseded_at`, `updated_at` and `version` follow when it is applied, so that a plan has no time.
+    `superseded_at`, `updated_at` and `version` are set on execution, so that a plan contains no time.
     """
 
     memory_id: str
@@ -72,7 +72,7 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A conflict to be opened: two memories that cannot both hold, or may say the same; without time.
+    """A conflict to open: two memories that contradict each other or may say the same; without time.
 
     Attributes:
         a / b: The older and the newer memory.
@@ -89,20 +89,20 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One step of a plan: applied whole, in one transaction, or not at all.
+    """One step of a plan, applied in one transaction.
 
     Attributes:
-        id: Deterministic over type, rule and targets.
+        id: Computed from type, rule and targets.
         type: merge, summarize, promote, archive, flag_contradiction or noop.
-        targets: The memories it is about, oldest first; for a merge the canonical one comes last.
-        canonical: The memory that stays, for a merge.
-        expect: Version of every memory it reads or changes; with another one the action is stale.
+        targets: The memories concerned, oldest first; for a merge the canonical one comes last.
+        canonical: For a merge, the memory that stays.
+        expect: Version of every memory it reads or changes; if one has changed, the action is stale.
         rows: Changes of memories.
-        links: Links that are made; `unlinks`: links that go.
-        aliases: Memories whose hashes shall lead to `canonical` too.
-        flags: Conflicts that are opened; `settles`: keys of conflicts that this settles.
-        summary: The new memory of a `summarize`, as fields of `NewMemory`.
-        samples: Short excerpts of the targets for the reader, bounded and safe to print.
+        links: Links to make; `unlinks`: links to remove.
+        aliases: Memories whose hashes will also point at `canonical`.
+        flags: Conflicts to open; `settles`: keys of conflicts that the action resolves.
+        summary: For `summarize`, the new memory, as fields of `NewMemory`.
+        samples: Short excerpts of the targets, of bounded length and safe to print.
     """
 
     id: str
@@ -123,7 +123,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detected:
-    """What was found, before any rule was asked."""
+    """What detection found, before any rule is applied."""
 
     memories: int = 0
     exact_groups: int = 0
@@ -135,13 +135,13 @@ class Detected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run would do. The same store, policy and rules give the same plan.
+    """The proposed changes of a run. The same store, policy and rules give the same plan.
 
     Attributes:
-        plan_id: Hash of the snapshot, the configuration and the actions; without time.
+        plan_id: Hash of snapshot, configuration and actions; contains no time.
         config_hash: Hash of policy, rules and thresholds.
-        snapshot: Hash of ids and versions of everything that was looked at.
-        degraded: What could not run; its part of the findings is missing.
+        snapshot: Hash of the ids and versions of all memories read.
+        degraded: Components that failed or were unavailable; their findings are missing.
     """
 
     plan_id: str
@@ -155,7 +155,7 @@ class Plan:
 
     @property
     def planned(self) -> dict[str, int]:
-        """Actions by type, every type named."""
+        """Number of actions by type; every type is listed."""
         counts: dict[str, int] = dict.fromkeys(ACTION_TYPES, 0)
         for action in self.actions:
             counts[action.type] += 1
@@ -167,7 +167,7 @@ ACTION_TYPES: tuple[ActionType, ...] = ("merge", "summarize", "promote", "archiv
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What became of one action: executed, done before, stale, left out or failed, and why."""
+    """The result of one action: executed, already done, stale, left out or failed, with the reason."""
 
     action_id: str
     type: ActionType
@@ -178,14 +178,14 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What a run did, or would do in a dry run.
+    """The result of a run or of a dry run.
 
     Attributes:
-        run_id: Of this execution; stands in every journal entry it wrote.
-        mode: `dry_run` unless it was executed.
-        results: One for each action, in the plan's order; empty after a dry run.
-        forced: Why an asked-for execution stayed a dry run (the kill switch); else empty.
-        path: The file the report was written to; empty when to none.
+        run_id: Id of this execution; recorded in each of its journal entries.
+        mode: `dry_run` unless the plan was executed.
+        results: One result per action, in plan order; empty after a dry run.
+        forced: Why a requested execution became a dry run (the kill switch); else empty.
+        path: Path of the report file; empty when none was written.
     """
 
     run_id: str
@@ -199,17 +199,17 @@ class RunReport:
 
     @property
     def executed(self) -> int:
-        """Actions applied now."""
+        """Number of actions applied by this run."""
         return self._in("executed")
 
     @property
     def skipped(self) -> int:
-        """Actions that were done before, stale or left out."""
+        """Number of actions that were already done, stale or left out."""
         return self._in("done", "stale", "left_out")
 
     @property
     def errors(self) -> int:
-        """Actions that failed and were rolled back alone."""
+        """Number of actions that failed and were rolled back."""
         return self._in("failed")
 
     def _in(self, *states: ActionState) -> int:
@@ -218,11 +218,11 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoReport:
-    """What taking a run back did.
+    """The result of undoing a run.
 
     Attributes:
-        undone: Journal entries taken back, newest first.
-        blocked: Entries that stayed because later changes stand on them: entry, and the later ones.
+        undone: Journal entries undone, newest first.
+        blocked: Entries that were kept because later entries depend on them: the entry and the later ones.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""Writes that wait in the queue, and what became of them."""
+"""Queued writes and the result of flushing them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from wellkept.types.words import Json, OnConflict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedWrite:
-    """One write that was put off: what was said, by whom, for which conversation, and what kept it waiting.
+    """A write that waits in the queue.
 
     Attributes:
-        id: Its name in the queue; no memory has it.
-        store: The store it was said to.
-        namespace: Where it will be written.
-        session: The conversation it was said in; empty outside one.
+        id: Id of the queue entry; not the id of a memory.
+        store: The store it is for.
+        namespace: The namespace it will be written to.
+        session: The session it was made in; empty outside one.
         lot: The `deferred` block it was collected in; empty outside one.
-        actor: Who said it, for the journal.
-        at: When it was said.
-        statement: The fields of the `NewMemory`, as JSON has them.
-        on_conflict: What the call asked for; None for what the policy says.
-        attempts: How often it could not be written.
-        error: Why not, the last time; empty when it was not tried.
+        actor: Who made the write, for the journal.
+        at: When the write was queued.
+        statement: The fields of the `NewMemory`, as JSON.
+        on_conflict: The `on_conflict` of the call; None for the policy's.
+        attempts: Number of failed attempts.
+        error: The error of the last attempt; empty when there was none.
     """
 
     id: str
@@ -43,11 +43,11 @@ class QueuedWrite:
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """What became of the writes that had waited, in the order in which they were said.
+    """The result of flushing the queue, in the order of the calls.
 
     Attributes:
-        results: What the gate made of each that was written.
-        failed: Those that could not be written; they stay in the queue and are tried again.
+        results: The write result of each entry written.
+        failed: Entries that could not be written; they stay in the queue for the next attempt.
     """
 
     results: tuple[WriteResult, ...] = ()

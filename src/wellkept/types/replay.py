@@ -1,4 +1,4 @@
-"""What a policy replay tells: past write decisions beside what another policy would have decided."""
+"""The report of a policy replay: past write decisions compared with those of another policy."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ ReplayCause: TypeAlias = Literal["policy", "surroundings", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a decision came to, in short.
+    """The result of one write decision, in short.
 
     Attributes:
-        outcome: The word of the outcome vocabulary; `rejected` also for a text that would be refused as too long.
+        outcome: The outcome; `rejected` also for a text that is longer than the limit.
         reasons: The rules that fired, in order.
-        memory_id: The stored memory it acted on, or else the nearest that was considered; empty when there is none.
-        text: The beginning of what that memory said then.
-        similarity: How near it was; None where nothing was measured.
-        replaced / links / conflicts: How many memories it hides, other links and conflicts it makes.
+        memory_id: The stored memory the decision acted on, or the nearest candidate; empty when there is none.
+        text: The beginning of that memory's text at the time.
+        similarity: Similarity to that memory; None when none was measured.
+        replaced / links / conflicts: How many memories were superseded, and how many other links and conflicts
+            were made.
     """
 
     outcome: str
@@ -39,17 +40,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayDifference:
-    """A past decision that would be another one.
+    """A past decision that the replayed policy decides differently.
 
     Attributes:
-        entry: Its number in the journal.
+        entry: Number of the journal entry.
         text: The beginning of the text that was written.
-        old: What was decided.
-        new: What the replayed policy decides.
-        differs: In what: the outcome, the memory it led to, the memories it hid, links, conflicts.
-        cause: `policy` when the policy of then still decides as it did, so that the change is the new
-            policy's; `surroundings` when it does not either (another model or release); `unknown` when the
-            policy of then is not at hand, or in forward mode.
+        old: The decision in the journal.
+        new: The decision of the replayed policy.
+        differs: What differs: the outcome, the memory, the superseded memories, links, conflicts.
+        cause: `policy` when the original policy still gives the old decision; `surroundings` when it does not
+            (another model or release); `unknown` when the original policy is not available, and in
+            forward mode.
     """
 
     entry: int
@@ -65,7 +66,7 @@ class ReplayDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreplayed:
-    """A journal entry that could not be replayed, and why."""
+    """A journal entry that could not be replayed, and the reason."""
 
     entry: int
     verb: str
@@ -75,7 +76,7 @@ class Unreplayed:
 
 @dataclass(frozen=True, slots=True)
 class ReplayCount:
-    """How many decisions went from one outcome to another; to the same one where nothing changed it."""
+    """How many decisions changed from one outcome to another; both are equal for unchanged outcomes."""
 
     old: str
     new: str
@@ -84,23 +85,23 @@ class ReplayCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReport:
-    """What a policy would have decided; nothing was written.
+    """What another policy would have decided; nothing is written.
 
     Attributes:
-        policy: Hash of the policy that was replayed.
-        policies: Hash of the policy each decision was made under, and how many were.
-        mode: `independent`: each decision in the world as it was. `forward`: in the world that the
-            replayed policy's own decisions have made.
-        after: Only decisions of later entries were replayed.
-        last: Number of the last entry that was read.
+        policy: Hash of the replayed policy.
+        policies: Hash of each original policy, with its number of decisions.
+        mode: `independent`: each decision is made against the store as it was at the time. `forward`: against
+            the store that results from the replayed policy's own decisions.
+        after: Only decisions of entries after this number were replayed.
+        last: Number of the last entry read.
         complete: False when the limit was reached before the end of the journal.
-        decisions: Decisions replayed.
-        same: Those that come out the same.
+        decisions: Number of decisions replayed.
+        same: Number of decisions that did not change.
         counts: Decisions by old and new outcome, most frequent first.
-        differences: Those that do not come out the same, in the order of the journal.
-        unreplayed: What could not be replayed, in the same order.
-        erased: Memories of which nothing is left to compare with.
-        active: Active memories now and as they would be; only for a complete replay in forward mode.
+        differences: Decisions that changed, in journal order.
+        unreplayed: Entries that could not be replayed, in journal order.
+        erased: Number of erased memories, which cannot be compared.
+        active: Active memories now and after the replay; only for a complete replay in forward mode.
     """
 
     namespace: str

@@ -1,4 +1,4 @@
-"""What a caller gets back from writing and operating."""
+"""Results of writes and of operator commands."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from wellkept.types.showing import html_table, line, shown
 from wellkept.types.words import Degradation, Outcome
 
 _SENTENCE = 400
-"""Characters of a message; conflicts and the model's word stand in it too."""
+"""Maximum length of a message, including conflicts and the model's result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """What became of one write; the same object is returned, journaled, shown and logged.
+    """The result of one write. The same object is returned, journaled, shown and logged.
 
     Attributes:
         outcome: created, duplicate, evolved, superseded, reused, rejected or queued.
-        memory: The memory the caller now has; None when the text was rejected, or waits in the queue.
-        links: Links made.
-        conflicts: Conflicts found.
-        matches: Stored memories that were considered, most similar first.
+        memory: The memory that holds the text now; None when the text was rejected or queued.
+        links: Links that were made.
+        conflicts: Conflicts that were found.
+        matches: Stored memories that were compared, most similar first.
         reasons: The rules that fired, in order.
-        degraded: What could not run.
+        degraded: Components that failed or were unavailable.
         message: One sentence for the agent.
-        entry: Number of the journal entry, for `undo`; 0 for a check or a replayed call.
-        dropped: Id under which a text that was not stored can be brought back by `restore`.
+        entry: Number of the journal entry, for `undo`; 0 for a check and for a call repeated under its
+            idempotency key.
+        dropped: Id for `restore` of a text that was not stored.
 
     Example:
         >>> import wellkept
@@ -54,11 +55,11 @@ class WriteResult:
 
     @property
     def id(self) -> str:
-        """The id of the memory that holds the text now; for `get`, `link`, `forget` and the other verbs.
+        """The id of the memory that holds the text, for `get`, `link`, `forget` and the other verbs.
 
-        Of `created` and `superseded` the new memory's, of `duplicate`, `evolved` and `reused` that of the one
-        that was there. Empty where there is none: `queued`, and `rejected` (`dropped` brings that text back).
-        After `check` a new memory's id does not exist.
+        For `created` and `superseded` the id of the new memory; for `duplicate`, `evolved` and `reused` the id
+        of the existing one. Empty for `queued` and `rejected` (`dropped` restores a rejected text).
+        After `check`, the id of a new memory does not exist in the store.
         """
         return self.memory.id if self.memory is not None else ""
 
@@ -80,7 +81,7 @@ class WriteResult:
 
 @dataclass(frozen=True, slots=True)
 class ItemError:
-    """One item of a batch that could not be written: its place, its beginning, and why."""
+    """An item of a batch that could not be written: index, beginning of the text, and reason."""
 
     index: int
     excerpt: str
@@ -90,7 +91,7 @@ class ItemError:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of a batch, item by item in the order given; None where an item failed."""
+    """The results of a batch in the order of its items; None for an item that failed."""
 
     results: tuple[WriteResult | None, ...]
     errors: tuple[ItemError, ...]
@@ -116,17 +117,17 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did.
+    """The result of an import.
 
     Attributes:
-        run_id: Stands in every journal entry of the import.
+        run_id: Id of the import; recorded in each of its journal entries.
         read: Lines read.
-        counts: Outcomes by word; `replayed` counts lines an earlier run of this source had done.
+        counts: Number of lines by outcome; `replayed` counts lines already imported by an earlier run.
         conflicts: Conflicts opened.
-        errors: Lines that were not taken, with their line numbers as `index`; the first 1,000 of them.
-        rejects: Path of the file those lines were written to; empty when there are none.
+        errors: Rejected lines, with the line number as `index`; at most the first 1,000.
+        rejects: Path of the file with the rejected lines; empty when there are none.
         seconds: Wall time.
-        failed: How many lines were not taken.
+        failed: Number of rejected lines.
     """
 
     run_id: str
@@ -159,7 +160,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something `verify` found: where, what, and what mends it."""
+    """A problem found by `verify`: where, what, and how to repair it."""
 
     where: str
     what: str
@@ -168,7 +169,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """What a backend can count in one namespace without reading texts.
+    """Counts of one namespace that a backend can make without reading texts.
 
     Attributes:
         statuses: Memories by status.
@@ -186,7 +187,7 @@ class Census:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a store says of itself; `namespaces` names all that hold anything, sorted."""
+    """The metadata of a store; `namespaces` lists all that hold data, sorted."""
 
     store_id: str
     schema: int

@@ -1,6 +1,6 @@
-"""How values are shown where somebody works with them: lines of text, `repr` and HTML.
+"""Display of values: lines of text, `repr` and HTML.
 
-Stored text is untrusted: it is shortened, kept on one line, and escaped.
+Stored text is untrusted: it is shortened, reduced to one line, and escaped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _SHOWN_OF_AN_ID = 8
 
 
 def line(text: str, limit: int = _LINE) -> str:
-    """The beginning of a text on one line, without characters that move a cursor or hide others.
+    """The beginning of a text on one line, without control characters.
 
     Example:
         >>> line("Tea\\nis\\x1b[2J upstairs.", limit=12)
@@ -24,12 +24,12 @@ def line(text: str, limit: int = _LINE) -> str:
 
 
 def short_id(memory_id: str) -> str:
-    """The end of an id, as tables show it; every verb takes it for the whole."""
+    """The end of an id, as tables show it; every verb accepts it in place of the full id."""
     return memory_id[-_SHOWN_OF_AN_ID:]
 
 
 def count_of(count: int, one: str, many: str = "") -> str:
-    """A number of things, in words; `many` where it is not the noun with an "s" or "ies".
+    """A count with its noun; `many` is the plural when it does not end in "s" or "ies".
 
     Example:
         >>> count_of(1, "memory"), count_of(2, "memory"), count_of(0, "pair"), count_of(2, "write waits", "writes wait")
@@ -41,7 +41,7 @@ def count_of(count: int, one: str, many: str = "") -> str:
 
 
 def shown(name: str, values: Mapping[str, object]) -> str:
-    """A `repr` of what matters: texts are shortened, and what is empty is left out.
+    """A `repr` with shortened texts and without empty values.
 
     Example:
         >>> shown("Note", {"id": "a", "tags": (), "text": "Tea is upstairs."})
@@ -68,7 +68,7 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text as HTML shows it."""
+    """The text with HTML special characters escaped."""
     import html
 
     return html.escape(text)

@@ -1,4 +1,4 @@
-"""How much each part of a rank score counts, as one frozen value."""
+"""Weights of the parts of a recall score."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Literal, TypeAlias, get_args
 from wellkept.errors import InvalidField
 
 RecencyBasis: TypeAlias = Literal["accessed", "created", "event"]
-"""From when the age of a memory is counted: its last use, its creation, or when it was so in the world."""
+"""Start of a memory's age: its last use, its creation, or its event time."""
 
 PARTS: tuple[str, ...] = ("cosine", "lexical", "recency", "importance", "polarity", "confidence", "activation")
-"""Parts of a score, in the order they are told."""
+"""Parts of a score, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HybridWeights:
-    """Shares of the parts of a hybrid score; a part with weight 0 does not count.
+    """Weights of the parts of a hybrid score; a part with weight 0 does not count.
 
     Attributes:
-        cosine: Nearness in meaning.
-        lexical: Common words, BM25 over the pool, the best of the pool being 1.
+        cosine: Cosine similarity of the embeddings.
+        lexical: BM25 over the candidates, divided by the best candidate's score.
         recency: `exp(-decay_rate * days)`.
-        importance: The memory's own.
-        polarity: -1, 0 or 1 as the memory says.
-        confidence: The memory's own.
-        activation: What links pass on from the memories that answer best.
+        importance: The memory's `importance`.
+        polarity: The memory's `polarity`: -1, 0 or 1.
+        confidence: The memory's `confidence`.
+        activation: Activation spread over links from the best memories.
         decay_rate: Share of its recency that a memory loses in a day.
-        recency_basis: Days since its last use (`accessed`), since it was stored (`created`), or since
-            it was so (`event`). With `accessed` an answer makes its hits more recent.
+        recency_basis: Count days since the last use (`accessed`), since storage (`created`), or since the
+            event time (`event`). With `accessed`, each recall makes its hits more recent.
 
     Example:
         >>> HybridWeights().cosine, HybridWeights(lexical=0.0).recency
@@ -69,7 +69,7 @@ class HybridWeights:
             raise InvalidField("all weights are zero", where="weights", todo="Give at least one part a weight")
 
     def shares(self) -> dict[str, float]:
-        """The weight of each part that has one, by name."""
+        """The weight of each part whose weight is not 0, by name."""
         return {name: float(getattr(self, name)) for name in PARTS if getattr(self, name) > 0}
 
 
@@ -80,5 +80,5 @@ WEIGHT_PRESETS: Mapping[str, HybridWeights] = {
     "hybrid-created": HybridWeights(recency_basis="created"),
     "hybrid-event": HybridWeights(recency_basis="event"),
 }
-"""Weights by name: `default` is the blend of `mode="default"`, `hybrid` the source's, the others count
-age from another time."""
+"""Weights by name: `default` is the blend of `mode="default"`, `hybrid` that of hybrid mode; the others
+differ in the time from which age is counted."""

@@ -73,9 +73,9 @@ DefaultKind: TypeAlias = Literal[
     "trade_modify",
     "trade_close",
 ]
-"""The kinds that a policy knows by default; annotate with it to have a misspelled one found by a type checker."""
+"""The kinds of the default policy; annotate with it to have a type checker find misspelled kinds."""
 Kind: TypeAlias = DefaultKind | str
-"""Any kind: editors complete the default ones, and kinds of your own are as good."""
+"""Any kind: editors complete the default kinds; your own kinds are accepted as well."""
 KNOWN_RELATIONS: tuple[str, ...] = (
     "supersedes",
     "refines",
@@ -84,5 +84,5 @@ KNOWN_RELATIONS: tuple[str, ...] = (
     "contradicts",
     "related",
 )
-"""Link relations the product itself writes; the vocabulary is open."""
+"""Link relations that wellkept itself writes; other relations are allowed."""
 ALL_STATUSES: tuple[Status, ...] = ("active", "superseded", "archived", "erased")
