@@ -1,1 +1,1 @@
-"""What a write becomes: comparisons and the policy become a decision and its effects."""
+"""What a write becomes: evidence and policy give a decision and its effects."""

@@ -1,14 +1,13 @@
-"""The policy table as one pure function: a new statement and the evidence about it become a decision.
+"""The policy table as one pure function: statement and evidence in, decision out.
 
-Why was this dropped, linked, evolved or superseded? The answer is in this file, top to bottom:
+The rules run in the order of this file:
 
-1. `settle`: what needs no vector. The filters (junk, recording), the verbatim repeat, the reversion
-   to a superseded text, the ongoing episode.
-2. `judge`: what needs comparison. Same slot, repeat by similarity, conflict, evolution, plain new.
+1. `settle` needs no vector: content filters, verbatim repeats, reversion to a superseded text, ongoing episodes.
+2. `judge` compares: same slot, duplicate by similarity, conflict, update, new memory.
 
-A difference vetoes skip, merge and evolve on every path; only where the relation model reads both
-texts may it overrule a soft one (`core.judging.compare.SOFT`). Nothing here writes: the decision
-carries its effects, and the engine applies them in the transaction it gathered the evidence in.
+Any difference vetoes skip, merge and evolve. The relation model may overrule only soft differences
+(`core.judging.compare.SOFT`). This module writes nothing: the engine applies the decision's effects in the
+transaction that gathered the evidence.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from wellkept.core.text.forms import canonical, slot_key, text_overlap
 from wellkept.policy import BandOutcome, KindPolicy
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason
 
-# An update may add to a memory what the memory did not say; what differs must not be appended.
+# An update may add details and conditions to a memory. Any other difference is not appended.
 EVOLVE_TOLERATES = frozenset({"detail", "condition"})
-# Most of the words, not all: a detail more is still the same episode going on.
+# Details may differ within one ongoing episode; nothing else may.
 REUSE_TOLERATES = frozenset({"detail"})
 
 
 def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
-    """The decision as far as it needs no vector; None when the vectors must be asked."""
+    """Decide what needs no vector; None when vectors are needed."""
     policy = moment.policy.for_kind(new.kind)
     return (
         _filtered(new, policy, evidence, moment)
@@ -51,7 +50,7 @@ def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | Non
 
 
 def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
-    """The decision of everything `settle` left open."""
+    """Decide what `settle` left open."""
     policy = moment.policy.for_kind(new.kind)
     memory = born(new, evidence, moment)
     judged = compared(new, policy, evidence, moment)
@@ -115,14 +114,14 @@ def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
 
 
 def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
-    """A verbatim repeat confirms the stored one.
+    """A verbatim repeat confirms the stored memory.
 
-    A superseded row does not block, unless the repeat itself is of a time before the current
-    head: then it is history that is known already, and nothing is asserted again.
+    A superseded row does not count as a repeat, unless the new statement is dated before the current head:
+    then it is known history.
     """
     if policy.on_conflict == "ignore":
         return None
-    # A row that says the words itself comes before one that only absorbed them.
+    # Rows whose own content has these words come before rows that only absorbed them.
     own = canonical(new.content)
     repeats: list[Judged] = []
     rows = sorted(
@@ -144,7 +143,7 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
 
 
 def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
-    """Whether an evolved memory says something else by now than the words it once absorbed."""
+    """Whether an evolved memory now contradicts the words it once absorbed."""
     if not memory.updates:
         return False
     told = compare(new, memory, cosine=None, similarity=None, opposites=moment.policy.opposites)
@@ -152,7 +151,7 @@ def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
 
 
 def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
-    """Whether another value stands in the same slot, so that the repeat must settle which one holds."""
+    """Whether another value fills the same slot, so that the repeat must decide which value holds."""
     replaces = policy.on_same_subject != "none" and "subject" in policy.stages
     others = (row for row in evidence.slot if canonical(row.content) != canonical(new.content))
     return replaces and any(not _is_ahead(new, row, moment) for row in others)
@@ -163,19 +162,19 @@ def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment
     if head is None or head.id == memory.id or head.status != "active":
         return False
     if is_summary_of(head, memory):
-        return True  # it is summed up, not replaced; said again, it is known and hides nothing
-    since = min(effective_time(head, head.created_at), moment.now)  # what is announced is no later truth yet
+        return True  # a summary does not replace its sources, so the repeat is known
+    since = min(effective_time(head, head.created_at), moment.now)  # a future event_time counts as now
     return effective_time(new, new.recorded_at or moment.now) < since
 
 
 def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
-    """An ongoing episode with nearly the same words is the same episode."""
+    """An ongoing episode in nearly the same words is the same episode."""
     if "window" not in policy.stages:
         return None
     since = moment.now - timedelta(minutes=policy.window_minutes)
     for memory in sorted(evidence.ongoing, key=lambda item: (item.created_at, item.id), reverse=True):
         started = effective_time(memory, memory.created_at)
-        # Without punctuation: a full stop makes no other word.
+        # Canonical text has no punctuation, so a full stop does not lower the overlap.
         overlap = text_overlap(*(canonical(row.summary or row.content) for row in (new, memory)))
         if started < since or overlap <= policy.overlap or not in_scope(new, memory, policy):
             continue
@@ -198,9 +197,9 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 
 
 def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcome | None:
-    """What the bands permit for this pair: the highest band whose outcome nothing vetoes.
+    """Return the outcome of the highest band that no rule vetoes.
 
-    Where the relation model was asked, its word must reach the bound of the policy's risk as well.
+    With an opinion of the relation model, its probability must also reach the bound of the policy's risk.
     """
     relation, opinion = found.comparison.relation, found.comparison.opinion
     if relation in ("conflict", "none") or policy.on_conflict == "ignore":
@@ -234,21 +233,21 @@ def _repeats(found: Judged, evidence: Evidence) -> bool:
 
 
 def _tells_no_more(found: Judged) -> bool:
-    """Whether the new text says the same or less, and no difference forbids to believe it."""
+    """Whether the new text says the same or less, and no difference vetoes a repeat."""
     if found.vetoed or found.comparison.relation not in ("same", "generalises"):
         return False
-    # "Refunds are given" after "only within 14 days" lifts a condition: a change, no repeat.
+    # "Refunds are given" after "only within 14 days" drops a condition: an update, not a repeat.
     lifted = any(item.kind == "condition" and item.old and not item.new for item in found.comparison.differences)
     return found.comparison.relation == "same" or not lifted
 
 
 def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """A repeat in other words, sure enough for the policy's risk and near enough for `same_at`."""
+    """Whether this is a paraphrase: probable enough for the policy's risk, and at least `same_at` similar."""
     return policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence)
 
 
 def _adds(found: Judged, evidence: Evidence) -> bool:
-    """Whether the text only adds to the stored one, so that it may be appended."""
+    """Whether the new text only adds to the stored memory and may be appended."""
     opinion = found.comparison.opinion
     if any(item.kind not in EVOLVE_TOLERATES for item in found.comparison.differences):
         return False
@@ -258,7 +257,7 @@ def _adds(found: Judged, evidence: Evidence) -> bool:
 
 
 def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> bool:
-    """Whether a newer memory contradicts the text: then it is an old value said again, not a repeat."""
+    """Whether a newer memory contradicts the text: the text then restates an old value and is no repeat."""
     return any(
         found.comparison.relation == "conflict"
         and _is_likely(found, evidence)
@@ -272,17 +271,17 @@ def _since(memory: Memory) -> datetime:
 
 
 def _is_likely(found: Judged, evidence: Evidence) -> bool:
-    """Whether rules found the conflict, or the model thinks one probable enough to report."""
+    """Whether the rules found the conflict, or the model's P(conflict) is high enough to report."""
     opinion = found.comparison.opinion
     by_rules = found.comparison.reason not in ("", "model")
     return by_rules or (opinion is not None and opinion.conflict >= evidence.bounds.flag)
 
 
 def _reported(judged: list[Judged], policy: KindPolicy, evidence: Evidence) -> list[Judged]:
-    """The contradictions worth reporting: all that rules found, and of the model's the nearest it was asked about.
+    """The contradictions to report: all of the rules', and of the model's only the nearest.
 
-    What a text updates is nearly always the nearest that it does not repeat; a model that errs about a
-    person errs about every fact of that person, and a list nobody can read is worth nothing.
+    An update is nearly always the nearest memory that the text does not repeat. A model that errs about one
+    entity errs about all its facts, and would fill the review list.
     """
     apart = [
         found
@@ -303,10 +302,10 @@ def _nearness(found: Judged) -> float:
 
 
 def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Whether a contradiction is worth a row in the review list.
+    """Whether a contradiction goes to the review list.
 
-    What the model calls distinct may still be a *possible* conflict: an update in other words looks
-    much like another fact, and a report that somebody reads costs less than an old value believed.
+    A pair that the model calls distinct may still be reported: updates in other words look like other facts,
+    and a false report costs less than a wrong value.
     """
     if found.spoken and found.comparison.reason in ("", "model"):
         return False
@@ -323,7 +322,7 @@ def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
 
 
 def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Near enough to merge, but the policy only reports: stored, linked, listed."""
+    """Whether the pair is similar enough to merge, but the policy only links and lists it."""
     if policy.on_conflict == "ignore":
         return False
     opinion = found.comparison.opinion
@@ -342,7 +341,7 @@ def _is_possible_repeat(found: Judged, policy: KindPolicy, evidence: Evidence) -
 
 
 def _is_refined(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """The model is sure that the new text adds to the stored one, which stays as it is."""
+    """Whether the model is sure that the new text adds to the stored memory; the stored memory stays unchanged."""
     opinion = found.comparison.opinion
     if opinion is None or found.comparison.relation != "refines" or policy.on_conflict == "ignore":
         return False
@@ -350,7 +349,7 @@ def _is_refined(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
 
 
 def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """The link band; in `general` whatever is judged the same without being merged."""
+    """Whether to link: the link band, or in a merging policy any *same* that was not merged."""
     if allowed(found, policy, evidence) == "link":
         return True
     merges = any(band.outcome == "merge" for band in policy.bands)
@@ -360,7 +359,7 @@ def _is_linked(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
 
 
 def _split(conflicting: list[Judged], policy: KindPolicy, evidence: Evidence) -> tuple[list[Judged], list[Judged]]:
-    """Conflicts that supersede on their own, and those that are only recorded."""
+    """Split conflicts into those that supersede automatically and those that are only recorded."""
     match policy.on_conflict:
         case "supersede":
             retired = [found for found in conflicting if _acts(found, policy, evidence)]
@@ -372,7 +371,7 @@ def _split(conflicting: list[Judged], policy: KindPolicy, evidence: Evidence) ->
 
 
 def _acts(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Near enough, or by the model probable enough, for the policy to act on its own and not only to report."""
+    """Whether similarity or P(conflict) is high enough to supersede, not only to report."""
     opinion = found.comparison.opinion
     if opinion is not None and found.comparison.reason in ("", "model"):
         return opinion.conflict >= evidence.bounds.supersede
@@ -380,13 +379,13 @@ def _acts(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
 
 
 def _is_newer_elsewhere(repeat: Judged, replaced: list[Memory]) -> bool:
-    """Whether another value of the slot stands beside the repeated one, so that the repeat must settle it."""
+    """Whether the slot also holds another value, so that the repeat must decide which value holds."""
     return any(memory.id != repeat.memory.id for memory in replaced)
 
 
 def _is_sure(found: Judged) -> bool:
     if found.comparison.reason in ("", "model"):
-        return True  # the bound for superseding stands for the rules' certainty
+        return True  # the bound for superseding replaces the rules' certainty
     return is_sure(found.comparison)
 
 
@@ -395,7 +394,7 @@ def _is_sure(found: Judged) -> bool:
 
 
 def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
-    """Rows whose slot the new statement fills again."""
+    """Active rows of the slot that the new statement fills."""
     asked = policy.on_same_subject != "none" and policy.on_conflict != "ignore"
     if not asked or "subject" not in policy.stages or not slot_key(new.subject):
         return []
@@ -403,7 +402,7 @@ def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: M
     rows = []
     for memory in evidence.slot:
         if _is_ahead(new, memory, moment):
-            continue  # what is announced replaces nothing until it begins
+            continue  # a value that starts in the future replaces nothing yet
         same_text = canonical(memory.content) == canonical(new.content)
         if not in_scope(new, memory, policy) or is_expired(memory, moment.now):
             continue
@@ -424,14 +423,14 @@ def _is_ahead(new: NewMemory, memory: Memory, moment: Moment) -> bool:
 
 
 def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
-    """Heads of chains that end a superseded text which is now asserted again."""
+    """Heads that superseded a text which is now asserted again."""
     if policy.on_conflict == "ignore":
         return []
     heads: dict[str, Memory] = {}
     for candidate in evidence.verbatim:
         head = evidence.heads.get(candidate.memory.id)
         if head is None or head.status != "active" or is_summary(head) or _is_ahead(new, head, moment):
-            continue  # one text said again takes no summary of many away
+            continue  # repeating one source does not remove a summary of many
         if says_the_same(new, candidate.memory):
             heads[head.id] = head
     return list(heads.values())

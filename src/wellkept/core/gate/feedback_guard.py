@@ -1,9 +1,9 @@
-"""The feedback-loop guard: a text that memory has just handed out is an access, not news.
+"""Feedback-loop guard: a text that recall just returned is a use of the memory, not a new statement.
 
-What an agent was given it often writes back, as a summary or a decision of its own. The hash stages of
-most kinds see such a repeat. Events are stored each time, since the same words may be another event;
-for them, and for what nobody asked to keep, only the session tells an echo from an event. Whatever the
-new text brings beside the words (a time, a subject, other figures) makes it news again.
+Agents write back what they read, as a summary or a decision. For most kinds the hash stages catch such a
+repeat. Events are stored every time, because an equal text may be a new event; for events and for
+automatic writes the guard looks at what the session was given. A new time, subject, figure or other field
+makes the text a new statement.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _BROUGHT = (
 
 
 def echoed(new: NewMemory, handed: Sequence[Memory], evidence: Evidence, moment: Moment) -> Decision | None:
-    """The decision that a text is an echo of what was handed out; None when it is news.
+    """Decide that a text is an echo of a returned memory; None when it is a new statement.
 
     Args:
-        new: The text, which nothing else has settled.
-        handed: Memories handed out to its session under the same canonical text, newest first.
-        evidence: What is known of the text without vectors.
+        new: The statement, not decided by any other stage.
+        handed: Memories returned to this session with the same canonical text, newest first.
+        evidence: Evidence gathered without vectors.
         moment: Time, id and policy.
 
     Returns:
-        A duplicate without effects: the use is counted, nothing is confirmed or changed, and the text
-        stays in the journal, from which it can be restored.
+        A duplicate without effects: the use is counted and the memory is unchanged. The text stays in the
+        journal and can be restored.
     """
     policy = moment.policy.for_kind(new.kind)
     found = next((row for row in handed if _is_echo(new, row, policy, moment)), None)
@@ -65,7 +65,7 @@ def echoed(new: NewMemory, handed: Sequence[Memory], evidence: Evidence, moment:
 
 
 def is_echo(decision: Decision) -> bool:
-    """Whether this decision took a text for an echo."""
+    """Whether the guard made this decision."""
     return any(reason.rule == _RULE for reason in decision.reasons)
 
 
@@ -73,9 +73,9 @@ def _is_echo(new: NewMemory, row: Memory, policy: KindPolicy, moment: Moment) ->
     if row.status != "active" or is_expired(row, moment.now):
         return False
     if policy.on_conflict == "ignore" and {"hash", "canonical"} & set(policy.stages):
-        return False  # for this kind the caller has switched the search for repeats off
+        return False  # duplicate search is off for this kind
     if new.kind != row.kind and not new.automatic:
-        return False  # a note made into a decision is a decision
+        return False  # a note written again as a decision is a new decision
     if new.agent != row.agent or any(_is_news(new, row, name) for name in _BROUGHT):
         return False
     return canonical(row.content) == canonical(new.content) or not _is_overtaken(new, row, moment)
@@ -89,6 +89,6 @@ def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
 
 
 def _is_overtaken(new: NewMemory, row: Memory, moment: Moment) -> bool:
-    """Whether a later update of the memory says otherwise than the part of it that comes back."""
+    """Whether a later update of the memory contradicts the returned part."""
     told = compare(new, row, cosine=None, similarity=None, opposites=moment.policy.opposites)
     return told.relation == "conflict"

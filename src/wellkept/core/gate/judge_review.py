@@ -1,8 +1,8 @@
-"""What an optional judge may add to a decision: a possible conflict to review, and nothing else.
+"""Review by an optional judge: it may add possible conflicts to a decision and nothing else.
 
-Judges over-call contradictions. So one is asked last, about the few near memories in which
-rules and relation model found no conflict, and its word changes no outcome: nothing is dropped,
-hidden, refused or kept because of it. A pair it is sure of is listed for somebody to look at.
+Judges report too many contradictions. The judge is asked last, about the few near memories for which
+rules and relation model found no conflict. Its answer changes no outcome. Pairs above `FLAG_AT` are listed
+for review.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from wellkept.types import (
 )
 
 MOST_JUDGED = 4
-"""Pairs that one write may cost."""
+"""Most pairs per write."""
 FLAG_AT = 0.9
-"""Probability from which a judge is believed. NLI models are right in two of three flags there, in half at .5."""
+"""Least P(contradiction) to flag. NLI models are right in two of three flags here, in half of them at .5."""
 
 _PLAIN = frozenset({"near_but_different", "nothing_like_it", "own_event"})
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A near memory that is left open, and what is told of it so far."""
+    """A near memory to ask the judge about, with its match so far."""
 
     memory: Memory
     match: Match
 
 
 def left_open(decision: Decision, new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Question, ...]:
-    """The memories a judge is asked about, nearest first; at most four.
+    """Select the memories to ask the judge about, nearest first; at most four.
 
-    Only a text that is stored as a memory of its own can be in conflict with another. Left out are
-    memories whose conflict with it is known, that it replaces, or that the relation model is sure of.
+    Only a text stored as a new active memory can conflict. Excluded are memories with a known conflict, memories it
+    replaces, and pairs that the relation model is sure of.
     """
     memory = decision.memory
     policy = moment.policy.for_kind(new.kind)
@@ -72,13 +72,13 @@ def left_open(decision: Decision, new: NewMemory, evidence: Evidence, moment: Mo
 def reviewed(
     decision: Decision, asked: tuple[Question, ...], told: Mapping[str, float | None], *, judge: str, moment: Moment
 ) -> Decision:
-    """The same decision with a possible conflict for each pair the judge is sure of.
+    """The decision plus a possible conflict for each pair the judge is sure of.
 
     Args:
-        decision: What rules, relation model and policy decided.
-        asked: What was asked.
-        told: Probability of a contradiction by memory id; None where the judge does not know.
-        judge: Who said so.
+        decision: The decision of rules, relation model and policy.
+        asked: The pairs sent to the judge.
+        told: P(contradiction) by memory id; None where the judge has no answer.
+        judge: Id of the judge.
         moment: The time, and how long a conflict stays open.
     """
     memory = decision.memory
@@ -89,7 +89,7 @@ def reviewed(
     matches = {match.memory_id: match for match in decision.matches}
     conflicts, effects, reasons = list(decision.conflicts), list[Effect](decision.effects), list(decision.reasons)
     if all(reason.rule in _PLAIN for reason in reasons):
-        reasons = []  # why it was plainly stored is no longer the whole story
+        reasons = []  # "nothing near" no longer explains the decision
     for item, share in sure.values():
         match = _flagged(item, memory)
         matches[match.memory_id] = match
@@ -115,7 +115,7 @@ def reviewed(
 
 
 def unreviewed(decision: Decision) -> Decision:
-    """The same decision where a judge that was wanted gave no answer: stored, marked unchecked, told."""
+    """The decision when the judge failed: the memory is stored unchecked and `degraded` names the judge."""
     memory = decision.memory
     effects: list[Effect] = []
     for effect in decision.effects:
@@ -144,7 +144,7 @@ def _is_open(match: Match, evidence: Evidence) -> bool:
     if match.action not in ("none", "connect"):
         return False
     if any(item.kind in ("subject", "event_time") for item in match.differences):
-        return False  # of another thing or another time, both hold
+        return False  # another subject or time: both statements may hold
     opinion, bounds = match.opinion, evidence.bounds
     if opinion is None:
         return True
@@ -158,7 +158,7 @@ def _is_open(match: Match, evidence: Evidence) -> bool:
 
 
 def _told(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: Moment) -> Match:
-    """A memory that the decision did not compare, since its words are all others."""
+    """The match of a memory that the decision did not compare, because it shares too few words."""
     similarity = _similarity(candidate, evidence)
     opinion = evidence.opinions.get(candidate.memory.id)
     comparison = compare(

@@ -1,7 +1,6 @@
-"""Outcomes as values: what a repeat, an evolution, a refusal or a new memory does to the store.
+"""Outcomes as values: the effects of a duplicate, an update, a refusal or a new memory.
 
-Every outcome carries its effects, the matches considered and the reasons; `core.gate.admit` chooses
-between them.
+Each outcome carries its effects, matches and reasons. `core.gate.admit` chooses between them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MAX_LINKS = 5
 
 
 def born(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory:
-    """The memory the new statement would be."""
+    """The memory that the new statement would become."""
     statement = {name: getattr(new, name) for name in Statement.__dataclass_fields__}
     recorded = new.recorded_at or moment.now
     past = new if isinstance(new, ImportedMemory) else ImportedMemory(content=new.content)
@@ -51,7 +50,7 @@ def born(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory:
 
 
 def match_of(found: Judged, action: MatchAction, moment: Moment) -> Match:
-    """What the caller is told about a candidate."""
+    """The match reported for a candidate."""
     memory = found.memory
     decay = moment.policy.for_kind(memory.kind).decay
     return Match(
@@ -69,20 +68,20 @@ def match_of(found: Judged, action: MatchAction, moment: Moment) -> Match:
 
 
 def told(found: Judged) -> str:
-    """How near a memory is, and what the relation model said where it decided: its version and probability."""
+    """The detail of a reason: similarity, and the model's version and probability where it decided."""
     near = f"{found.similarity:.4f} to {found.memory.id}"
     opinion, relation = found.comparison.opinion, found.comparison.relation
     if opinion is None or found.comparison.confidence is None:
         return near
     if relation == "distinct":
-        relation = "conflict"  # a possible one; that the texts are merely distinct is nothing to report
+        relation = "conflict"  # a possible conflict; *distinct* alone is not worth reporting
     return f"{relation} with probability {opinion.of(relation):.4f} by {opinion.model}; {near}"
 
 
 def duplicate(
     new: NewMemory, repeats: list[Judged], others: list[Judged], evidence: Evidence, moment: Moment
 ) -> Decision:
-    """Nothing new was said: the first repeat is confirmed, the text goes to the journal."""
+    """The text is a duplicate: the first repeat is confirmed, the text goes to the journal."""
     found = repeats[0]
     memory, stage = found.memory, found.candidate.stage
     policy = moment.policy.for_kind(new.kind)
@@ -107,13 +106,13 @@ def _skipped(found: Judged) -> str:
 
 
 def _warning(found: Judged) -> str:
-    """The rules are sure of what they report; the relation model only thinks it possible."""
+    """The rule name of a warning: `conflict_warn` for rules, `possible_conflict` for the relation model."""
     by_model = found.comparison.opinion is not None and found.comparison.reason in ("", "model")
     return "possible_conflict" if by_model else "conflict_warn"
 
 
 def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
-    """The stored memory takes the text as a dated update; the caller embeds the new whole."""
+    """The stored memory gets the text as a dated update; the engine embeds the combined text."""
     memory = found.memory
     after = gathered(evolve(memory, new.content, at=moment.now, similarity=found.similarity), new)
     held = evidence.held.get(memory.id, frozenset())
@@ -131,7 +130,7 @@ def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evide
 def refused(
     memory: Memory, reasons: list[Judged], judged: list[Judged], evidence: Evidence, moment: Moment
 ) -> Decision:
-    """`on_conflict="raise"`: decided before anything is written."""
+    """Refusal under `on_conflict="raise"`; nothing is written."""
     found = tuple(
         flags.between(
             item.memory,
@@ -155,7 +154,7 @@ def refused(
 
 
 class Story:
-    """Collects what happens to one text that is stored, then tells it as a decision."""
+    """Collects the effects of storing one text and returns them as a decision."""
 
     def __init__(self, memory: Memory, judged: list[Judged], evidence: Evidence, moment: Moment) -> None:
         self._memory = memory
@@ -170,7 +169,7 @@ class Story:
         self._superseded: dict[str, Memory] = {}
 
     def supersede(self, olds: list[Memory], rule: str, judged: list[Judged] | None = None) -> None:
-        """The newer assertion hides the older one; the world's time decides which that is."""
+        """The newer statement supersedes the older one; event time decides which is newer."""
         for old in olds:
             if old.id in self._superseded or self._memory.status == "superseded":
                 continue
@@ -191,7 +190,7 @@ class Story:
             self._flag(found, "contradiction", settled=kept)
 
     def warn(self, judged: list[Judged], kind: str) -> None:
-        """Recorded for review; both stay."""
+        """Record pairs for review; both memories stay."""
         for found in judged:
             self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
             self._actions.setdefault(found.memory.id, "conflict")
@@ -199,7 +198,7 @@ class Story:
             self._reasons.append(Reason(rule, told(found)))
 
     def link(self, judged: list[Judged], rel: str = "related") -> None:
-        """One link from the new memory to each near one, at most five."""
+        """Link the new memory to each near one, at most five."""
         for found in judged[:MAX_LINKS]:
             if found.memory.id in self._superseded:
                 continue
@@ -208,7 +207,7 @@ class Story:
             self._actions.setdefault(found.memory.id, "connect")
 
     def decision(self) -> Decision:
-        """The whole story: created, or superseded when something older was hidden."""
+        """The decision: superseded when an older memory was hidden, created otherwise."""
         memory = self._memory
         hidden = tuple(self._superseded)
         insert: tuple[Effect, ...] = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
@@ -226,7 +225,7 @@ class Story:
         )
 
     def _plain_reason(self) -> Reason:
-        """Why a text is simply stored."""
+        """The reason of a text that is stored without any match."""
         policy = self._moment.policy.for_kind(self._memory.kind)
         if "vector" not in policy.stages:
             return Reason("own_event", f"{self._memory.kind} is append-only")
@@ -241,7 +240,7 @@ class Story:
         if isinstance(effect, LinkChange) and effect.after is not None:
             key = (effect.after.src, effect.after.dst, effect.after.rel)
             if key in self._links:
-                return  # exactly one edge
+                return  # one edge per pair and relation
             self._links[key] = effect.after
         self._later.append(effect)
 

@@ -1,7 +1,7 @@
-"""What is worth keeping at all: the content filter and the recording filter, before any comparison.
+"""What is worth keeping: the content filter and the recording filter, before any comparison.
 
-Precision first: a text is refused only when it is nothing but filler. Each refusal names its reason,
-goes to the journal with the text, and can be brought back.
+Precision comes first: a text is refused only when all of it is filler. Each refusal names its reason and
+is journaled with the text, so that it can be restored.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _HEAD = 500
 
 
 def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:
-    """Why this text is not kept; None when it is.
+    """The reason why a text is not kept; None when it is kept.
 
-    An explicit call always wins over the recording filter: only writes marked `automatic` are
-    filtered by frame and by the marks of a status report.
+    The recording filter (frame, status-report markers) applies only to writes marked `automatic`; explicit writes
+    pass.
     """
     if policy.admit == "anything":
         return None

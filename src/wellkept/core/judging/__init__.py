@@ -1,1 +1,1 @@
-"""How a new statement relates to a stored memory: rules and model opinions become one comparison."""
+"""How a new statement relates to a stored memory: rules and model opinions give one comparison."""

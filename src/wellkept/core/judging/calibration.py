@@ -1,17 +1,14 @@
-"""From raw cosine to similarity: one published scale for every embedder.
+"""Calibration from raw cosine to similarity: one scale for every embedder.
 
-A similarity says how much of two texts is the same, as a person would say it: 1 exactly the same in
-nearly the same words, .95 a repeat that adds nothing, .90 nearly a repeat though a nuance differs,
-.80 mostly the same while details differ, .65 the same topic and subject with something added or
-changed, .5 related, .3 loosely related, 0 unrelated. A changed value in an otherwise equal sentence
-counts as "mostly the same" here, since finding differences is the rules' business. Each embedder
-spreads its cosines differently, so each has a table from its raw cosine to that scale; thresholds in
-policies speak of similarity only.
+Similarity states how much of two texts is the same, as people grade it: 1 equal, .95 a repeat that adds nothing,
+.90 a repeat with another nuance, .80 mostly the same with other details, .65 same topic and subject with something
+added or changed, .5 related, .3 loosely related, 0 unrelated. A changed value in an otherwise equal sentence counts
+as "mostly the same", because the rules find differences. Each embedder distributes cosines differently and has its
+own table; policy thresholds use similarity only.
 
-A table is fitted on pairs that people graded: at each threshold as many pairs reach it in similarity
-as reach it in grade (quantile matching). The graded pairs ship with the product
-(`models/data/graded_pairs.jsonl`), `wellkept calibrate` fits a table for any embedder, and
-`benchmarks/calibrate.py` makes those below.
+Tables are fitted by quantile matching on graded pairs: at each threshold as many pairs reach it in similarity
+as in grade. The graded pairs ship with the package (`models/data/graded_pairs.jsonl`). `wellkept calibrate` fits
+a table for any embedder; `benchmarks/calibrate.py` makes the tables below.
 """
 
 from __future__ import annotations
@@ -30,13 +27,13 @@ from wellkept.core.records.vectors import rounded
 Knots: TypeAlias = tuple[tuple[float, float], ...]
 
 THRESHOLDS = (0.98, 0.95, 0.90, 0.88, 0.85, 0.80, 0.65, 0.60)
-"""The similarities that the sources' policies act on."""
+"""The thresholds that policies use."""
 LEAST_PAIRS = 100
-"""Fewer pairs than this leave the thresholds to chance."""
+"""Least number of graded pairs for a fit."""
 LEAST_SUPPORT = 12
-"""Pairs that a knot stands for; its cosine is the mean of as many around it."""
+"""Pairs per knot; the knot's cosine is their mean."""
 LEAST_STEP = 0.002
-"""Knots closer than this in cosine would only trace noise."""
+"""Least distance of two knots in cosine; closer knots would fit noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Calibration:
     """A strictly rising, piecewise linear map from raw cosine to similarity, and back.
 
     Attributes:
-        name: Names embedder and table; stands beside what was computed with it.
+        name: Names embedder and table; stored with every similarity it produced.
         knots: (cosine, similarity), both rising from (-1, -1) to (1, 1).
 
     Example:
@@ -69,13 +66,13 @@ class Calibration:
     def similarity(self, cosine: float) -> float:
         """The similarity of a raw cosine, rounded to 4 decimals.
 
-        The cosine is rounded first: what is shown beside a similarity is then always what it was
-        made from, and storage precision never decides. Out of range is clamped.
+        The cosine is rounded first, so that the similarity follows from the cosine that is shown. Values outside
+        -1 to 1 are clamped.
         """
         return rounded(_interpolate(rounded(cosine), self.knots, source=0))
 
     def cosine(self, similarity: float) -> float:
-        """The raw cosine of a similarity; not rounded, so that it maps back to the same similarity."""
+        """The raw cosine of a similarity; not rounded, so that it maps back exactly."""
         return _interpolate(similarity, self.knots, source=1)
 
 
@@ -97,18 +94,18 @@ def _interpolate(x: float, knots: Knots, *, source: int) -> float:
 
 
 def fit(name: str, cosines: Sequence[float], grades: Sequence[float]) -> Calibration:
-    """The table under which as many pairs reach each grade in similarity as reach it in grade.
+    """Fit a table: as many pairs reach each value in similarity as in grade.
 
-    A knot stands at a grade's lower edge, so that "at least .95" means the same for both. Sorted
-    cosines averaged over a window that only moves up never fall, so the map rises by construction.
+    A knot lies at the lower edge of a grade, so that "at least .95" means the same in both. Sorted cosines
+    averaged over a moving window never fall, so the map is monotonic by construction.
 
     Args:
-        name: Of the table.
+        name: Name of the table.
         cosines: Raw cosine of each pair.
-        grades: Its grade, from 0 to 1.
+        grades: Grade of each pair, from 0 to 1.
 
     Raises:
-        ValueError: Too few pairs, a number out of range, or cosines that are all alike.
+        ValueError: Too few pairs, a number out of range, or cosines that are all equal.
 
     Example:
         >>> grades = [place / 200 for place in range(200)]
@@ -121,7 +118,7 @@ def fit(name: str, cosines: Sequence[float], grades: Sequence[float]) -> Calibra
     knots = [(-1.0, -1.0)]
     for grade, below in _edges(marks):
         raw = round(float(np.mean(raws[max(0, below - half) : below + half])), 4)
-        # The best grade is the end of the scale itself.
+        # The best grade is the fixed last knot.
         if grade < 1.0 and knots[-1][0] + LEAST_STEP <= raw <= 1.0 - LEAST_STEP:
             knots.append((raw, grade))
     if len(knots) < 3:
@@ -131,12 +128,12 @@ def fit(name: str, cosines: Sequence[float], grades: Sequence[float]) -> Calibra
 
 @dataclass(frozen=True, slots=True)
 class FitError:
-    """How well a table does on pairs it was not fitted on.
+    """The error of a table on pairs it was not fitted on.
 
     Attributes:
-        grade: Mean distance between similarity and grade; mostly the embedder's own doing.
-        share: The worst distance, over `THRESHOLDS`, between the share of pairs that reach a threshold
-            in similarity and the share that reach it in grade; what the fit itself is to blame for.
+        grade: Mean distance between similarity and grade; mostly due to the embedder.
+        share: Largest distance, over `THRESHOLDS`, between the share of pairs that reach a threshold in
+            similarity and in grade; due to the fit.
     """
 
     grade: float
@@ -144,7 +141,7 @@ class FitError:
 
 
 def cross_validated(cosines: Sequence[float], grades: Sequence[float], *, folds: int = 5) -> FitError:
-    """The error on pairs left out: every fifth one is judged by the table of the others.
+    """Cross-validated error: each fold is scored by the table fitted on the others.
 
     Raises:
         ValueError: As in `fit`.
@@ -160,14 +157,14 @@ def cross_validated(cosines: Sequence[float], grades: Sequence[float], *, folds:
 
 
 def error_of(similarities: Sequence[float], grades: Sequence[float]) -> FitError:
-    """The error of similarities against the grades of the same pairs."""
+    """The error of similarities against grades of the same pairs."""
     similar, marks = np.asarray(similarities, dtype=np.float64), np.asarray(grades, dtype=np.float64)
     gaps = [abs(float(np.mean(similar >= at)) - float(np.mean(marks >= at))) for at in THRESHOLDS]
     return FitError(round(float(np.mean(np.abs(similar - marks))), 4), round(max(gaps), 4))
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    """How alike two lists of figures order the same pairs (Spearman); 0 where one of them orders nothing."""
+    """Spearman rank correlation; 0 where one list is constant."""
     left, right = _ranks(a), _ranks(b)
     if left.size < 2 or not left.std() or not right.std():
         return 0.0
@@ -175,22 +172,22 @@ def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _checked(cosines: Sequence[float], grades: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both sorted, each for itself: quantiles are matched, not pairs."""
+    """Both lists sorted independently: quantiles are matched, not pairs."""
     raws, marks = np.asarray(cosines, dtype=np.float64), np.asarray(grades, dtype=np.float64)
     if raws.shape != marks.shape or raws.ndim != 1 or raws.size < LEAST_PAIRS:
         raise ValueError(f"a fit needs {LEAST_PAIRS} pairs or more, each with a cosine and a grade")
     # Written so that a NaN fails too.
     if not (np.all(np.abs(raws) <= 1.0) and np.all((marks >= 0.0) & (marks <= 1.0))):
         raise ValueError("cosines lie between -1 and 1, grades between 0 and 1")
-    # Rounded as what is shown is, so that no two knots have one grade.
+    # Rounded like the shown figures, so that no two knots have one grade.
     return np.sort(raws), np.sort(np.round(marks, 4) + 0.0)
 
 
 def _edges(marks: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
     """Grades that get a knot, each with the number of pairs below it.
 
-    Neighbouring grades share a knot until they have enough pairs; a grade that has enough alone
-    always gets its own, since a threshold likely stands there.
+    Neighbouring grades share a knot until they have enough pairs. A grade with enough pairs always gets its
+    own knot, because a threshold is likely there.
     """
     grades, counts = np.unique(marks, return_counts=True)
     below, since = 0, LEAST_SUPPORT
@@ -212,10 +209,10 @@ def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
 # Tables
 
 IDENTITY = Calibration("identity", ((-1.0, -1.0), (1.0, 1.0)))
-"""For injected test vectors: similarity is the cosine."""
+"""For test vectors: similarity equals the cosine."""
 
 UNCALIBRATED = Calibration("uncalibrated", ((-1.0, -1.0), (1.0, 1.0)))
-"""For embedders nobody has measured yet; the name says that thresholds are only nominal there."""
+"""For embedders without a table; thresholds are then nominal."""
 
 # fmt: off
 MINILM = Calibration(

@@ -1,14 +1,13 @@
-"""How a new statement relates to a stored memory: one decision list over rules and model.
+"""How a new statement relates to a stored memory: a decision list over rules and model.
 
-1. A decisive difference is a conflict, and the rules say which words decided.
-2. Equal words are the same, unless something beside them differs.
-3. The relation model's opinion, where it was asked: its most probable relation. Hard differences
-   (numbers, names, dates, another subject) forbid *same* whatever it says. Soft ones (a word
-   more, a condition, a negation somewhere) only tell that the wording differs: one true repeat in
-   three has them, so the model may overrule them, except between texts of nearly the same words.
-4. Without an opinion any difference forbids *same*, and what is alike is a *variant*.
+1. A decisive difference is a conflict; the rules name the words.
+2. Equal words are *same*, unless another field differs.
+3. With an opinion of the relation model, its most probable relation holds. Hard differences (numbers, names,
+dates, another subject) still forbid *same*. Soft differences (an extra word, a condition, a negation) appear
+in one of three true repeats, so the model may overrule them, except between texts of nearly the same words.
+4. Without an opinion any difference forbids *same*; similar texts are a *variant*.
 
-How probable and how similar a pair must be for an act is the policy's business, not this module's.
+The policy decides which probability and similarity permit which action.
 """
 
 from __future__ import annotations
@@ -29,17 +28,18 @@ from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement
 
 LONG_TEXT = 1000
-"""Characters above which a vector alone never makes two texts the same."""
+"""Characters above which similarity alone never gives *same*."""
 
 SOFT: frozenset[DifferenceKind] = frozenset(("condition", "detail", "negation", "value"))
-"""Differences that a paraphrase may show too: one true repeat in three has one of them."""
+"""Differences that also occur between paraphrases."""
 NEARLY_THE_SAME_WORDS = 0.8
-"""Share of common words from which even a soft difference is what the new text is about."""
+"""Share of common words from which even a soft difference counts."""
 STILL_THE_SAME = 0.8
-"""Of the pairs that the model is this sure of, four in five say the same although a rule sees a difference
-(a format, a word). Whatever other relation then comes second would be an invention: it is left open."""
+"""From this P(same) a pair with a veto becomes a *variant* and not the second most probable relation: four in
+five such pairs say the same although a rule sees a difference (a format, a word).
+"""
 OVERRULES_NEGATION = 0.15
-"""A denial that the model thinks less probable to be a conflict than this is only a difference of words."""
+"""Below this P(conflict) a negation counts as wording."""
 
 _MOST_WORDS = 6
 _SHORTEST_MISSPELT = 6
@@ -57,38 +57,38 @@ def compare(
     opinion: Opinion | None = None,
     opposites: Opposites = NO_OPPOSITES,
 ) -> Comparison:
-    """Compares a statement on its way in with a stored one.
+    """Compare a new statement with a stored memory.
 
     Args:
         new: The statement being written (or the newer of two stored ones).
         old: The stored memory.
-        cosine: Raw cosine of their vectors; None without usable vectors.
-        similarity: The same on the published scale; None without usable vectors.
-        opinion: What the relation model says of the pair, if it was asked.
-        opposites: The opposites that the policy names.
+        cosine: Raw cosine of the two vectors; None without vectors.
+        similarity: The calibrated cosine; None without vectors.
+        opinion: The relation model's opinion of the pair, if it was asked.
+        opposites: Additional antonyms of the policy.
 
     Returns:
-        The relation, both figures rounded to 4 decimals, the differences and the reason word.
+        The relation, both figures rounded to 4 decimals, the differences and the reason.
     """
     found = _of_slots(new, old) + _of_speakers(new, old) + _of_stance(new, old)
     another = any(item.kind == "subject" for item in found)
     timed = any(item.kind == "event_time" for item in found)
     textual = _of_texts(new, old, opposites)
     if another or timed:
-        # Another subject, or the same subject at another time: both statements may hold.
+        # Another subject or another time: both statements may hold.
         textual = tuple(replace(item, decisive=False, sure=False) for item in textual)
         found = tuple(replace(item, decisive=False, sure=False) for item in found)
     if questions(new.content) or questions(old.content):
-        textual = tuple(replace(item, decisive=False, sure=False) for item in textual)  # what is asked states nothing
+        textual = tuple(replace(item, decisive=False, sure=False) for item in textual)  # a question states nothing
     found += textual
     if not any(item.kind == "length" for item in found):
         found += _of_length(new, old, opposites)
     derived = _derived(new, old)
     if derived is not None:
         found = tuple(replace(item, decisive=False, sure=False) for item in found)
-        opinion = None  # it says less than its source, and never the contrary
+        opinion = None  # a summary never contradicts its source
     if another or timed:
-        opinion = None  # what was given beside the texts outweighs whatever is read in them
+        opinion = None  # given fields outweigh the texts
     if opinion is not None:
         found = tuple(_doubted(item, opinion) for item in found)
     relation = _relation(new, old, found, similarity, opinion, opposites)
@@ -109,14 +109,14 @@ def compare(
 
 
 def _derived(new: Statement, old: Memory) -> Relation | None:
-    """How a summary and one of the memories it was made from stand to each other; None for all other pairs."""
+    """The relation of a summary and one of its sources; None for any other pair."""
     if is_summary_of(new, old):
         return "generalises"
     return "refines" if isinstance(new, Memory) and is_summary_of(old, new) else None
 
 
 def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:
-    """Given subjects and attributes say what a statement is about; unlike ones never conflict."""
+    """Explicit subjects and attributes state what a text is about; different ones never conflict."""
     ours, theirs = slot_key(new.subject), slot_key(old.subject)
     if not ours or not theirs:
         return ()
@@ -129,7 +129,7 @@ def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:
 
 
 def _of_speakers(new: Statement, old: Memory) -> tuple[Difference, ...]:
-    """What two persons say of themselves is about two persons."""
+    """Two speakers who speak about themselves are two subjects."""
     ours, theirs = speaker(new.content), speaker(old.content)
     return (Difference("subject", theirs, ours),) if ours and theirs and ours != theirs else ()
 
@@ -148,10 +148,10 @@ def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
 
 
 def _of_texts(new: Statement, old: Memory, opposites: Opposites) -> tuple[Difference, ...]:
-    """Differences of content, segment by segment, and of summary and trigger; a title only heads the text.
+    """Differences of content (per segment), summary and trigger; titles do not count.
 
-    An evolved memory says its newest word last: a segment that already holds what the new text says
-    settles the matter, and an older segment's overtaken value is no conflict with it.
+    In an evolved memory the newest segment holds: if it already states the new text, the outdated value of an
+    older segment is no conflict.
     """
     found = _of_segments(new.content, segments(old), opposites)
     for ours, theirs in ((new.summary, old.summary), (new.trigger, old.trigger)):
@@ -178,12 +178,12 @@ def _of_segments(new: str, texts: Sequence[str], opposites: Opposites) -> tuple[
         if any(item.decisive for item in found):
             return found
         if not found:
-            # An older segment says it, but a newer one about the same thing has moved on: no repeat.
+            # An older segment states it, but a newer one on the topic has changed: no repeat.
             return spoken[0] if spoken else ()
         spoken.append(found)
     if not spoken:
         return differences("\n".join(texts), new, opposites)
-    # What an older segment on the same topic says otherwise still forbids to add to it.
+    # Other differences with older segments on the topic still forbid an update.
     return (*spoken[0], *(item for found in spoken[1:] for item in found if item.kind not in _ADDITIONS))
 
 
@@ -193,7 +193,7 @@ def _same_topic(a: str, b: str, opposites: Opposites) -> bool:
 
 
 def _of_length(new: Statement, old: Memory, opposites: Opposites) -> tuple[Difference, ...]:
-    """Long texts are the same only when they consist of the same sentences."""
+    """Long texts are *same* only when they consist of the same sentences."""
     if old.chunks <= 1 and len(new.content) <= LONG_TEXT and len(old.content) <= LONG_TEXT:
         return ()
     said = _sentences(new.content, opposites)
@@ -236,7 +236,7 @@ def _relation(
     if opinion is not None:
         told = max(_TOLD, key=opinion.of)
         if told == "conflict" and not found and _keys(new, opposites) == _keys(old, opposites):
-            return "variant"  # the same words in another order, and no rule finds a difference between them
+            return "variant"  # same words in another order, no difference by rule
         if told != "same" or not is_vetoed(new.content, old.content, found, opposites):
             return told
         if opinion.same >= STILL_THE_SAME:
@@ -245,7 +245,7 @@ def _relation(
     if similarity is None and not _keys(new, opposites) & _keys(old, opposites):
         return "none"
     if found or similarity is None:
-        # Without a vector, words in common make a neighbour at most; only equal texts are the same.
+        # Without a vector, common words make a neighbour at most; only equal texts are *same*.
         return "variant"
     return "same"
 
@@ -255,7 +255,7 @@ def _keys(said: Statement, opposites: Opposites) -> frozenset[str]:
 
 
 def is_sure(comparison: Comparison) -> bool:
-    """Whether one value was replaced inside the same frame: a conflict however near the vectors lie."""
+    """Whether one value was replaced in the same frame: a conflict at any similarity."""
     decisive = [item for item in comparison.differences if item.decisive]
     return comparison.relation == "conflict" and bool(decisive) and all(item.sure for item in decisive)
 
@@ -263,7 +263,7 @@ def is_sure(comparison: Comparison) -> bool:
 def is_vetoed(new: str, old: str, found: Sequence[Difference], opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether the differences forbid *same* even against the model."""
     if any(item.decisive for item in differences(old, new, opposites)):
-        return True  # a denial that the model doubts is no conflict, but no repeat either
+        return True  # a negation that the model doubts is neither conflict nor repeat
     real = [item for item in found if not _is_misspelt(item)]
     if any(item.kind not in SOFT for item in real):
         return True
@@ -271,10 +271,10 @@ def is_vetoed(new: str, old: str, found: Sequence[Difference], opposites: Opposi
 
 
 def one_word_swapped(found: Sequence[Difference]) -> bool:
-    """Whether the only difference is one word in the place of another: "Ana leads", "Ben leads".
+    """Whether the only difference is one replaced word: "Ana leads", "Ben leads".
 
-    In a short text that word may be all it is about, and the names of a language are not always known
-    as names, so the model does not overrule it; a slip of the finger is no other word.
+    The model does not overrule it: in a short text that word may be the whole statement, and not every name is
+    recognised as a name. Misspellings do not count.
     """
     if len(found) != 1 or found[0].kind != "value" or not found[0].old or not found[0].new:
         return False
@@ -282,9 +282,9 @@ def one_word_swapped(found: Sequence[Difference]) -> bool:
 
 
 def _is_misspelt(item: Difference) -> bool:
-    """Whether the two words differ by one slip of the finger: two letters swapped, one missing, doubled or wrong.
+    """Whether the two words differ by one typo: two letters swapped, one missing, doubled or wrong.
 
-    "Deploymnet" is no other value than "deployment"; that the texts say the same is left to the model.
+    "Deploymnet" is no other value than "deployment"; the model decides whether the texts are the same.
     """
     old, new = item.old.casefold(), item.new.casefold()
     words = old.isalpha() and new.isalpha() and min(len(old), len(new)) >= _SHORTEST_MISSPELT
@@ -292,7 +292,7 @@ def _is_misspelt(item: Difference) -> bool:
 
 
 def shared_words(a: str, b: str, opposites: Opposites = NO_OPPOSITES) -> float:
-    """Share of the content words of the richer text that the other has too."""
+    """Share of the content words of the longer text that the other text has too."""
     left, right = features(a, opposites).keys, features(b, opposites).keys
     return len(left & right) / max(1, len(left), len(right))
 
@@ -302,7 +302,7 @@ def _is_told_by_model(relation: Relation, opinion: Opinion | None) -> bool:
 
 
 def _meaning(new: str, old: str, opposites: Opposites) -> Difference:
-    """The words in which texts differ that the model alone calls a conflict: what one has and the other lacks."""
+    """The words that only one text has, for a conflict that only the model reports."""
     theirs, ours = features(old, opposites), features(new, opposites)
     return Difference("meaning", _own_words(theirs, ours), _own_words(ours, theirs))
 
@@ -324,7 +324,7 @@ def _doubted(item: Difference, opinion: Opinion) -> Difference:
 
 
 def _reason(found: Sequence[Difference]) -> str:
-    """The seeds' word for what decided."""
+    """The reason word of the deciding difference."""
     decisive = {item.kind for item in found if item.decisive}
     if not decisive:
         return ""

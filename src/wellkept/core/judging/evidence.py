@@ -1,4 +1,4 @@
-"""What a decision may look at: evidence, the moment, and each candidate after comparison."""
+"""Inputs of a decision: evidence, the moment, and each candidate with its comparison."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wellkept.core.judging.calibration import Calibration
 
 _SHARED_WORDS = 0.6
-# Of 2,395 pairs at .60 to .80 in a store of 10,000 one was a conflict: a few of the nearest are enough.
+# Of 2,395 pairs at .60 to .80 in a store of 10,000, one was a conflict: comparing a few is enough.
 _MOST_DISTANT = 4
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e")
 
@@ -40,29 +40,28 @@ ContradictionFn = Callable[[Memory, Statement], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Everything the decision may look at; gathered by the engine inside the transaction.
+    """Everything a decision may read; the engine gathers it in the transaction.
 
     Attributes:
-        verbatim: Rows that a hash of the new text points at, of any status, with the stage.
-        heads: Current heads of the superseded rows among them, by id of the superseded row.
+        verbatim: Rows with a hash of the new text, of any status, with the stage.
+        heads: Current heads of superseded rows in `verbatim`, by id of the superseded row.
         slot: Active rows of the same subject and attribute.
         ongoing: Active rows without an end, for the window stage.
-        neighbours: Nearest rows by vector, with their raw cosines.
-        held: Aliases that each candidate has already, by memory id.
-        known_conflicts: Keys of conflicts recorded before, open or settled.
+        neighbours: Nearest rows by vector, with raw cosines.
+        held: Aliases that each candidate already has, by memory id.
+        known_conflicts: Keys of recorded conflicts, open or settled.
         calibration: Raw cosine to similarity; None without vectors.
-        lexical: True when the vectors compare letters only, or the rules do not know the language:
-            then the bands do not act.
-        embedding: Hash of the embedded text; empty when it has no vector.
+        lexical: True when the vectors are lexical only, or the rules do not know the language; the
+            bands are then off.
+        embedding: Hash of the embedded text; empty without a vector.
         chunks: Windows the embedder needed; 0 without a vector.
-        degraded: What could not run.
-        contradiction_fn: The caller's own judge.
-        opinions: What the relation model said, by memory id; a pair it cannot read is missing.
-        bounds: From which probability the model's word may act, under the policy's risk.
-        outage: True when a relation model that should have been asked failed: the memory is then
-            stored unchecked, for a later sweep.
-        unjudged: True when a pair without an opinion has been read by nobody: then only its link
-            band acts, since similarity alone never means "same".
+        degraded: Parts that could not run.
+        contradiction_fn: The caller's own contradiction check.
+        opinions: The relation model's opinions by memory id; pairs it cannot read are missing.
+        bounds: Least probabilities for each action under the policy's risk.
+        outage: True when the relation model failed; the memory is then stored unchecked for a later sweep.
+        unjudged: True when pairs without an opinion were read by no model. Only the link band applies to
+            them, because similarity alone never means *same*.
     """
 
     verbatim: tuple[Candidate, ...] = ()
@@ -86,7 +85,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The inputs that must not come from inside: time, id, namespace, policy."""
+    """Inputs from outside the pure core: time, id, namespace, policy."""
 
     now: datetime
     id: str
@@ -96,13 +95,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A candidate and what comparison said of it.
+    """A candidate with its comparison.
 
     Attributes:
-        vetoed: True when the differences forbid to take the new text for a repeat, even one that says
-            less, whatever the relation model thinks.
-        worded: Whether the words bear out that it is one; if not, it is at most listed.
-        spoken: Whether one of the texts is a turn of a conversation: then the model finds no contradiction.
+        vetoed: Whether differences forbid a duplicate, whatever the relation model says.
+        worded: Whether the two texts share enough words for a duplicate; if not, the pair is at most listed.
+        spoken: Whether one text is a turn of a conversation; the model's contradictions are then ignored.
     """
 
     candidate: Candidate
@@ -118,12 +116,12 @@ class Judged:
 
     @property
     def similarity(self) -> float:
-        """On the published scale; -1 where there is none, which is below every bound."""
+        """Calibrated similarity; -1 without a vector, which is below every threshold."""
         return self.comparison.similarity if self.comparison.similarity is not None else -1.0
 
 
 def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Judged]:
-    """The neighbours of the policy's scope, compared, most similar first."""
+    """Compare the neighbours in the policy's scope, most similar first."""
     if "vector" not in policy.stages:
         return []
     judged = []
@@ -150,21 +148,21 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
 
 
 def rests_on_words(new: Statement, memory: Memory, similarity: float | None, bounds: Bounds) -> bool:
-    """Whether the words bear out that two texts say the same, as far as the model needs it.
+    """Whether two texts share enough words to be a duplicate.
 
-    On a stream of 600 vague facts about a few persons the packaged model was sure of 37 repeats; two in three
-    of them said something else, with hardly a word in common.
+    On a stream of 600 vague facts about a few people the packaged model was sure of 37 repeats; two in three said
+    something else, with almost no words in common.
     """
     least = bounds.words_far if similarity is None or similarity < NEAR_AT else bounds.words_near
     return least <= 0 or shared_words(new.content, memory.content) >= least
 
 
 def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites: Opposites = NO_OPPOSITES) -> bool:
-    """Whether the model's word alone must not make a repeat of the pair.
+    """Whether the model alone must not make the pair a duplicate.
 
-    A hard difference forbids it, something else said beside the texts (title, agent, time), a
-    language whose "not" the rules cannot read, in either text, and a question: the model learnt from
-    statements only. Neither may it overrule one word in the place of another, if that is all that differs.
+    It must not with a hard difference, another field that differs (agent, time, stance), a language whose negations
+    the rules cannot read, a question (the model was trained on statements), or one replaced word as the only
+    difference.
     """
     if any(text.rstrip().endswith(_QUESTION_MARKS) for text in (new.content, memory.content)):
         return True
@@ -176,11 +174,10 @@ def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites:
 
 
 def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
-    """Memories that are compared only for a contradiction, most similar first.
+    """Compare memories only for contradictions, most similar first.
 
-    A decision or an episode often tells that a fact has changed. Kinds are never merged,
-    nor memories of a kind whose policy does not search by vector: of these only a contradiction
-    counts, and it is only reported.
+    A decision or an episode may state that a fact has changed. Memories of other kinds, and of kinds that do not
+    search by vector, are never merged. For them only contradictions count, and these are only reported.
     """
     judged = []
     opposites = moment.policy.opposites
@@ -201,22 +198,22 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
 
 
 def may_contradict(new: Statement, old: Memory, policy: Policy) -> bool:
-    """Whether a contradiction between two memories is worth a report, whatever their kinds."""
+    """Whether a contradiction between these two memories may be reported, whatever their kinds."""
     if not reaches(new.kind, policy) or not reaches(old.kind, policy):
         return False
     asked = policy.for_kind(new.kind)
     if new.kind == old.kind and "vector" in asked.stages:
-        return False  # its own kind is compared in the policy's scope, and nowhere else
+        return False  # the kind is compared in its own scope only
     return "agent" not in asked.scope or new.agent == old.agent
 
 
 def is_talk(new: Statement, old: Memory) -> bool:
-    """Whether one of two texts is a turn of a conversation, on which the model's word of a contradiction is no help."""
+    """Whether either text is a turn of a conversation; the model's contradictions are unreliable there."""
     return is_turn(new.content) or is_turn(old.content)
 
 
 def reaches(kind: str, policy: Policy) -> bool:
-    """Whether memories of this kind are compared with those of other kinds at all."""
+    """Whether memories of this kind are compared with other kinds."""
     known = policy.kinds.get(kind) or policy.kinds.get("*")
     return known is not None and known.conflicts_with == "any_kind"
 
@@ -233,14 +230,14 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy: KindPolicy) -> bool:
-    """Below all bands nothing but a contradiction matters, and that is only reported."""
+    """Whether the similarity is below all bands, where only contradictions count and are only reported."""
     if similarity is None or new.polarity * memory.polarity == -1:
         return False
     return similarity < min(policy.act_at, *(band.at for band in policy.bands), 1.0)
 
 
 def _share_words(new: NewMemory, memory: Memory) -> bool:
-    """The rules find a contradiction only between texts of nearly the same words, or of all words but one."""
+    """Whether the rules could find a contradiction: nearly the same words, or all words but one."""
     ours, theirs = _terms(new.content), _terms(memory.content)
     shared, most = len(ours & theirs), max(len(ours), len(theirs))
     return shared >= _SHARED_WORDS * most or 0 < shared == most - 1
@@ -249,9 +246,9 @@ def _share_words(new: NewMemory, memory: Memory) -> bool:
 def _with_hook(
     comparison: Comparison, new: NewMemory, memory: Memory, evidence: Evidence, policy: KindPolicy
 ) -> Comparison:
-    """The caller's own judge, asked wherever the rules found no contradiction, whatever the model says.
+    """Apply the caller's own check wherever the rules found no contradiction, whatever the model says.
 
-    What the model alone calls a conflict may be too improbable to be listed.
+    A conflict found by the model alone may be too improbable to be listed.
     """
     hook = evidence.contradiction_fn
     near = comparison.similarity is not None and comparison.similarity >= policy.act_at
@@ -263,7 +260,7 @@ def _with_hook(
 
 
 def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:
-    """Whether the policy lets the two be compared at all; the namespace is the same by construction."""
+    """Whether the policy lets the two memories be compared; the namespace is always the same."""
     if new.kind != old.kind:
         return False
     if "agent" in policy.scope and new.agent != old.agent:
@@ -277,7 +274,7 @@ def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:
 
 
 def says_the_same(new: Statement, old: Memory) -> bool:
-    """Whether equal text is an equal statement: nothing beside the text differs; a title only heads it."""
+    """Whether equal texts are equal statements: no other field differs; titles do not count."""
     apart = (
         (slot_key(new.subject), slot_key(old.subject)),
         (slot_key(new.attribute), slot_key(old.attribute)),

@@ -1,9 +1,8 @@
-"""What is said beside a text: subject, attribute, summary, trigger, times, stance.
+"""The fields next to a text: subject, attribute, summary, trigger, times, stance.
 
-Two memories of equal text are the same only if nothing beside the texts differs; what one of them
-leaves unsaid differs from nothing. That is no equivalence: a memory without a time agrees with one
-of March and with one of May, which do not agree with each other. So whole groups are kept apart, not
-only pairs, and a group is found without comparing everybody with everybody.
+Two memories of equal text are duplicates only if none of these fields differs; an empty field agrees with
+any value. That relation is not transitive: a memory without a time agrees with one of March and one of May. So
+whole groups are checked, not pairs, and without comparing all pairs.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from wellkept.core.text.forms import canonical, slot_key
 from wellkept.types import Json, Memory
 
 Beside: TypeAlias = tuple[Json, ...]
-"""One value for each field; a falsy one says nothing."""
+"""One value per field; a falsy value means not stated."""
 T = TypeVar("T")
 _Shape: TypeAlias = tuple[bool, ...]
 
 
 def beside(row: Memory) -> Beside:
-    """What a memory says beside its text, in the terms of `evidence.says_the_same`."""
+    """The fields of a memory, as `evidence.says_the_same` compares them."""
     return (
         slot_key(row.subject),
         slot_key(row.attribute),
@@ -35,7 +34,7 @@ def beside(row: Memory) -> Beside:
 
 
 def agreed(parts: Iterable[Beside]) -> Beside | None:
-    """All of it together; None when two of them contradict each other.
+    """Merge the fields of several memories; None when two of them differ.
 
     Example:
         >>> agreed([("Nous", "", 0), ("", "status", 0)]), agreed([("Nous", 1), ("Nous", -1)])
@@ -53,7 +52,7 @@ def agreed(parts: Iterable[Beside]) -> Beside | None:
 
 
 def agreeing(items: Sequence[tuple[T, Beside]]) -> list[list[T]]:
-    """Groups whose members all agree: each item joins the first group that it agrees with.
+    """Group items whose fields all agree; each item joins the first group that fits.
 
     Example:
         >>> agreeing([("a", ("Nous",)), ("b", ("Ana",)), ("c", ("",)), ("d", ("Nous",))])
@@ -72,7 +71,7 @@ def agreeing(items: Sequence[tuple[T, Beside]]) -> list[list[T]]:
 
 
 class _Shelf:
-    """Groups by the values they agree on, so that 5,000 groups are not asked one by one."""
+    """Index of groups by their values, so that finding a group does not scan 5,000 of them."""
 
     def __init__(self) -> None:
         self._said: list[Beside] = []
@@ -80,20 +79,20 @@ class _Shelf:
         self._shapes: dict[_Shape, None] = {}
 
     def first(self, said: Beside) -> int | None:
-        """The number of the oldest group that agrees."""
+        """Number of the oldest group that agrees."""
         mine = _shape(said)
         best: int | None = None
         for shape in self._shapes:
             common = tuple(a and b for a, b in zip(shape, mine, strict=True))
             heap = self._shelf(shape, common).get(_projected(said, common), [])
             while heap and _shape(self._said[heap[0]]) != shape:
-                heappop(heap)  # it has learnt more since, and stands on another shelf
+                heappop(heap)  # the group gained fields and moved to another shelf
             if heap and (best is None or heap[0] < best):
                 best = heap[0]
         return best
 
     def put(self, at: int, said: Beside) -> None:
-        """A new group, or one more that agrees with an old one."""
+        """Add a new group, or merge the fields into an existing one."""
         if at == len(self._said):
             self._said.append(said)
         else:

@@ -1,8 +1,8 @@
-"""From the relation model's probabilities to acts, under a stated bound on errors.
+"""From the relation model's probabilities to actions, with a bound on the error rate.
 
-A probability by itself permits nothing. Each model ships with the probabilities from which an act
-keeps its error rate under a bound with a stated confidence, found on pairs of a calibration split
-that the model never saw. A policy names the risk it takes, never a raw probability.
+A probability alone permits nothing. Each model ships with thresholds that keep the error rate of an action
+under a bound with a stated confidence, found on a held-out calibration split. A policy names a risk, never a
+raw probability.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from wellkept.policy import Risk
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Least probability of a relation for each act; above 1 an act never happens.
+    """Least probability of a relation for each action; above 1 the action never happens.
 
     Attributes:
-        skip: *same* or *generalises*, to drop a text as a repeat.
-        link: the same two, to store it as a possible repeat, linked and listed for review.
-        evolve: *refines*, to append it to the stored memory.
-        flag: *conflict*, to list a possible conflict.
-        supersede: *conflict*, to hide the older memory where the policy supersedes on its own.
-        words_near / words_far: Share of content words that two texts must have in common besides, to be a
-            repeat: from similarity `NEAR_AT` on, and below. What is vague is near to much.
+        skip: P(*same* or *generalises*) to drop a text as a duplicate.
+        link: The same probability, to store the text as a possible duplicate, linked and listed for review.
+        evolve: P(*refines*) to append the text to the stored memory.
+        flag: P(*conflict*) to list a possible conflict.
+        supersede: P(*conflict*) to hide the older memory where the policy supersedes.
+        words_near / words_far: Share of content words that a duplicate must also have in common, at or above
+            similarity `NEAR_AT` and below it. Vague texts are similar to many others.
     """
 
     skip: float
@@ -38,23 +38,23 @@ class Bounds:
 
 
 NEAR_AT = 0.90
-"""Similarity from which `words_near` is enough."""
+"""Similarity from which `words_near` applies."""
 NEVER = Bounds(2.0, 2.0, 2.0, 2.0, 2.0)
-"""Without bounds nothing is done on a probability."""
+"""Bounds under which no probability permits an action."""
 
 RiskTable = Mapping[Risk, Bounds]
 
 
 def upper_bound(errors: int, trials: int, confidence: float) -> float:
-    """The largest error rate that could still have shown so few errors (Clopper and Pearson, one-sided).
+    """Upper bound of the error rate (Clopper-Pearson, one-sided).
 
     Args:
-        errors: How often the act was wrong.
-        trials: How often it could have been wrong.
-        confidence: How sure the bound is, such as 0.95.
+        errors: Number of wrong actions.
+        trials: Number of actions that could have been wrong.
+        confidence: Confidence of the bound, such as 0.95.
 
     Returns:
-        The bound, 0 to 1; 1 without any trial.
+        The bound, 0 to 1; 1 if every trial was wrong or there are no trials.
 
     Example:
         >>> round(upper_bound(0, 300, 0.95), 4)
@@ -65,7 +65,7 @@ def upper_bound(errors: int, trials: int, confidence: float) -> float:
     low, high = errors / trials, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        # In logarithms: the counts of pairs are in the thousands.
+        # In logarithms, because counts are in the thousands.
         seen = sum(
             exp(_log_choose(trials, k) + k * log(middle) + (trials - k) * log1p(-middle)) for k in range(errors + 1)
         )
@@ -78,16 +78,16 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def least_threshold(scores: Sequence[float], wrong: Sequence[bool], *, most: float, confidence: float = 0.95) -> float:
-    """The lowest probability from which acting keeps the error rate under a bound.
+    """The lowest threshold that keeps the error rate under a bound.
 
-    Thresholds are tried from the highest down and the search stops at the first that fails, so that
-    one confidence holds for the whole search (fixed-sequence testing).
+    Thresholds are tried from the highest down; the search stops at the first failure, so that one confidence
+    holds for the whole search (fixed-sequence testing).
 
     Args:
-        scores: The model's probability of the act, for each pair that could be acted on wrongly.
-        wrong: Whether acting on that pair is an error.
-        most: Largest error rate among the pairs for which acting is an error.
-        confidence: How sure the bound is.
+        scores: The model's probability of the action, per pair.
+        wrong: Whether the action is an error, per pair.
+        most: Largest error rate among pairs for which the action is an error.
+        confidence: Confidence of the bound.
 
     Returns:
         The threshold, at least .25; 2.0 when none keeps the bound.

@@ -1,4 +1,4 @@
-"""Which stored memories the relation model is asked about: the few near ones that rules leave open."""
+"""Selects the near memories that the relation model is asked about: those that the rules leave open."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from wellkept.policy import KindPolicy
 from wellkept.types import Candidate, Memory, NewMemory
 
 MOST_ASKED = 4
-"""Pairs that one write may cost; a fifth neighbour is seldom what the text is about."""
+"""Most pairs per write; a fifth neighbour is rarely relevant."""
 CLOSE_AT = 0.6
 FEW_ASKED = 2
-"""Below `CLOSE_AT` only the two nearest are worth it: what a text updates is nearly always among them."""
+"""Pairs below `CLOSE_AT`: only the two nearest, because an update nearly always concerns one of them."""
 ASK_AT = 0.3
-"""Similarity from which a pair may be anything but distinct; of our own cases' contradictions 24 in 25 lie above."""
+"""Least similarity to ask; in our own cases 24 of 25 contradictions lie above it."""
 
 
 def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memory, ...]:
-    """The memories to be judged by the model, nearest first; at most four.
+    """Select the memories for the model, nearest first; at most four.
 
-    Left out is what is decided already: a verbatim repeat, a decisive difference, another subject.
+    Decided pairs are excluded: verbatim repeats, decisive differences, other subjects.
     """
     policy = moment.policy.for_kind(new.kind)
     if policy.on_conflict == "ignore" or len(new.content) > LONG_TEXT:
@@ -56,6 +56,6 @@ def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence:
     opposites = moment.policy.opposites
     comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opposites=opposites)
     if comparison.relation == "distinct":
-        return False  # another subject was given, or another time
-    # What the rules call denied is asked again: "no other than X" denies nothing.
+        return False  # another subject or time was given
+    # Negations by rule are asked again: "no other than X" negates nothing.
     return all(item.kind == "negation" for item in comparison.differences if item.decisive)
