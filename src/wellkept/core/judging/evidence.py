@@ -13,7 +13,7 @@ from wellkept.core.reading.chat_turns import is_turn
 from wellkept.core.reading.lexer import language_is_known
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.text.forms import canonical, search_terms, slot_key
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
@@ -224,7 +224,7 @@ def _similarity(candidate: Candidate, evidence: Evidence) -> float | None:
     return evidence.calibration.similarity(candidate.cosine)
 
 
-@remembered(characters=1_000_000)
+@remembered(16 * MIB)
 def _terms(text: str) -> frozenset[str]:
     return frozenset(search_terms(text))
 

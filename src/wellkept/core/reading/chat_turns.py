@@ -12,7 +12,7 @@ from wellkept.core.lexicon.english import english
 from wellkept.core.reading.lexer import language_of
 from wellkept.core.reading.small_words import asks
 from wellkept.core.text.forms import fold
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 
 MOST_READ = 400
 """Characters at the beginning of a text by which it is told what it is."""
@@ -26,7 +26,7 @@ _PLACES = 3
 """Words of an opening: "Thanks so much", "Hey Mel"."""
 
 
-@remembered(characters=400_000)
+@remembered(2 * MIB)
 def speaker(text: str) -> str:
     """Who says a turn, in small letters; empty where no speaker is named.
 
@@ -55,7 +55,7 @@ def speaker(text: str) -> str:
     return lower if language.events.persons & set(words if language.grammar.spaced else rest) else ""
 
 
-@remembered(characters=400_000)
+@remembered(2 * MIB)
 def is_turn(text: str) -> bool:
     """Whether a text is said rather than stated: it asks, greets or answers, or names who speaks.
 
@@ -69,7 +69,7 @@ def is_turn(text: str) -> bool:
     return bool(questions(text) or speaker(text) or _greets(fold(text[:MOST_READ]), language))
 
 
-@remembered(characters=400_000)
+@remembered(2 * MIB)
 def questions(text: str) -> bool:
     """Whether a text asks: by its sign, or by how it begins (in Chinese and Japanese: ends)."""
     if asks(text):

@@ -19,7 +19,7 @@ from wellkept.core.reading.replacements import judge_slot, opposed
 from wellkept.core.reading.tokens import Clause, Features, Token, features
 from wellkept.core.reading.vetoes import cue_span, foreign_names, foreign_values, is_strong, span, vetoes
 from wellkept.core.text.forms import canonical
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Difference, DifferenceKind
 
@@ -34,7 +34,7 @@ _ORDER: tuple[DifferenceKind, ...] = (
 _RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
 
 
-@remembered(characters=1_000_000)
+@remembered(16 * MIB)
 def differences(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> tuple[Difference, ...]:
     """How the new text differs from the old one, decisive differences first.
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from wellkept.core.lexicon import Language, Phrases, in_all_languages, lexicon
 from wellkept.core.reading.lexer import language_of, prepared, stem
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 
 MOST_READ = 1000
 """Characters up to which a text is read; longer ones are the same only sentence by sentence anyway."""
@@ -121,7 +121,7 @@ def courses(a: str, b: str) -> tuple[Course, Course]:
     return _course(a, (common or ours)[0]), _course(b, (common or theirs)[0])
 
 
-@remembered(characters=400_000)
+@remembered(8 * MIB)
 def _codes(text: str) -> tuple[str, ...]:
     """The languages that most words of a text belong to, several where it is too short to tell."""
     folded = prepared(text)
@@ -149,7 +149,7 @@ def _owners() -> dict[bool, dict[str, tuple[str, ...]]]:
     return owners
 
 
-@remembered(characters=400_000)
+@remembered(8 * MIB)
 def _course(text: str, code: str) -> Course:
     language = lexicon().languages[code]
     reader = _Words(language) if language.grammar.spaced else _Runs(language)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.text.forms import UNSPACED, fold
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
 _LETTERS = rf"(?:[^\W\d_{UNSPACED}]++|[{_MARKS}]++)++"
@@ -102,7 +102,7 @@ def language_of(text: str) -> Language:
     return _language_of(text[:_HEAD])
 
 
-@remembered(characters=1_000_000)
+@remembered(4 * MIB)
 def _language_of(head: str) -> Language:
     known = lexicon()
     unspaced = len(_RUN.findall(head))
@@ -169,7 +169,7 @@ def language_is_known(text: str) -> bool:
     return _language_is_known(text[:_HEAD])
 
 
-@remembered(characters=1_000_000)
+@remembered(4 * MIB)
 def _language_is_known(text: str) -> bool:
     head = fold(text)
     letters = sum(map(str.isalpha, head))

@@ -24,7 +24,7 @@ from wellkept.core.reading.lexer import (
 )
 from wellkept.core.reading.opposites import taught
 from wellkept.core.reading.values import Value
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 
 MAX_CLAUSE = 240
@@ -32,6 +32,8 @@ MAX_CLAUSE = 240
 
 
 _ACRONYMS = re.compile("[A-Z]{2,5}s")
+_TOKEN = 600
+"""Bytes of a token with its part of the clauses and sets it stands in."""
 
 
 class Token(NamedTuple):
@@ -92,7 +94,12 @@ class Features:
     text: str = ""
 
 
-@remembered(characters=600_000)  # each takes up to 300 bytes of memory
+def _size(found: Features) -> int:
+    """Bytes of the features of a text, but for its language, which all texts share."""
+    return _TOKEN * sum(len(clause.tokens) for clause in found.clauses)
+
+
+@remembered(64 * MIB, _size)
 def features(text: str, opposites: Opposites = NO_OPPOSITES) -> Features:
     """The features of a text; cached, so that a stored text is read once per process.
 

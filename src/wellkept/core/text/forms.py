@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from wellkept.core.lexicon import in_all_languages
 from wellkept.core.text.lookalikes import one_script
-from wellkept.core.text.text_cache import remembered
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
 
 EMBED_LIMIT = 30_000
@@ -104,7 +104,7 @@ def _raise_superscript(found: re.Match[str]) -> str:
     return f"{sign}^{digits}"
 
 
-@remembered(characters=1_000_000)
+@remembered(8 * MIB)
 def canonical(text: str) -> str:
     """The text without case, ordinary punctuation and spacing.
 

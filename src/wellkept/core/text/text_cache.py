@@ -1,44 +1,86 @@
-"""A cache for functions of texts, bounded by how much text it keeps and not only by how many texts."""
+"""A cache for functions of texts, bounded by the memory that texts and results take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
-from functools import wraps
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, wraps
+from itertools import chain, islice
+from sys import getsizeof
 from typing import Any, TypeVar
 
-_ENTRY = 16
-"""Characters that an entry counts for beside its texts."""
+MIB = 1 << 20
+_ENTRY = 160
+"""Bytes of an entry beside its texts and its result: its tuple, and its place in a dictionary."""
+_SAMPLE = 4
+"""Items of a collection that are measured; the others count as much as these."""
 _NOTHING: Any = object()
 
 T = TypeVar("T")
 
 
-def remembered(characters: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def bytes_of(value: object) -> int:
+    """About how many bytes of memory a value takes: texts exactly, of a long collection from some of its items.
+
+    What many values share, such as small numbers and None, takes nothing.
+
+    Example:
+        >>> bytes_of(None), bytes_of("x" * 1_000) >= 1_000, bytes_of(("x" * 1_000,) * 3) >= 3_000
+        (0, True, True)
+    """
+    match value:
+        case None | bool() | int() | float():
+            return 0
+        case str() | bytes():
+            return getsizeof(value)
+        case tuple() | list() | frozenset() | set():
+            return getsizeof(value) + _of_many(value, len(value))
+        case Mapping():
+            return getsizeof(value) + _of_many(chain.from_iterable(value.items()), 2 * len(value))
+        case _:
+            return getsizeof(value) + sum(bytes_of(getattr(value, name, None)) for name in _fields(type(value)))
+
+
+def _of_many(items: Iterable[object], count: int) -> int:
+    """Bytes of so many items, estimated from the first."""
+    if count <= _SAMPLE:
+        return sum(map(bytes_of, items))
+    return count * sum(map(bytes_of, islice(items, _SAMPLE))) // _SAMPLE
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """The attributes of a record; other objects have none that are counted."""
+    return tuple(getattr(kind, "__dataclass_fields__", ()))
+
+
+def remembered(most: int, size: Callable[[Any], int] = bytes_of) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Keeps the results of a pure function of texts for the texts it was asked last.
+
+    An argument that is no text is part of the question and counts nothing, since the same one comes again and again.
 
     Two halves take turns: when the newer one is full, it becomes the older one, and what the older one
     held is forgotten. So no call takes longer than another, and threads need no lock: at worst a result is made twice.
 
     Args:
-        characters: Most characters of the texts that are kept, 16 for each entry included. A text above
-            half of that is never kept.
+        most: Bytes of the texts and results that are kept. What takes more than half of that is never kept.
+        size: Estimates the bytes of a result.
 
     Example:
-        >>> @remembered(characters=10_000)
+        >>> @remembered(10_000)
         ... def shout(text):
         ...     return text.upper()
         >>> shout("tea"), shout("tea")
         ('TEA', 'TEA')
     """
-    half = characters // 2
+    half = most // 2
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        newer: dict[tuple[Sized, ...], T] = {}
-        older: dict[tuple[Sized, ...], T] = {}
+        newer: dict[tuple[Any, ...], T] = {}
+        older: dict[tuple[Any, ...], T] = {}
         left = half
 
         @wraps(function)
-        def call(*texts: Sized) -> T:
+        def call(*texts: Any) -> T:
             nonlocal newer, older, left
             found = newer.get(texts, _NOTHING)
             if found is not _NOTHING:
@@ -46,7 +88,7 @@ def remembered(characters: int) -> Callable[[Callable[..., T]], Callable[..., T]
             found = older.get(texts, _NOTHING)
             if found is _NOTHING:
                 found = function(*texts)
-            weight = sum(map(len, texts)) + _ENTRY
+            weight = _ENTRY + size(found) + sum(getsizeof(text) for text in texts if isinstance(text, str))
             if weight <= half:
                 if weight > left:
                     older, newer, left = newer, {}, half
