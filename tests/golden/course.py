@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("course.toml")
 SORTS = ("order", "bounds", "plans", "limits")
-GROUPS = {"en": ("en",), "western": ("de", "fr", "es", "pt"), "ru": ("ru",), "cjk": ("zh", "ja")}
+GROUPS = {"en": ("en",), "western": ("de", "fr", "es", "pt", "it"), "ru": ("ru",), "cjk": ("zh", "ja")}
 
 
 class Pair(NamedTuple):

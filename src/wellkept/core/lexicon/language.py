@@ -223,6 +223,8 @@ class Language:
         markers: Words by which the language is recognised; `runs`: for languages without blanks every entry,
             longest first, as one pattern. Both follow from the rest.
         function: Words that carry no content of their own.
+        more_markers: Words beside them by which the language is recognised.
+        no_markers: Words of either that are words or names elsewhere too, and count only beside another one.
         soft: Adverbs whose presence changes nothing ("now", "still").
         light: Verbs so general that adding one adds nothing ("use").
         negations: Cue phrases.
@@ -285,6 +287,8 @@ class Language:
     relative_days: Around
     antonyms: Antonyms
     fillers: Sayings
+    more_markers: Words = frozenset()
+    no_markers: Words = frozenset()
     soft: Words = frozenset()
     light: Words = frozenset()
     not_negations: Cues = field(default_factory=dict)

@@ -61,6 +61,8 @@ def language_of_table(code: str, raw: Mapping[str, Any]) -> Language:
     runs = None if read["grammar"].spaced else _runs(raw)
     if runs is not None and "particles" in read:
         read["particles"] = replace(read["particles"], meanings=_by_character(read["particles"].meanings))
+    markers |= read.get("more_markers", frozenset())
+    markers -= read.get("no_markers", frozenset())
     return Language(code=code, markers=markers, runs=runs, **read)
 
 

@@ -144,7 +144,7 @@ def _owners() -> dict[bool, dict[str, tuple[str, ...]]]:
     owners: dict[bool, dict[str, tuple[str, ...]]] = {True: {}, False: {}}
     for language in lexicon().of_script("latin", "cyrillic"):
         told = owners[language.grammar.clitics_follow]
-        for word in language.markers | language.events.vocabulary:
+        for word in language.markers | language.no_markers | language.events.vocabulary:
             told[word] = (*told.get(word, ()), language.code)
     return owners
 

@@ -117,6 +117,10 @@ def _language_of(head: str) -> Language:
         for code in owners.get(word, ()):
             if code in counts:
                 counts[code] += 1
+    for code in counts:
+        unsure = known.languages[code].no_markers
+        if counts[code] and unsure:
+            counts[code] += sum(word in unsure for word in found)
     return known.languages[max(counts, key=counts.__getitem__)]
 
 
@@ -139,7 +143,7 @@ def _owners(which: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
 def _vocabulary(language: Language) -> frozenset[str]:
     """Every small word by which a language is known."""
     own = language.markers | language.soft | language.copula
-    return own | language.auxiliary | language.choose | language.additive
+    return (own | language.auxiliary | language.choose | language.additive) - language.no_markers
 
 
 _STRANGE_LETTERS = re.compile(

@@ -244,7 +244,8 @@ class _Reader:
             and following[0][0] == "end"
             and following[-1][0] == "number"
         )
-        if not numbered:  # "No. 5" counts, it does not deny
+        repeated = cue in self.language.concord and self.negations
+        if not numbered and not repeated:  # "No. 5" counts, it does not deny; "non … mai" denies once
             self.negations.append((len(self.content), cue))
         self.at += length
 
