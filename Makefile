@@ -27,6 +27,8 @@ ON_ALL := tests/engine/test_consolidate.py tests/engine/test_flushing.py tests/e
 	tests/surfaces/serving/test_flushing.py
 STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client tests/surfaces \
 	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation $(ON_ALL:%=--ignore=%)
+# What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
+MEASURED := tests/core tests/golden/test_relations.py
 INNER := tests/core tests/contract tests/models src
 OUTER := tests/client tests/surfaces/mcp tests/surfaces/operations
 
@@ -48,8 +50,8 @@ export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
-.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp soak lint types format bench lock \
-	train embedder clean
+.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp soak coverage lint types format bench \
+	lock changelog train embedder clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,8 +63,16 @@ dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 	@$(DEV)/bin/python -m hatchling build -t sdist -t wheel -d dist
 
 test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
-	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" $(TESTS)
+	@$(if $(TESTS),,$(MAKE) --no-print-directory coverage)
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
+		$(if $(TESTS),$(TESTS),$(MEASURED:%=--ignore=%))
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
+
+coverage: $(DEV)/.installed  ## the tests of the core alone, and which of its branches they do not reach
+	@$(DEV)/bin/python -m coverage erase
+	@$(DEV)/bin/python -m coverage run -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(MEASURED)
+	@$(DEV)/bin/python -m coverage combine --quiet
+	@$(DEV)/bin/python -m coverage report
 
 test-postgres: $(DEV)/.installed  ## the quick tests of the engine and the surfaces again, with every store in PostgreSQL
 	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
@@ -105,6 +115,9 @@ bench: $(DEV)/.installed  ## measure speed; prints a table, changes nothing
 	@OPENBLAS_NUM_THREADS=1 $(DEV)/bin/python -m benchmarks.searching $(SEARCHING)
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(DEV)/bin/python -m benchmarks.guarding $(GUARDING)
 	@OPENBLAS_NUM_THREADS=1 $(DEV)/bin/python -m benchmarks.working $(WORKING)
+
+changelog: $(DEV)/.installed  ## move the files of changes/ into CHANGELOG.md
+	@$(DEV)/bin/python changes/join.py
 
 train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and repeat as you like
 	@$(TRAIN)/bin/python -m training.weights build/minilm
@@ -196,7 +209,7 @@ test-others: $(DEV)/.installed  ## other Pythons: inner layers, installing, and 
 		echo "Python $$version: $$some"; \
 		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
 			TESTS="$$some $(TESTS)"; \
-		$(MAKE) --no-print-directory test-install DEV="$(DEV)-$$version" TESTS=; \
+		$(MAKE) --no-print-directory test-install DEV="$(DEV)-$$version" TESTS='-k "runs or extra"'; \
 	done
 
 # --------------------------------------------------------------------------------------------
