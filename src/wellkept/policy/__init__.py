@@ -1,7 +1,7 @@
-"""Policies: one frozen record per kind decides what a write becomes; there are no other switches.
+"""Policies: one frozen record per kind decides the outcome of a write.
 
-`record` says what such a record holds, `presets` where one starts from, `packs` which kinds there are by
-default, and `policies` what all of them are together: `Policy`, which may be written in TOML (`reading`).
+`record` defines the record, `presets` the starting points, `packs` the default kinds, and `policies` the
+whole `Policy`, which can be read from TOML (`from_toml`).
 """
 
 from __future__ import annotations

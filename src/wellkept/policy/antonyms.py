@@ -1,4 +1,4 @@
-"""Opposites that a policy names in the words of its own field: pairs of single words, in one spelling and order."""
+"""Antonyms of a policy: pairs of opposite words of your own field, normalised."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ MOST_ANTONYMS = 200
 LONGEST_WORD = 64
 
 Opposites: TypeAlias = frozenset[frozenset[str]]
-"""Pairs of opposite words, each pair in no order; hashable, so that what is remembered of texts depends on it."""
+"""Antonym pairs, each unordered. Hashable, because caches of text comparisons depend on them."""
 NO_OPPOSITES: Opposites = frozenset()
 
 
 def antonyms_of(given: object) -> tuple[tuple[str, str], ...]:
-    """The pairs in lower case and in order, so that the same pairs make the same policy.
+    """The pairs in lower case and sorted, so that equal pairs give an equal policy.
 
     Raises:
-        InvalidPolicy: Not a list of pairs of two different words, a pair twice, or too many.
+        InvalidPolicy: Not a list of pairs of two different words, a duplicate pair, or too many pairs.
 
     Example:
         >>> antonyms_of([["Overweight", "underweight"], ["dovish", "hawkish"]])

@@ -1,4 +1,4 @@
-"""A policy as TOML: each wrong key or value is an error that names the line, and what is allowed there."""
+"""Reads a policy from TOML; each invalid key or value is an error with the line and the allowed values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DECAY_RANGES: Mapping[str, tuple[float, float]] = {
 
 
 class PolicyReader:
-    """Turns parsed TOML into a policy, naming line and key of whatever is wrong."""
+    """Turns parsed TOML into a policy; errors name the line and the key."""
 
     def __init__(self, text: str, origin: str) -> None:
         self._lines = text.splitlines()
@@ -163,7 +163,7 @@ class PolicyReader:
         return InvalidPolicy(f"{key}: {what}", where=f"{self._origin}{self._line(key)}", todo=todo)
 
     def _line(self, key: str) -> str:
-        """The line a dotted key stands on, as far as plain search can tell."""
+        """The line of a dotted key, found by plain text search."""
         table, _, last = key.rpartition(".")
         section = ""
         found = 0

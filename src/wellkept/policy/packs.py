@@ -1,4 +1,4 @@
-"""The kinds there are by default: five for any agent, and further ones in packs that a policy may leave out."""
+"""The default kinds: five for any agent, and optional packs with further kinds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from wellkept.policy.record import ConflictsWith, Decay, KindPolicy
 
 @dataclass(frozen=True, slots=True)
 class PolicyPack:
-    """Kinds that belong together.
+    """A named group of kinds.
 
     Args:
         name: The name that `packs = ["..."]` in a policy file uses.
-        about: Whom or what it is for.
-        kinds: Kind to policy.
-        uses: Kind to one sentence that says what it is for.
+        about: What the pack is for.
+        kinds: Policy by kind.
+        uses: One sentence per kind that says what it is for.
     """
 
     name: str
@@ -32,7 +32,7 @@ _SIGNALS = Decay(2, 1.5, 0.5, 0.15, 30)
 
 
 TOLD_AGAIN_AT = 0.60
-"""Similarity from which the default kinds take the relation model's *same* for a repeat."""
+"""Similarity from which default kinds accept the relation model's `same` as a duplicate."""
 
 
 def _of(
@@ -42,12 +42,12 @@ def _of(
     *,
     conflicts_with: ConflictsWith = "any_kind",
 ) -> KindPolicy:
-    """A preset as a default kind has it: with the relation model's word beside the seeds' bands.
+    """A preset as the policy of a default kind, with the relation model in addition to the bands.
 
-    What a kind may drop, it may also drop when it is told again in other words; what may change, is
-    compared with every other kind that may change. Events (append-only, episodes, decisions) are
-    never repeats, but an episode or a decision may tell that a fact no longer holds. The four
-    types of the pack stay among themselves.
+    Kinds whose duplicates are dropped by vector similarity also drop paraphrases. All kinds except append-only
+    ones are by default compared with other kinds to find contradictions. Events (append-only, episodes,
+    decisions) are never duplicates, but an episode or a decision may show that a fact no longer holds. The
+    kinds of the pack `agent_memory` look for contradictions only in their own kind.
     """
     policy = PRESETS[preset]
     if decay is None:
@@ -128,19 +128,19 @@ PACKS: tuple[PolicyPack, ...] = (
 """All packs, the basic one first."""
 
 DEFAULT_KINDS: Mapping[str, KindPolicy] = {kind: one for pack in PACKS for kind, one in pack.kinds.items()}
-"""The kinds of all packs, the basic ones first: what a policy knows that says nothing of packs."""
+"""The kinds of all packs, the basic ones first; the default when a policy does not name packs."""
 
 
 def pack_of(kind: str) -> PolicyPack | None:
-    """The pack that a kind comes from; None for a kind of your own."""
+    """The pack of a kind; None for your own kinds."""
     return next((pack for pack in PACKS if kind in pack.kinds), None)
 
 
 def kinds_of(packs: Iterable[str]) -> dict[str, KindPolicy]:
-    """The five basic kinds, and those of these packs.
+    """The five basic kinds and the kinds of these packs.
 
     Raises:
-        InvalidPolicy: No pack has such a name.
+        InvalidPolicy: There is no pack with this name.
 
     Example:
         >>> list(kinds_of(["knowledge_base"]))

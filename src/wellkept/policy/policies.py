@@ -1,4 +1,4 @@
-"""The policy of a store: one frozen value, read from TOML or made in Python, and named by its hash."""
+"""The policy of a store: one frozen value, read from TOML or built in Python, identified by its hash."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from wellkept.types import OnConflict
 
 @dataclass(frozen=True)
 class Policy:
-    """The policies of all kinds; an immutable value that every journal entry names by its hash.
+    """The policies of all kinds. Immutable; every journal entry records its hash.
 
     Args:
-        kinds: Kind to policy. An entry `"*"` opens the set: any other kind gets that policy.
-        max_content_chars: Longest text, in characters.
-        conflict_days: Days after which an open conflict counts as "keep both".
-        antonyms: Pairs of words that are opposites in your field, beside those that are known.
+        kinds: Policy by kind. An entry `"*"` allows any other kind and is its policy.
+        max_content_chars: Maximum length of a text, in characters.
+        conflict_days: Days after which an open conflict is treated as "keep both".
+        antonyms: Pairs of opposite words of your own field, in addition to the built-in ones.
 
     Example:
         >>> from wellkept import Policy
@@ -42,17 +42,17 @@ class Policy:
     antonyms: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Pairs given in Python are held to the same rules as those read from TOML, and stand in one order."""
+        """Check and sort the antonym pairs as for TOML."""
         object.__setattr__(self, "antonyms", antonyms_of(self.antonyms))
 
     @cached_property
     def opposites(self) -> Opposites:
-        """The antonyms as comparisons take them."""
+        """The antonyms in the form used by comparisons."""
         return frozenset(map(frozenset, self.antonyms))
 
     @cached_property
     def widely_compared(self) -> tuple[str, ...]:
-        """The kinds that are compared with memories of other kinds, in the order of their names."""
+        """The kinds that are compared with memories of other kinds, sorted by name."""
         wide = (kind for kind, own in self.kinds.items() if kind != "*" and own.conflicts_with == "any_kind")
         return tuple(sorted(wide))
 
@@ -60,7 +60,7 @@ class Policy:
         """The policy of a kind.
 
         Raises:
-            UnknownKind: Neither the kind nor `"*"` is known.
+            UnknownKind: The policy has neither this kind nor `"*"`.
         """
         found = self.kinds.get(kind) or self.kinds.get("*")
         if found is None:
@@ -71,22 +71,22 @@ class Policy:
 
     @cached_property
     def hash(self) -> str:
-        """16 hex digits over everything the policy says; stable between processes and releases."""
+        """16 hex digits over the whole policy; stable between processes and releases."""
         told = {kind: one for kind, one in self.kinds.items() if _ADDED_KINDS.get(kind) != one}
         plain = json.dumps(_plain(replace(self, kinds=told)), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
     def with_conflict(self, kind: str, on_conflict: OnConflict) -> Policy:
-        """The same policy with another `on_conflict` for one kind, as a call may ask."""
+        """A copy with another `on_conflict` for one kind, for the argument of a single call."""
         changed = replace(self.for_kind(kind), on_conflict=on_conflict)
         return replace(self, kinds={**self.kinds, kind: changed})
 
     @classmethod
     def from_packs(cls, *packs: str) -> Policy:
-        """The policy that knows the five basic kinds and those of these packs, and no other kind.
+        """The policy with the five basic kinds and the kinds of these packs, and no others.
 
         Raises:
-            InvalidPolicy: No pack has such a name.
+            InvalidPolicy: There is no pack with this name.
 
         Example:
             >>> from wellkept import Policy
@@ -97,18 +97,18 @@ class Policy:
 
     @classmethod
     def from_toml(cls, text: str, *, origin: str = "policy") -> Policy:
-        """Read a policy from TOML text; `origin` is the file name that errors mention.
+        """Read a policy from TOML text; `origin` is the file name used in errors.
 
-        Kinds not mentioned keep their default; `packs` selects which there are beside the basic five. A
-        kind starts from its `preset`, or from its default policy, and changes what it names.
+        Kinds that are not mentioned keep their default. `packs` selects the kinds in addition to the basic five.
+        A kind starts from its `preset`, or from its default policy; the keys given replace single values.
 
         Raises:
-            InvalidPolicy: Not TOML, or a wrong key or value; says the line, and what is allowed.
+            InvalidPolicy: Not TOML, or an invalid key or value; names the line and the allowed values.
         """
         return cls(**PolicyReader(text, origin).fields(parsed_toml(text, where=origin, error=InvalidPolicy)))
 
 
-# Kinds and fields that came later than the first journals: left as they are, they leave the hash as it was then.
+# Kinds and fields added after the first release: at their defaults they do not change the hash.
 _ADDED_KINDS: Mapping[str, KindPolicy] = {"preference": DEFAULT_KINDS["preference"]}
 _ADDED: Mapping[str, object] = {"wikilinks": True, "auto_link": 0, "auto_link_at": AUTO_LINK_AT, "antonyms": []}
 

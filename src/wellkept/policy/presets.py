@@ -1,4 +1,4 @@
-"""The seven presets: where the policy of a kind starts from."""
+"""The seven presets: starting points for the policy of a kind."""
 
 from __future__ import annotations
 

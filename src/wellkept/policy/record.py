@@ -1,4 +1,4 @@
-"""What the gate does with one kind: a frozen record, with its bands and its decay."""
+"""The policy of one kind: a frozen record with its similarity bands and its decay."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Risk: TypeAlias = Literal["strict", "balanced"]
 ConflictsWith: TypeAlias = Literal["own_kind", "any_kind"]
 Delivery: TypeAlias = Literal["sync", "queued"]
 
-# The seeds' thresholds, named once.
+# Thresholds of the original systems, defined once.
 DEDUP_CHECK_THRESHOLD = 0.95
 SIMILARITY_EDGE_THRESHOLD = 0.90
 CONFLICT_THRESHOLD = 0.80
-# Measured: asking for .80 before a contradiction is even reported loses half of them, while the rules
-# that find one are precise at any similarity. So conflicts are reported from .60, and act from .80.
+# Measured: a report threshold of .80 misses half of the contradictions, while the rules that find them
+# are precise at any similarity. So conflicts are reported from .60 and acted on from .80.
 CONFLICT_REPORT_AT = 0.60
 DEDUP_THRESHOLDS: Mapping[str, float] = {"exact": 1.0, "canonical": 0.95, "embedding": 0.88}
 EVOLUTION_THRESHOLDS: Mapping[str, float] = {"duplicate": 0.88, "evolve_max": 0.88, "evolve_min": 0.65, "create": 0.65}
@@ -37,12 +37,12 @@ MOST_AUTO_LINKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """From this similarity on, this happens to a neighbour that no difference protects.
+    """The outcome for a candidate at or above a similarity, unless a difference prevents it.
 
     Args:
         at: Lower bound on the published similarity scale, 0 to 1.
         outcome: skip, link, evolve or merge. `merge` acts only under `on_conflict="supersede"`;
-            otherwise the repeat is stored, linked and listed for review.
+            otherwise the duplicate is stored, linked and listed for review.
         inclusive: Whether the bound itself belongs to the band.
     """
 
@@ -51,7 +51,7 @@ class Band:
     inclusive: bool = True
 
     def holds(self, similarity: float) -> bool:
-        """Whether this similarity lies in the band or above it."""
+        """Whether this similarity is in the band or above it."""
         return similarity >= self.at if self.inclusive else similarity > self.at
 
 
@@ -60,12 +60,12 @@ class Decay:
     """How fast an unused memory of a kind fades.
 
     Args:
-        stability_days: Days after which retrievability has fallen to 1/e, before any use.
+        stability_days: Days without use after which retrievability has fallen to 1/e.
         growth: Factor by which a read by id multiplies stability, before difficulty.
-        weak_below: Retrievability under which the lifecycle is WEAK.
-        dormant_below: Retrievability under which it is DORMANT.
-        cap_days: Largest stability.
-        difficulty: 0 to 1; halves at most the growth.
+        weak_below: Below this retrievability the lifecycle is WEAK.
+        dormant_below: Below this retrievability it is DORMANT.
+        cap_days: Maximum stability.
+        difficulty: 0 to 1; reduces the growth by up to half.
     """
 
     stability_days: float = 60.0
@@ -92,8 +92,8 @@ SHARES = ("conflict_at", "act_at", "replace_at", "same_at", "overlap", "auto_lin
 
 
 def is_one_of(value: object, values: tuple[int, ...]) -> bool:
-    """Whether a value is among these, and of their type."""
-    return type(value) is type(values[0]) and value in values  # True equals 1, and is no number of links
+    """Whether a value is one of these, with the same type."""
+    return type(value) is type(values[0]) and value in values  # True equals 1, but is not a number of links
 
 
 def _is_share(value: object) -> bool:
@@ -108,34 +108,34 @@ def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindPolicy:
-    """What the write gate does with one kind.
+    """What the write gate does with memories of one kind.
 
     Args:
         preset: The preset it was made from.
-        scope: What a stored memory must share with the new one to be compared at all; the
-            namespace and the kind always.
-        stages: Which stages look for candidates, in this order.
-        bands: Ordered from high to low.
-        on_conflict: What a found conflict does. `supersede_sure` supersedes only when one
-            value was replaced in the same statement, and warns otherwise.
+        scope: Fields that a stored memory must share with the new one to be compared, in addition to
+            the namespace and the kind.
+        stages: The stages that look for candidates, in order.
+        bands: Similarity bands, from high to low.
+        on_conflict: What a conflict does. `supersede_sure` supersedes only when one value was replaced
+            in the same statement, and otherwise warns.
         conflict_at: Similarity from which a decisive difference is reported as a conflict.
         on_same_subject: What a new value of the same slot does.
-        act_at: Similarity from which a conflict supersedes or is refused; below, it is only reported.
-        replace_at: Similarity that `replace_if_similar` asks for.
-        same_at: Similarity from which a text that the relation model calls the same, within its
-            bound, is a repeat even below the bands; 1 leaves it to the bands.
-        risk: The bound on errors under which the relation model may act.
-        conflicts_with: Whether a contradiction is looked for among memories of its own kind, or of
-            any kind that looks further too; of another kind it is only reported.
-        window_minutes / overlap: An ongoing memory younger than this with more than this share of
-            common words is reused.
-        admit: Which filter a text must pass: none, the content filter, or the recording filter too.
-        on_error: What a broken model does: store unchecked, or raise.
-        delivery: Whether a queue may hold the write back.
-        wikilinks: Whether `[[names]]` in the text become links, and its own title answers to others'.
-        auto_link: To how many of the nearest memories of any kind a stored text is linked besides.
-        auto_link_at: The similarity that those must have at least.
-        decay: How it fades.
+        act_at: Similarity from which a conflict supersedes or is refused; below it is only reported.
+        replace_at: Similarity required by `replace_if_similar`.
+        same_at: Similarity from which a text that the relation model classifies as the same, within
+            its risk bound, is a duplicate even below the bands; 1 turns this off.
+        risk: The error bound under which the relation model may act.
+        conflicts_with: Whether contradictions are searched among memories of the same kind, or of every
+            kind with this setting; a contradiction with another kind is only reported.
+        window_minutes / overlap: An ongoing memory younger than this, with more than this share of
+            common words, is reused.
+        admit: Which filter a text must pass: none, the content filter, or also the recording filter.
+        on_error: What happens when a model fails: store unchecked, or raise.
+        delivery: Whether writes of this kind may be queued.
+        wikilinks: Whether `[[names]]` in the text become links, and whether its title can be linked to.
+        auto_link: Number of nearest memories of any kind that a stored text is also linked to.
+        auto_link_at: Minimum similarity for these links.
+        decay: How memories of this kind fade.
     """
 
     preset: str
@@ -161,7 +161,7 @@ class KindPolicy:
     decay: Decay = Decay()
 
     def __post_init__(self) -> None:
-        """A policy built in Python is held to the same rules as one read from TOML."""
+        """Apply the checks of the TOML reader to policies built in Python."""
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise _not_allowed(name, getattr(self, name), allowed)
@@ -180,5 +180,5 @@ class KindPolicy:
             raise InvalidPolicy("bands: bounds go from high to low, from 1 to 0", where="KindPolicy")
 
     def band(self, similarity: float) -> Band | None:
-        """The band this similarity falls into; None below all of them."""
+        """The band of this similarity; None below all bands."""
         return next((band for band in self.bands if band.holds(similarity)), None)

@@ -1,1 +1,1 @@
-"""Writing through the gate: evidence is gathered, the core decides, one transaction applies it."""
+"""The write gate: evidence is gathered, the core decides, one transaction applies the decision."""

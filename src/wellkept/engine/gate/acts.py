@@ -1,6 +1,6 @@
-"""Acts on stored memories: supersede, restore, revise, forget, erase, link, unlink, resolve.
+"""Explicit changes of stored memories: supersede, restore, revise, forget, erase, link, unlink, resolve.
 
-Each is a handful of effects applied and journaled in one transaction, like every write.
+Each applies and journals its effects in one transaction, like every write.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def fetch(tx: Tx, memory_id: str) -> Memory:
 
 
 def supersede(ctx: Context, old_id: str, new_id: str) -> int:
-    """Hide `old_id` behind `new_id`; returns the journal entry."""
+    """Mark `old_id` as replaced by `new_id`; returns the journal entry."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         old, new = fetch(tx, old_id), fetch(tx, new_id)
 
@@ -77,7 +77,7 @@ def supersede(ctx: Context, old_id: str, new_id: str) -> int:
 
 
 def restore(ctx: Context, memory_id: str) -> int:
-    """Make a superseded, archived, faded or dropped memory current again; 0 when nothing had to change."""
+    """Make a superseded, archived, faded or dropped memory active again; 0 when nothing was changed."""
     vectors = Embeddings(ctx.embedder)
     return writing(ctx, lambda tx: _restore(ctx, tx, memory_id, vectors))
 
@@ -92,7 +92,7 @@ def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
         decay = ctx.policy.for_kind(memory.kind).decay
         if lifecycle.lifecycle(memory, decay, now) == "ACTIVE":
             return 0
-        # The lifecycle is computed, so a reactivation is a use of the memory.
+        # The lifecycle is computed from use, so a reactivation is recorded as a use.
         tx.touch({memory.id: (memory.access_count + 1, now, memory.stability)})
         reason = Reason("reactivated", "used again")
         return apply(ctx, tx, (), verb="restore", outcome="restored", memory_id=memory_id, reasons=(reason,))
@@ -102,7 +102,7 @@ def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
 
 
 def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
-    """A text that the gate did not store is stored after all, as the memory it would have been."""
+    """Store a text that the gate did not store, as the memory it would have become."""
     dropped = next((entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped), None)
     if dropped is None or dropped.id != memory_id or not dropped.content:
         raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
@@ -113,7 +113,7 @@ def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) 
 
 
 def revise(ctx: Context, memory_id: str, changes: Mapping[str, Any]) -> Memory:
-    """Edit a memory; its vector and its hashes follow the text."""
+    """Edit a memory; vector and hashes are updated with the text."""
     unknown = set(changes) - REVISABLE
     if unknown:
         allowed = ", ".join(sorted(REVISABLE))
@@ -140,7 +140,7 @@ def _revise(ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any],
         after, made = with_vector(after, models.vectors)
     if rewritten:
         held = _held(tx, memory_id)
-        # The row no longer says what these hashes stand for: said again, it is news, not a repeat.
+        # The row no longer contains these texts: writing one again is not a duplicate.
         effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
         effects += absorbed(memory_id, (after.content,), held)
         effects += _reconsidered(ctx, tx, after, now)
@@ -155,7 +155,7 @@ def _revise(ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any],
 
 
 def _held(tx: Tx, memory_id: str) -> frozenset[str]:
-    """Every hash that points at a memory, read from its history."""
+    """Every hash that points at a memory, from its history."""
     held: set[str] = set()
     for entry in tx.journal(memory_ids=(memory_id,)):
         for effect in entry.effects:
@@ -165,7 +165,7 @@ def _held(tx: Tx, memory_id: str) -> frozenset[str]:
 
 
 def _reconsidered(ctx: Context, tx: Tx, memory: Memory, now: datetime) -> list[Effect]:
-    """Open conflicts of a rewritten memory, judged again: settled where the two no longer differ in anything."""
+    """Open conflicts of an edited memory, judged again: resolved when no difference remains."""
     changes: list[Effect] = []
     for conflict in tx.conflicts(ids=(memory.id,)):
         other = tx.find(Filter(ids=(conflict.b if conflict.a == memory.id else conflict.a,)))
@@ -182,14 +182,14 @@ def _reconsidered(ctx: Context, tx: Tx, memory: Memory, now: datetime) -> list[E
 
 
 def forget(ctx: Context, memory_id: str) -> int:
-    """Archive a memory: hidden, kept, restorable."""
+    """Archive a memory: hidden from recall, kept, restorable."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         effects = lifecycle.archive(fetch(tx, memory_id), at=ctx.clock())
         return apply(ctx, tx, effects, verb="forget", outcome="archived", memory_id=memory_id)
 
 
 def erase(ctx: Context, memory_id: str) -> int:
-    """Remove a memory's content, or a text the gate refused, for good; no content stays."""
+    """Permanently remove the content of a memory, or of a text the gate rejected."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         refused = [entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped is not None]
         if not any(dropped.id == memory_id and dropped.content for dropped in refused):
@@ -208,7 +208,7 @@ def erase(ctx: Context, memory_id: str) -> int:
 
 
 def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
-    """Link two memories; the same link twice is one link."""
+    """Link two memories; repeating a link changes nothing."""
     rel = "related" if rel == "relates_to" else rel.strip()
     if src == dst:
         raise SelfReference("a memory cannot be linked to itself", where=src, todo="Name two different memories")
@@ -227,9 +227,9 @@ def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
 
 
 def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
-    """Remove the links between two memories, all or of one relation; says how many there were.
+    """Remove the links between two memories, all or of one relation; returns the number removed.
 
-    The `supersedes` link of a superseded memory stays: it says what its status says.
+    The `supersedes` link of a superseded memory stays, because its status depends on it.
     """
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         wanted = {None: None, "relates_to": "related"}.get(rel, rel)
@@ -251,7 +251,7 @@ def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
 
 
 def resolve(ctx: Context, key: str, resolution: Resolution) -> Conflict:
-    """Settle a conflict the way a person or an agent decided."""
+    """Resolve a conflict as a person or an agent decided."""
     vectors = Embeddings(ctx.embedder)
     return writing(ctx, lambda tx: _resolve(ctx, tx, key, resolution=resolution, vectors=vectors))
 
@@ -278,7 +278,7 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
             if heir is not winner:
                 effects.append(MemoryChange(winner, replace(heir, updated_at=now, version=winner.version + 1)))
             if conflict.kind == "duplicate":
-                # Its words lead to the winner: said again they are no reversion.
+                # Its hashes point at the winner: writing it again is not a reversion.
                 effects += absorbed(winner.id, segments(loser), frozenset())
         case "keep_both":
             rel = "contradicts" if conflict.kind == "contradiction" else "related"
@@ -297,7 +297,7 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
                 todo="Restore it first, or settle the conflict as dismissed",
             )
         case _:
-            pass  # dismissed, or one of the two is already out of the way
+            pass  # dismissed, or one of the two is no longer active
     after = flags.settled(conflict, resolution, at=now)
     apply(
         ctx, tx, [*effects, ConflictChange(conflict, after)], verb="resolve", outcome=resolution,
@@ -307,7 +307,7 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
 
 
 def with_vector(memory: Memory, vectors: Embeddings) -> tuple[Memory, dict[str, Vector]]:
-    """The memory with the vector of its present text; after an outage it is marked unchecked.
+    """The memory with the vector of its current text; after an outage it is marked unchecked.
 
     Raises:
         UnansweredError: The text must be embedded first, outside the transaction.
@@ -349,7 +349,7 @@ def apply(
 
 
 def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:
-    """The effects without links that are there already: (src, dst, rel) is unique."""
+    """The effects without links that already exist: (src, dst, rel) is unique."""
     ends = [effect.after.src for effect in effects if isinstance(effect, LinkChange) and effect.after]
     there = {(item.src, item.dst, item.rel) for item in tx.links(ends)} if ends else set()
     return [

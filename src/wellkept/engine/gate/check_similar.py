@@ -1,4 +1,4 @@
-"""What a text is near to and what a write would do about it, in the shape of the route `check-similar`."""
+"""Similar memories for a text and the expected result of a write, as returned by the route `check-similar`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from wellkept.policy import Policy
 from wellkept.types import Json, Lifecycle, Memory
 
 MOST_SHOWN = 1_000
-"""The largest `limit`; no more memories than a write compares are ever shown."""
+"""The maximum `limit`; no more memories are shown than a write compares."""
 
 
 def check_similar(ctx: Context, content: str, title: str, *, kind: str, limit: int = 5) -> dict[str, Json]:
-    """Stored memories of one kind that are near a text, and what `remember` would do with it.
+    """Stored memories of one kind that are similar to a text, and what `remember` would do with it.
 
-    The recommendation is `duplicate_found` exactly where a write would store no row of its own because
-    a memory holds the text already. Of a kind that is never compared when it is written, near memories
-    are shown, and the recommendation is `similar_found` at most.
+    The recommendation is `duplicate_found` exactly when a write would store no new row because a memory
+    already holds the text. For a kind that is never compared on writing, similar memories are shown, and the
+    recommendation is at most `similar_found`.
 
     Args:
-        ctx: The store's surroundings.
+        ctx: The context of the store.
         content: The text.
-        title: Its title; embedded together with the text, as at a write.
-        kind: Only memories of this kind are looked at; one that nobody knows holds none.
-        limit: Most matches to show; the recommendation does not depend on it.
+        title: Its title; embedded together with the text, as on writing.
+        kind: Only memories of this kind are searched; an unknown kind has none.
+        limit: Maximum number of matches to show; does not affect the recommendation.
 
     Returns:
         `matches` and `recommendation`.
@@ -38,7 +38,7 @@ def check_similar(ctx: Context, content: str, title: str, *, kind: str, limit: i
     Raises:
         ModelError: The text could not be embedded.
         StorageError: The candidates could not be read.
-        InvalidInput: The text or the title cannot be used.
+        InvalidInput: The text or the title is invalid.
 
     Example:
         >>> import wellkept
@@ -62,13 +62,13 @@ def check_similar(ctx: Context, content: str, title: str, *, kind: str, limit: i
 
 
 def lifecycle_of(ctx: Context, memory: Memory) -> Lifecycle:
-    """ACTIVE, WEAK or DORMANT as of now."""
+    """The current lifecycle: ACTIVE, WEAK or DORMANT."""
     return lifecycle(memory, ctx.policy.for_kind(memory.kind).decay, ctx.clock())
 
 
 def _asking(policy: Policy, kind: str) -> Policy:
-    """The policy of a write, but that every kind is searched by vector and an outage is an error."""
+    """The policy of a write, changed so that every kind is searched by vector and an outage is an error."""
     own = policy.for_kind(kind)
-    if "vector" not in own.stages:  # what is near is shown, and nothing follows from it
+    if "vector" not in own.stages:  # similar memories are shown but have no effect
         own = replace(own, stages=(*own.stages, "vector"), bands=(), same_at=1.0)
     return replace(policy, kinds={**policy.kinds, kind: replace(own, on_error="raise")})

@@ -1,4 +1,4 @@
-"""Evidence for one write, read inside the transaction that will apply the decision."""
+"""Gathers the evidence for one write, inside the transaction that applies the decision."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Degradation, Ef
 MAX_COMPARED = 16
 MAX_BESIDE = 8
 SHORT = 24
-"""Characters of a text of a few words."""
+"""Maximum length of a short text, in characters."""
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
 
 
 def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
-    """What hashes, slot and window tell; the embedder is not asked."""
+    """Evidence from hashes, slot and window, without embeddings."""
     policy = ctx.policy.for_kind(new.kind)
     verbatim = _verbatim(tx, new, policy)
     ongoing: tuple[Memory, ...] = ()
@@ -55,11 +55,11 @@ def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
 
 
 class FirstLook:
-    """What was gathered before the lock was taken, of the items that it leaves open; spares asking twice.
+    """Evidence gathered before the lock is taken, for items that hashes, slot and window leave open.
 
-    Inside the transaction it is as good as a second look while nobody else has written: the journal
-    has then grown by this run's own entries only. Once this run itself has written, "nothing is
-    known of these words" still holds for words it has not written.
+    Inside the transaction it is valid as long as nobody else has written, that is, while the journal has grown
+    only by entries of this run. After writes of this run, evidence without matches stays valid for texts that
+    the run has not written.
     """
 
     def __init__(self) -> None:
@@ -70,21 +70,21 @@ class FirstLook:
         self._aliases: set[str] = set()
 
     def begin(self, seq: int) -> None:
-        """Look at a view whose newest journal entry is `seq`."""
+        """Start from a view whose newest journal entry is `seq`."""
         self._seq = seq
 
     @property
     def left_open(self) -> tuple[int, ...]:
-        """The items whose keys are unused and about which hashes, slot and window decide nothing."""
+        """Items with unused keys that hashes, slot and window leave open."""
         return tuple(self._open)
 
     def leave_open(self, index: int, evidence: Evidence) -> None:
-        """Item `index` is one of them."""
+        """Record the evidence of an open item."""
         self._open[index] = evidence
 
     def wrote(self, seq: int, key: str, effects: Iterable[Effect]) -> None:
-        """This run has appended entry `seq`."""
-        if seq == self._seq + 1:  # else somebody wrote between look and lock: what was seen is stale for good
+        """Record that this run has appended entry `seq`."""
+        if seq == self._seq + 1:  # else another writer came in between: all evidence is stale
             self._seq = seq
         self._wrote = True
         self._keys.add(key)
@@ -95,7 +95,7 @@ class FirstLook:
         return tx.seq == self._seq and index in self._open and new.idempotency_key not in self._keys
 
     def evidence(self, index: int, new: NewMemory, tx: Tx, policy: KindPolicy) -> Evidence | None:
-        """What is known of an item that was left open; None when it has to be gathered again."""
+        """The evidence of an open item; None when it must be gathered again."""
         found = self._open.get(index)
         if found is None or tx.seq != self._seq:
             return None
@@ -115,13 +115,13 @@ def kinds_near(ctx: Context, kind: str) -> tuple[str, ...]:
 
 
 def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment: Moment) -> Evidence:
-    """The same evidence with the relation model's word on what the rules leave open.
+    """The evidence with the relation model's opinions on what the rules leave open.
 
     Raises:
-        UnansweredError: Some pairs have not been asked about yet.
+        UnansweredError: The model must be asked about some pairs first.
     """
     if not evidence.neighbours:
-        return evidence  # nothing is near: there is nothing to ask, and nothing is missing
+        return evidence  # no candidate, so nothing to ask
     bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
     if not opinions.available:
         degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
@@ -133,10 +133,10 @@ def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment
 def with_vectors(
     ctx: Context, tx: Tx, new: NewMemory, *, evidence: Evidence, vectors: Embeddings, near: Nearby, index: int
 ) -> Evidence:
-    """The same evidence with the nearest memories; after an outage it says so instead.
+    """The evidence with the nearest memories; after an outage it reports that instead.
 
     Raises:
-        UnansweredError: The text has not been embedded yet, or the embedder has not been measured.
+        UnansweredError: The text is not embedded yet, or the embedder is not measured yet.
     """
     text = text_of(new)
     embedded = vectors.get(text)
@@ -145,8 +145,8 @@ def with_vectors(
         return replace(evidence, degraded=degraded)
     policy = ctx.policy.for_kind(new.kind)
     if ctx.scale.pending and ("vector" in policy.stages or policy.auto_link):
-        raise UnansweredError(lambda _: ctx.scale.prepare())  # an embedder nobody has measured
-    # Where the rules cannot read a "not", similarity must not act on its own.
+        raise UnansweredError(lambda _: ctx.scale.prepare())  # embedder without calibration
+    # In a language whose negations the rules cannot read, similarity must not decide alone.
     known = language_is_known(new.content)
     if "vector" in policy.stages:
         degraded += ctx.scale.degraded
@@ -167,7 +167,7 @@ def _verbatim(tx: Tx, new: NewMemory, policy: KindPolicy) -> tuple[Candidate, ..
     statuses: tuple[Status, ...] = ("active", "superseded")
     exact = (content_alias(new.content),) if "hash" in policy.stages else ()
     folded = (canonical_alias(new.content),) if "canonical" in policy.stages else ()
-    # Most texts are new, and one question for both hashes tells that.
+    # Most texts are new; one query for both hashes shows that.
     if exact and folded and not tx.find(Filter(hashes=exact + folded, kinds=kinds, statuses=statuses), limit=1):
         return ()
     if exact:
@@ -194,14 +194,14 @@ def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
                 break
             known[step] = rows[0]
             if is_summary_of(rows[0], memory):
-                break  # what replaced the summary has not replaced each of its sources
+                break  # a replacement of the summary has not replaced each of its sources
             step = rows[0].superseded_by
         heads[memory.id] = head_of(memory, known)
     return heads
 
 
 def _held(new: NewMemory, verbatim: tuple[Candidate, ...]) -> dict[str, frozenset[str]]:
-    """Which of the new text's aliases a row has: both after a hit on the letter, else the canonical one."""
+    """Which hashes of the new text a row has: both after an exact match, else the canonical one."""
     both = frozenset((content_alias(new.content), canonical_alias(new.content)))
     canonical = frozenset((canonical_alias(new.content),))
     return {hit.memory.id: both if hit.stage == "content_hash" else canonical for hit in verbatim}
@@ -210,26 +210,26 @@ def _held(new: NewMemory, verbatim: tuple[Candidate, ...]) -> dict[str, frozense
 def _neighbours(
     ctx: Context, tx: Tx, new: NewMemory, *, policy: KindPolicy, near: Nearby, index: int
 ) -> tuple[Candidate, ...]:
-    """All rows of the scope that are near enough to matter, nearest first, not the newest few."""
+    """All rows of the scope that are similar enough, nearest first, not only the newest."""
     if "vector" not in policy.stages and len(kinds_near(ctx, new.kind)) == 1:
         return ()
     wanted = _floor(policy)
     if policy.on_conflict != "ignore":
-        # One word is so much of a short text that vectors lie anywhere; the nearest few are looked at all the same.
+        # One word dominates the vector of a short text: the nearest few are compared at any similarity.
         wanted = 0.0 if len(new.content) <= SHORT else min(wanted, ASK_AT)
     floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
     limit = FIRST_ASK
     while True:
         close, complete = near.of(index, limit=limit, floor=floor)
         inside: list[Candidate] = []
-        beside: list[Candidate] = []  # of other kinds, for a contradiction only
+        beside: list[Candidate] = []  # of other kinds, for contradictions only
         keys = tuple(close)
         for start in range(0, len(keys), MAX_COMPARED):
             if len(inside) >= MAX_COMPARED:
                 break
             for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED])):
                 if is_summary_of(new, row):
-                    continue  # Not even a judge is asked whether it contradicts its source
+                    continue  # not checked for a contradiction with its own source
                 if in_scope(new, row, policy) and "vector" in policy.stages:
                     inside.append(Candidate(row, "vector", close[row.id]))
                 elif may_contradict(new, row, ctx.policy):
@@ -250,7 +250,7 @@ def _floor(policy: KindPolicy) -> float:
 
 
 def earlier_items(items: Sequence[NewMemory], index: int, vectors: Embeddings, moment: Moment) -> tuple[Candidate, ...]:
-    """Items of the same run that come before this one and are near it, as the memories they will be."""
+    """Earlier items of the same run that are similar to this one, as the memories they will become."""
     own = vectors.vector(items[index])
     if own is None or not index:
         return ()

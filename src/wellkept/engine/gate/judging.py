@@ -1,7 +1,7 @@
-"""From statements to decisions, for every caller: evidence is gathered, the models are asked, the core decides.
+"""From statements to decisions: evidence is gathered, the models are asked, the core decides.
 
-A write, a check and a second look at a stored memory all pass here. Nothing here writes. What a model has not said
-yet is raised as `UnansweredError`: the caller leaves the transaction, asks, and judges again.
+Writes, checks and repeated decisions about stored memories all use this module. Nothing here writes. A missing
+model answer is raised as `UnansweredError`: the caller leaves the transaction, asks, and decides again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from wellkept.types import Candidate, Decision, Filter, Memory, NewMemory
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What the models have said in one call."""
+    """The model answers of one call."""
 
     vectors: Embeddings
     opinions: Opinions
@@ -42,7 +42,7 @@ class Models:
 
     @classmethod
     def of(cls, ctx: Context) -> Self:
-        """The models of a store, not asked yet."""
+        """The models of a store, without answers yet."""
         return cls(Embeddings(ctx.embedder), Opinions(ctx), Judgements(ctx.judge))
 
 
@@ -51,13 +51,13 @@ class Judging:
 
     Args:
         ctx: The store, its models and its policy.
-        items: What is to be judged, in order; each sees its predecessors.
-        models: Kept by the caller, so that answers outlive a transaction that is run again.
-        stored: The memory that the only item is made from, when it is judged a second time: it is not
-            compared with itself, and an echo of it is no answer.
+        items: The statements, in order; each is compared with those before it.
+        models: Kept by the caller, so that answers survive a repeated transaction.
+        stored: When a stored memory is judged again, that memory: it is not compared with itself, and the
+            echo check is skipped.
 
     Attributes:
-        look: What was seen before the lock was taken.
+        look: The evidence gathered before the lock was taken.
         near: The nearest memories of each item.
     """
 
@@ -71,7 +71,7 @@ class Judging:
         self.near = Nearby(len(items), self._query)
 
     def only(self) -> Decision:
-        """The decision about the only item, in a view of its own.
+        """The decision about a single item, in a view of its own.
 
         Raises:
             UnansweredError: A model must be asked first.
@@ -100,7 +100,7 @@ class Judging:
             ask_all(missing)
 
     def _look_first(self) -> None:
-        """See which items hashes, slot and window leave open; only these are embedded."""
+        """Find the items that hashes, slot and window leave open; only these are embedded."""
         with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
             self.look.begin(tx.seq)
             for index, new in enumerate(self._items):
@@ -125,7 +125,7 @@ class Judging:
             self._models.judgements.decided(new, evidence, moment)
 
     def gathered(self, tx: Tx, index: int) -> Decision | Evidence:
-        """The decision where hashes, slot and window suffice; otherwise what they tell."""
+        """The decision where hashes, slot and window suffice; otherwise their evidence."""
         new = self._items[index]
         evidence = self.look.evidence(index, new, tx, self._ctx.policy.for_kind(new.kind))
         if evidence is not None:
@@ -136,7 +136,7 @@ class Judging:
         return self._settled(tx, new, evidence) or evidence
 
     def decide(self, tx: Tx, index: int) -> Decision:
-        """What the gate decides about an item now.
+        """The gate's decision about an item.
 
         Raises:
             UnansweredError: A model must be asked first, outside the transaction.
@@ -153,7 +153,7 @@ class Judging:
         return self._models.judgements.decided(new, self._with_answers(new, evidence, moment), moment)
 
     def _with_neighbours(self, tx: Tx, index: int, evidence: Evidence) -> Evidence:
-        """The evidence with the nearest memories; what was found is good until somebody writes."""
+        """The evidence with the nearest memories; valid until somebody writes."""
         evidence = with_vectors(
             self._ctx, tx, self._items[index],
             evidence=evidence, vectors=self._models.vectors, near=self.near, index=index,
@@ -162,12 +162,12 @@ class Judging:
         return evidence
 
     def _with_answers(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Evidence:
-        """The evidence with what the relation model says, and with vectors of texts without their titles."""
+        """The evidence with the relation model's opinions, and with vectors of texts without their titles."""
         evidence = with_opinions(new, evidence, self._models.opinions, moment)
         return with_bare_texts(new, evidence, self._models.vectors, moment.policy.opposites)
 
     def _settled(self, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
-        """What needs no vector; last of all, whether the text only comes back from this session's packs."""
+        """Decisions that need no vector; the last check is whether the text is an echo of this session's packs."""
         moment = self._moment()
         decision = settle(new, evidence, moment)
         if decision is not None or self._stored is not None:
@@ -191,7 +191,7 @@ class Judging:
 
 
 def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:
-    """What is known of a stored memory, with itself left out."""
+    """The evidence about a stored memory, without the memory itself."""
     others: tuple[Candidate, ...] = tuple(hit for hit in evidence.verbatim if hit.memory.id != memory.id)
     return replace(
         evidence,

@@ -1,7 +1,7 @@
-"""Links that a text makes by itself: to what it names in `[[brackets]]`, and to what is nearest to it.
+"""Automatic links of a text: to memories named in `[[brackets]]`, and to the nearest memories.
 
-Both are part of the write that stores the text: found and made in its transaction, journaled with it and
-undone with it. One link leads from one memory to another, however many ways lead to it.
+Both belong to the write that stores the text: made in its transaction, journaled and undone with it. There is
+at most one automatic link between two memories.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ UNKNOWN = "wikilink_waits"
 FOUND = "wikilink_found"
 NEAREST = "auto_link"
 RULES = frozenset({NAMED, UNKNOWN, FOUND, NEAREST})
-"""Each link of this module has one reason with one of these rules, in the order of the links."""
+"""Rules of this module; each link has one reason with one of them, in the order of the links."""
 
 _CANDIDATES = (64, 512, 4096)
-"""Rows that share words with a name, and how many are looked at one after the other: the one whose title it is
-shares all of its words, but so may many that only speak of it."""
+"""Rows searched by the words of a name, and how many are read one by one: the row with this title contains
+all of its words, but so may many rows that only mention it."""
 _REL = "related"
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a text links to, and why.
+    """The links of a text, with reasons.
 
     Attributes:
-        links: Links to memories that are there; those that wait are among the effects only.
-        effects: One change for each reason, and before it the end of the link that had waited.
+        links: Links to existing memories; pending names are among the effects only.
+        effects: One change per reason, preceded by the removal of the pending link if there was one.
     """
 
     links: tuple[Link, ...] = ()
@@ -60,16 +60,16 @@ class Made:
 def with_mentions(
     ctx: Context, tx: Tx, decision: Decision, *, text: str, own: Collection[str], vector: Vector | None
 ) -> Decision:
-    """The decision with the links that the text makes by itself, after the caller's own.
+    """The decision with the automatic links of the text, after the caller's own links.
 
     Args:
-        text: What was said; of an evolved memory only that is read, not the whole.
+        text: The new text; for an evolved memory only the addition.
         own: Ids that the caller links to.
-        vector: Of the text; None after an outage, when nothing is near.
+        vector: Of the text; None after an outage, when no nearest memories are found.
     """
     memory = decision.memory
     if memory is None or decision.outcome not in ("created", "superseded", "evolved"):
-        return decision  # a repeat links nothing
+        return decision  # a duplicate makes no links
     taken = {link.dst for link in decision.links if link.src == memory.id} | set(own)
     taken |= {change.before.id for change in decision.effects if isinstance(change, MemoryChange) and change.before}
     if decision.outcome == "evolved":
@@ -86,7 +86,7 @@ def with_mentions(
 
 
 def of_revised(ctx: Context, tx: Tx, before: Memory, after: Memory) -> Made:
-    """What a rewritten memory links to beside what it did; names that are gone from it wait no more."""
+    """New links of an edited memory; pending links of removed names are deleted."""
     policy = ctx.policy.for_kind(after.kind)
     if not policy.wikilinks or after.status != "active":
         return Made()
@@ -120,10 +120,10 @@ def _reached(tx: Tx, memory: Memory) -> set[str]:
 
 
 class _Maker:
-    """Collects the links of one memory, none twice.
+    """Collects the links of one memory, each once.
 
     Args:
-        taken: Ends that the memory is linked to already.
+        taken: Ids that the memory is already linked to.
     """
 
     def __init__(self, ctx: Context, tx: Tx, memory: Memory, taken: set[str]) -> None:
@@ -136,7 +136,7 @@ class _Maker:
         self._reasons: list[Reason] = []
 
     def name(self, found: Iterable[str]) -> None:
-        """Link to each memory that is named; a name that nobody has waits for it."""
+        """Link to each named memory; a name without a memory becomes a pending link."""
         for name in found:
             if canonical(name) in keys(self._memory):
                 continue
@@ -158,7 +158,7 @@ class _Maker:
     def near(self, policy: KindPolicy, vector: Vector) -> None:
         """Link to the nearest memories of any kind, from the policy's similarity on."""
         asked = np.asarray([vector], dtype=np.float32)
-        # Of what is nearest some is taken already: the host asks for twice as many as it links to.
+        # Some of the nearest are already linked: search twice as many.
         limit = 2 * policy.auto_link + len(self._taken)
         around = self._tx.nearest(asked, limit=limit, statuses=("active",))[0]
         if not around.ids:
@@ -181,7 +181,7 @@ class _Maker:
             self._reasons.append(Reason(NEAREST, f"{similarity:.4f} to {end}"))
 
     def answer(self) -> None:
-        """Texts that have waited for this name are linked to the memory that now has it."""
+        """Link texts with a pending link for this name to the memory that now has it."""
         ends = tuple(waiting(key) for key in sorted(keys(self._memory)))
         waited = [link for link in self._tx.links(ends) if link.dst in ends] if ends else []
         there = {(one.src, one.rel) for one in self._tx.links((self._memory.id,)) if one.dst == self._memory.id}
@@ -202,12 +202,12 @@ class _Maker:
                 self._taken.discard(end)
 
     def done(self) -> Made:
-        """All of it."""
+        """The collected links and effects."""
         return Made(tuple(self._links), tuple(self._effects), tuple(self._reasons))
 
 
 def _titled(tx: Tx, name: str, own: str) -> Memory | None:
-    """The memory with this id or title; of several with one title the newest."""
+    """The memory with this id or title; of several with the same title the newest."""
     rows = tx.find(Filter(ids=(name,), statuses=ALL_STATUSES))
     if rows and rows[0].status != "erased":
         return rows[0]
@@ -226,6 +226,6 @@ def _titled(tx: Tx, name: str, own: str) -> Memory | None:
 
 
 def _is_awaited(tx: Tx, name: str, ids: Sequence[str]) -> bool:
-    """Whether one of these waits for the name: then nobody had it, and whoever gets it answers."""
+    """Whether one of these has a pending link for the name."""
     end = waiting(name)
     return any(link.dst == end for link in tx.links(ids))

@@ -1,7 +1,7 @@
-"""Nearest stored memories for a run of writes: the backend is asked once, then kept true to the run itself.
+"""Nearest stored memories for a run of writes: the backend is queried once, then updated with the run's own writes.
 
-A batch sees its own predecessors: rows that the run has written or changed since the backend
-was asked are compared beside the backend's answer, with the same exact cosine.
+A batch sees its own predecessors: rows that the run has written or changed since the query are compared in
+addition to the backend's answer, with the same exact cosine.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from wellkept.types import Memory, Neighbours, Vector
 FIRST_ASK = 24
 LAST_ASK = 1536
 _ROUGH = 1e-3
-"""How far a product in single precision may lie from the exact cosine; generously."""
+"""Upper bound of the difference between a single-precision product and the exact cosine."""
 
 
 Query = tuple[tuple[str, ...], Vector] | None
-"""Kinds to look among, and the vector."""
+"""Kinds to search, and the vector."""
 
 
 class Nearby:
-    """Answers "who is near item i?" for the items of one run.
+    """Finds the nearest memories for the items of one run.
 
-    A run may need several transactions, since an evolved text is embedded between two of them. What
-    was asked in one stays good in the next as long as nobody else wrote in between.
+    A run may need several transactions, because an evolved text is embedded between two of them. Answers from
+    one stay valid in the next as long as nobody else wrote in between.
 
     Args:
-        count: How many items the run has.
-        query: Kinds to look among and vector of an item by its place; None for an item without a vector.
+        count: Number of items in the run.
+        query: Kinds to search and vector of an item, by index; None for an item without a vector.
     """
 
     def __init__(self, count: int, query: Callable[[int], Query]) -> None:
@@ -43,7 +43,7 @@ class Nearby:
         self._forget()
 
     def enter(self, tx: Tx) -> None:
-        """Go on inside this transaction."""
+        """Continue inside this transaction."""
         self._tx = tx
         if tx.seq != self._seq:
             self._forget()
@@ -58,8 +58,8 @@ class Nearby:
         """Memories of an item's kinds with a cosine of at least `floor`, nearest first.
 
         Returns:
-            Their cosines by id, and whether these are all: False when the `limit` nearest stored
-            ones all reach the floor, so that there may be more.
+            Their cosines by id, and whether these are all: False when the `limit` nearest stored memories
+            all reach the floor, so that there may be more.
         """
         query = self._query(index)
         if query is None:
@@ -78,11 +78,11 @@ class Nearby:
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))), complete
 
     def applied(self, seq: int) -> None:
-        """The run itself wrote this journal entry."""
+        """Record a journal entry written by this run."""
         self._seq = seq
 
     def wrote(self, memory: Memory, vector: Vector | None) -> None:
-        """A memory was written or changed by this run; without a vector, or inactive, it is near nobody."""
+        """Record a memory written or changed by this run; without a vector, or inactive, it is no neighbour."""
         former = self._written.get(memory.id)
         if former is not None:
             former.leave(memory.id)
@@ -105,10 +105,10 @@ class Nearby:
 
 
 class _Rows:
-    """Vectors that this run has written, of one kind; a place without an id is vacant.
+    """Vectors written by this run, of one kind; a position without an id is free.
 
     Attributes:
-        ids: Whose vector stands at which place.
+        ids: Id of the vector at each position.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class _Rows:
 
     @property
     def vectors(self) -> NDArray[np.float32]:
-        """One row for each of the ids."""
+        """One row per position in `ids`."""
         return self._matrix[: len(self.ids)]
 
     def enter(self, memory_id: str, vector: Vector) -> None:
@@ -132,7 +132,7 @@ class _Rows:
         self.ids.append(memory_id)
 
     def leave(self, memory_id: str) -> None:
-        """Vacate the row of a memory, if it has one."""
+        """Free the row of a memory, if it has one."""
         if memory_id in self.ids:
             self.ids[self.ids.index(memory_id)] = ""
 
@@ -140,8 +140,8 @@ class _Rows:
 def _near(vector: Vector, ids: Sequence[str], rows: NDArray[np.float32], floor: float) -> dict[str, float]:
     """Exact cosines of the rows that reach the floor.
 
-    Most rows are far away: where all vectors have unit length, one product in single precision
-    sorts those out, and only the others are worth the exact arithmetic.
+    Most rows are far away: for unit vectors, one product in single precision excludes those, and only the
+    others need exact arithmetic.
     """
     if not ids:
         return {}

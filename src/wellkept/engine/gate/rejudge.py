@@ -1,4 +1,4 @@
-"""Decisions about a memory that is stored already: swept after an outage, or rewritten by `revise`."""
+"""Decisions about stored memories: after an outage (sweep), or after an edit (`revise`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wellkept.types import Comparison, ConflictChange, Decision, Memory, NewMemo
 
 
 def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: Models) -> Decision:
-    """What the gate would decide if this memory were written now, with itself left out.
+    """What the gate would decide if this memory were written now, without comparing it with itself.
 
     Raises:
         UnansweredError: A model must be asked first, outside the transaction.
@@ -22,12 +22,12 @@ def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: Models)
     models.vectors.adopt(text_of(memory), vector, memory.chunks)
     judging = Judging(ctx, (NewMemory(**statement, recorded_at=memory.created_at),), models, stored=memory)
     judging.near.enter(tx)
-    judging.near.wrote(replace(memory, status="archived"), None)  # it is not its own neighbour
+    judging.near.wrote(replace(memory, status="archived"), None)  # not its own neighbour
     return judging.decide(tx, 0)
 
 
 def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: Models) -> list[ConflictChange]:
-    """Conflicts and repeats that a rewritten memory has with others; only flagged."""
+    """Conflicts and duplicates of an edited memory with others; only flagged."""
     careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
     decision = decide(careful, tx, memory, vector, models)
     found = [effect for effect in decision.effects if isinstance(effect, ConflictChange)]

@@ -1,7 +1,7 @@
-"""How alike two texts are without their titles: a title heads a text and must not keep two texts apart.
+"""Similarity of two texts without their titles, because different titles must not hide a duplicate.
 
-One vector stands for title and text. Where the titles differ it tells too little about the texts, so both are
-embedded once more without them: only where they are a likely repeat, or where rules see a contradiction.
+A vector covers title and text. If the titles differ, both texts are embedded again without them, but only for
+a likely duplicate, or when the rules see a contradiction.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from wellkept.types import Candidate, NewMemory, Opinion, Relation, Statement
 
 
 def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, opposites: Opposites) -> Evidence:
-    """The same evidence, with repeats and contradictions under other titles as near as their texts are.
+    """The evidence with the similarity of the bare texts for duplicates and contradictions under different titles.
 
     Raises:
-        UnansweredError: A text has not been embedded yet.
+        UnansweredError: A text is not embedded yet.
     """
     near = tuple(
         replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors))
@@ -34,14 +34,14 @@ def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, opp
 
 
 def is_worth_it(new: Statement, old: Statement, relation: Relation, opinion: Opinion | None, bounds: Bounds) -> bool:
-    """Whether the titles differ and it matters; `relation` is what the comparison says so far."""
+    """Whether the titles differ and it matters; `relation` is the comparison's result so far."""
     if not _are_unlike(new, old):
         return False
     return relation == "conflict" or (opinion is not None and opinion.repeats >= bounds.link)
 
 
 def bare(*rows: Statement) -> list[str]:
-    """The texts to be embedded."""
+    """The texts to be embedded, without titles."""
     return [text_of(replace(row, title="")) for row in rows]
 
 
@@ -49,7 +49,7 @@ def nearer(known: float | None, one: Statement, other: Statement, vectors: Embed
     """The cosine of the bare texts where it is higher; the known one where the embedder failed.
 
     Raises:
-        UnansweredError: A text has not been embedded yet.
+        UnansweredError: A text is not embedded yet.
     """
     ours, theirs = (vectors.get(text) for text in bare(one, other))
     if known is None or ours is None or theirs is None or ours.vector is None or theirs.vector is None:

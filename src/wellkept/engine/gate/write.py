@@ -1,7 +1,7 @@
 """The write gate: gather, decide, apply, journal, in one transaction; models are asked outside it.
 
-One item or a thousand take the same path. Items are decided in order, so that each sees its
-predecessors; texts are embedded in one batch before the lock is taken.
+One item and a thousand take the same path. Items are decided in order, so that each is compared with those
+before it; texts are embedded in one batch before the lock is taken.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _JOURNALED_MATCHES = 5
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a run of writes happens: the verb, and the import or batch it belongs to."""
+    """The cause of a run of writes: the verb, and the import or batch it belongs to."""
 
     verb: str = "remember"
     run_id: str = ""
@@ -61,10 +61,10 @@ def remember(ctx: Context, new: NewMemory) -> WriteResult:
 
     Raises:
         ConflictError: A conflict under `on_conflict="raise"`; nothing was written.
-        IdempotencyMismatch: The key came before with another payload.
+        IdempotencyMismatch: The key was used before with another payload.
         NotFound: A link target does not exist.
         ModelError: The embedder failed and the policy says `on_error="raise"`.
-        StorageError: The store could not be written; nothing was half written.
+        StorageError: The store could not be written; the transaction was rolled back.
     """
     result = remember_all(ctx, [new], Cause())[0]
     if isinstance(result, WellkeptError):
@@ -73,7 +73,7 @@ def remember(ctx: Context, new: NewMemory) -> WriteResult:
 
 
 def remember_all(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
-    """Decide and apply writes in order; an item that fails is its error, the others go on."""
+    """Decide and apply writes in order; a failed item becomes its error, the others continue."""
     results: list[WriteResult | WellkeptError] = []
     for start in range(0, len(items), CHUNK):
         results += _run(ctx, items[start : start + CHUNK], cause)
@@ -92,7 +92,7 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
 
 
 def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteResult | WellkeptError]:
-    """Decide and apply a chunk; what was not kept is decided anew, what was kept stands."""
+    """Decide and apply a chunk; uncommitted items are decided again, committed ones are kept."""
     models = Models.of(ctx)
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
@@ -101,7 +101,7 @@ def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteRe
 
 
 def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models) -> list[WriteResult | WellkeptError]:
-    """The results of the items, or of the first of them when a later transaction failed for a passing reason."""
+    """The results of the items, or of the first ones when a later transaction failed transiently."""
     judging = Judging(ctx, items, models)
     judging.ahead()
     results: list[WriteResult | WellkeptError] = []
@@ -116,7 +116,7 @@ def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models
                     try:
                         results.append(gate.pass_through(len(results)))
                     except UnansweredError as lacking:
-                        missing.append(lacking)  # commit what is decided, ask outside, go on
+                        missing.append(lacking)  # commit the items decided so far, ask outside, continue
                         break
                     except StorageError:
                         raise
@@ -131,7 +131,7 @@ def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models
 
 
 class _Gate:
-    """The gate inside one writing transaction."""
+    """The gate inside one write transaction."""
 
     def __init__(
         self,
@@ -190,8 +190,8 @@ class _Gate:
         return _result(decision, entry=seq)
 
     def _count_use(self, new: NewMemory, decision: Decision) -> None:
-        """An echo of what was handed out is an access, and what a repeat was used elsewhere counts here: nothing
-        about the memory changes but its use."""
+        """Count an echo of a pack as an access, and add the imported usage of a duplicate; only usage data of the
+        memory changes."""
         heard = decision.memory
         if heard is None:
             return
@@ -202,12 +202,12 @@ class _Gate:
             self._tx.touch({heard.id: (heard.access_count + new.access_count, last, heard.stability)})
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
-        """The caller's own links, each to a memory that exists."""
+        """The decision with the caller's own links, each to an existing memory."""
         memory = decision.memory
         if not new.links or memory is None:
             return decision
         stored = decision.outcome in ("created", "superseded")
-        there = () if stored else self._tx.links((memory.id,))  # a repeat's links go to the memory it repeats
+        there = () if stored else self._tx.links((memory.id,))  # a duplicate's links belong to the memory it repeats
         made = {(link.src, link.dst, link.rel) for link in (*decision.links, *there)}
         now = memory.updated_at
         extra = [
@@ -275,19 +275,19 @@ class _Gate:
 
 
 def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
-    """The same key again is a no-op that answers with what was done then.
+    """A call repeated under its idempotency key writes nothing and returns the first result.
 
-    A key whose entry stands undone is free again: the write goes on under the next form of it.
+    If the entry of the key was undone, the key is free again: the write uses its next form.
 
     Raises:
-        IdempotencyMismatch: The key came before with another payload.
+        IdempotencyMismatch: The key was used before with another payload.
     """
     payload = payload_of(new) if new.idempotency_key else ""
     turn = 0
     key = new.idempotency_key
     while key and (earlier := tx.journal(key=key)):
         entry = earlier[-1]
-        if entry.payload and entry.payload != payload:  # an erased entry no longer says
+        if entry.payload and entry.payload != payload:  # unknown for an erased entry
             raise IdempotencyMismatch(
                 "this idempotency key came before with another payload",
                 where=new.idempotency_key,
@@ -301,7 +301,7 @@ def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
 
 
 def _check_links(tx: Tx, new: NewMemory) -> None:
-    """A link of a new memory leads to one that exists; a dangling one can be made by `link`."""
+    """Check that the links of a new memory lead to existing memories; only `link` can make dangling ones."""
     if not new.links:
         return
     there = {row.id for row in tx.find(Filter(ids=new.links, statuses=ALL_STATUSES))}
@@ -325,7 +325,7 @@ def _as_before(tx: Tx, entry: JournalEntry) -> WriteResult:
 
 
 def payload_of(new: NewMemory) -> str:
-    """Hash of everything a write says, without its key and without how it was used elsewhere."""
+    """Hash of all fields of a write, except its key and its imported usage."""
     plain = to_plain(new)
     for name in ("idempotency_key", "access_count", "last_accessed_at", "updated_at"):
         plain.pop(name, None)
@@ -340,12 +340,12 @@ def _ids(decision: Decision, told: tuple[Match, ...]) -> tuple[str, ...]:
 
 
 def _revectored(effect: MemoryChange) -> bool:
-    """Whether the text that stands for the memory is another than before."""
+    """Whether the embedded text of the memory has changed."""
     return effect.before is None or effect.after is None or effect.before.embedding != effect.after.embedding
 
 
 def _reworded(effect: MemoryChange) -> bool:
-    """Whether a repeat filled in a title or summary, so that the vector stands for another text."""
+    """Whether a duplicate filled in a title or summary, so that the vector belongs to another text."""
     before, after = effect.before, effect.after
     if before is None or after is None or not before.embedding or before.embedding != after.embedding:
         return False
@@ -353,7 +353,7 @@ def _reworded(effect: MemoryChange) -> bool:
 
 
 def _moved(effect: MemoryChange) -> bool:
-    """Whether the memory is near other texts than before: a new vector, or no longer current."""
+    """Whether the neighbours of the memory change: a new vector, or no longer active."""
     return _revectored(effect) or (
         effect.before is not None and effect.after is not None and effect.before.status != effect.after.status
     )

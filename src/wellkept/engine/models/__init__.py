@@ -1,1 +1,1 @@
-"""Embedder, relation model and judge as the engine calls them: outside transactions; a failure is a value."""
+"""Calls to embedder, relation model and judge: outside transactions; a failure is a value."""

@@ -1,4 +1,4 @@
-"""Vectors for one call: each text is embedded once, outside any transaction, and a failure is a value."""
+"""Embeddings of one call: each text is embedded once, outside transactions; a failure is a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("wellkept")
 
 
 def text_of(statement: Statement) -> str:
-    """The text whose vector stands for a statement: one builder for check, create and backfill."""
+    """The text that is embedded for a statement, the same for check, create and re-embedding."""
     return embed_text(
         kind=statement.kind,
         title=statement.title,
@@ -29,15 +29,15 @@ def text_of(statement: Statement) -> str:
 
 
 def vector_key(text: str) -> str:
-    """The hash under which the vector of a text is kept."""
+    """The hash under which the vector of a text is stored."""
     return content_hash(text)[:32]
 
 
 def usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequence[Embedded]:
-    """The answer of a model, if it is one: nothing that would pass for a vector and is none.
+    """The embedder's answer, validated.
 
     Raises:
-        ModelResponseInvalid: Too few or too many, of another size, without length, or not finite.
+        ModelResponseInvalid: Too few or too many vectors, wrong size, zero length, or not finite.
     """
     if len(made) != wanted:
         raise ModelResponseInvalid(f"asked for {wanted} vectors, got {len(made)}", where=embedder.id)
@@ -54,10 +54,10 @@ def usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequenc
 
 
 class Embeddings:
-    """The vectors that one call has made so far.
+    """The vectors computed so far in one call.
 
     Args:
-        embedder: Asked at most once per text.
+        embedder: Called at most once per text.
         on_failure: What an outage means for the caller, for the log.
     """
 
@@ -68,7 +68,7 @@ class Embeddings:
         self.failure: ModelError | None = None
 
     def fetch(self, texts: Iterable[str]) -> None:
-        """Embed what is not known yet, in one batch. An outage is remembered in `failure`, not raised."""
+        """Embed the unknown texts in one batch. An outage is stored in `failure`, not raised."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         if not missing or self.failure is not None:
             return
@@ -81,14 +81,14 @@ class Embeddings:
         self._known.update(zip(missing, made, strict=True))
 
     def adopt(self, text: str, vector: Vector, chunks: int) -> None:
-        """Take over a vector that is stored already."""
+        """Use a vector that is already stored."""
         self._known[text] = Embedded(vector, chunks)
 
     def get(self, text: str) -> Embedded | None:
         """The vector of a text; None after an outage.
 
         Raises:
-            UnansweredError: Nobody asked for it yet.
+            UnansweredError: The text was not embedded yet.
         """
         found = self._known.get(text)
         if found is None and self.failure is None:
@@ -96,7 +96,7 @@ class Embeddings:
         return found
 
     def degraded(self, text: str) -> tuple[Degradation, ...]:
-        """What is missing about this text: an outage, an unreadable text, a fallback embedder."""
+        """What is degraded for this text: an outage, an unreadable text, a fallback embedder."""
         found = self._known.get(text)
         if found is None:
             return ("embedding",)
@@ -105,6 +105,6 @@ class Embeddings:
         return ("lexical",) if self._embedder.lexical or found.spelled else ()
 
     def vector(self, statement: NewMemory | Memory) -> Vector | None:
-        """The vector of a statement, if there is one."""
+        """The vector of a statement; None when there is none."""
         found = self._known.get(text_of(statement))
         return None if found is None else found.vector

@@ -1,7 +1,7 @@
-"""The one place where anything that foreign code raises is caught: a broken model must not lose a memory.
+"""Guards for foreign code: a failing model must not lose a memory.
 
-Embedders and judges are plugged in by others. Whatever they raise becomes a value here: an outage
-that the result names, and that `reembed` mends later. Our own code is never run under these guards.
+Embedders and judges are plug-ins. Any exception they raise is turned into a `ModelError` or a value here; the
+result reports it as degraded, and `reembed` repairs it later. Own code is never run under these guards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
     """The embedder's answer.
 
     Raises:
-        ModelError: It failed, in whatever way.
+        ModelError: The embedder failed in any way.
     """
     try:
         return embedder.embed(texts)
@@ -43,7 +43,7 @@ def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion
     """The relation model's answer.
 
     Raises:
-        ModelError: It failed, in whatever way, or did not answer for every pair with an opinion or None.
+        ModelError: The model failed in any way, or did not give an opinion or None for every pair.
     """
     try:
         told = list(model.read(pairs))
@@ -69,7 +69,7 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
     """The relation model's thresholds.
 
     Raises:
-        ModelError: It failed, in whatever way.
+        ModelError: The model failed in any way.
     """
     try:
         told = model.bounds(risk)
@@ -86,7 +86,7 @@ def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:
     """The summariser's text.
 
     Raises:
-        ModelError: It failed, in whatever way, or gave something that is no text.
+        ModelError: The summariser failed in any way, or did not return a text.
     """
     try:
         text = model.summarise(texts, limit=limit)
@@ -100,7 +100,7 @@ def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:
 
 
 class GuardedJudge:
-    """A judge that may fail: then it has found nothing, and `failed` says so.
+    """A contradiction function that may fail; a failure counts as "no contradiction" and sets `failed`.
 
     Args:
         judge: The caller's own contradiction function.
@@ -111,7 +111,7 @@ class GuardedJudge:
         self.failed = False
 
     def __call__(self, old: Memory, new: Statement) -> bool:
-        """The judge's answer; False when it failed."""
+        """The function's answer; False when it failed."""
         try:
             return bool(self._judge(old, new))
         except Exception as error:  # noqa: BLE001 - foreign code; the result says `degraded`
@@ -121,7 +121,7 @@ class GuardedJudge:
 
 
 def judged(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
-    """The core's decision; a judge that failed leaves the new memory unchecked, never unwritten."""
+    """The core's decision; if the contradiction function failed, the new memory is stored unchecked."""
     if evidence.contradiction_fn is None:
         return judge(new, evidence, moment)
     guarded = GuardedJudge(evidence.contradiction_fn)

@@ -1,4 +1,4 @@
-"""The judge's word for one call: asked outside any transaction, last of all; a failure is a value."""
+"""Answers of the judge in one call: asked outside transactions, after all other models; a failure is a value."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Pair = tuple[str, str]
 
 
 class Judgements:
-    """What the judge has said in one call. After a failure it is not asked again in that call.
+    """The judge's answers in one call. After a failure it is not asked again in that call.
 
     Args:
-        judge: None when there is none: decisions are then left as they are.
+        judge: None when there is none; decisions are then unchanged.
     """
 
     def __init__(self, judge: Judge | None) -> None:
@@ -35,11 +35,11 @@ class Judgements:
 
     @property
     def available(self) -> bool:
-        """Whether there is a judge that answers."""
+        """Whether there is a judge that has not failed."""
         return self._judge is not None and self.failure is None
 
     def ask(self, pairs: Iterable[Pair]) -> None:
-        """Judge the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
+        """Judge the unknown pairs. An outage is stored in `failure`, not raised."""
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if self._judge is None or not missing or self.failure is not None:
             return
@@ -52,20 +52,20 @@ class Judgements:
         self._known.update(zip(missing, told, strict=True))
 
     def ahead(self, new: NewMemory, evidence: Evidence, moment: Moment) -> None:
-        """Ask what the decision will want to know, before the lock is taken."""
+        """Ask for the pairs that the decision will need, before the lock is taken."""
         if not self.available:
             return
         try:
-            # The caller's own function is asked once, when it counts.
+            # The caller's own function is called once, in the real decision.
             self.decided(new, replace(evidence, contradiction_fn=None), moment)
         except UnansweredError as missing:
             self.ask(missing.wanted)
 
     def decided(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
-        """The core's decision, with the possible conflicts that the judge adds.
+        """The core's decision, with the possible conflicts found by the judge.
 
         Raises:
-            UnansweredError: Some pairs have not been asked about yet.
+            UnansweredError: The judge must be asked about some pairs first.
         """
         decision = fail_open.judged(new, evidence, moment)
         if self._judge is None:
@@ -82,10 +82,10 @@ class Judgements:
 
 
 def _asked(judge: Judge, pairs: Sequence[Pair]) -> tuple[str, list[float | None]]:
-    """What the judge calls itself, and its answers.
+    """The judge's version and its answers.
 
     Raises:
-        ModelError: It failed, in whatever way, or did not answer with a probability for every pair.
+        ModelError: The judge failed in any way, or did not give a probability for every pair.
     """
     kind = type(judge).__name__
     try:

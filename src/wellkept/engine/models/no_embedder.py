@@ -1,4 +1,4 @@
-"""A store without its embedder: what embeds nothing needs no model, and works when it cannot be loaded."""
+"""Placeholder embedder: commands that never embed work without loading a model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from wellkept.types import Header
 
 
 class Unloaded:
-    """Stands for the embedder of a store while nothing is embedded; what waits in a queue is then left alone.
+    """Placeholder for commands that never embed: id and size come from the header. Queued writes are not flushed.
 
     Args:
-        header: That of the store, whose embedder it goes by.
+        header: The header of the store; gives the embedder's id and size.
     """
 
     calibration: Calibration = UNCALIBRATED
@@ -25,7 +25,7 @@ class Unloaded:
         self.dim = header.dim
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Never answers.
+        """Not available.
 
         Raises:
             ModelUnavailable: Always.

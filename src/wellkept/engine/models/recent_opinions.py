@@ -1,7 +1,7 @@
-"""Opinions of the relation model that were given lately, since `check` often precedes `remember`.
+"""Cache of recent opinions of the relation model, because `check` often precedes `remember`.
 
-Kept by namespace, so that the time of an answer says nothing about the texts of another namespace, and by
-digest, so that a pair takes the same few bytes however long its texts are.
+Keys contain the namespace, so that response times reveal nothing about texts of another namespace. They are
+digests, so that a pair takes the same few bytes however long its texts are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST = 4096
 
 
 class RecentOpinions:
-    """The newest few thousand opinions of a store; safe to use from several threads.
+    """The newest few thousand opinions of a store; thread-safe.
 
     Example:
         >>> recent = RecentOpinions()
@@ -32,7 +32,7 @@ class RecentOpinions:
         self._opinions: OrderedDict[bytes, Opinion | None] = OrderedDict()
 
     def known(self, namespace: str, pair: tuple[str, str]) -> tuple[Opinion | None] | tuple[()]:
-        """What was said about a pair in this namespace, in a tuple; an empty one if it was not asked about."""
+        """The opinion about a pair in this namespace, in a tuple; an empty tuple if the pair is unknown."""
         key = _key(namespace, pair)
         with self._lock:
             if key not in self._opinions:
@@ -41,7 +41,7 @@ class RecentOpinions:
             return (self._opinions[key],)
 
     def note(self, namespace: str, pair: tuple[str, str], opinion: Opinion | None) -> None:
-        """Remember what was said; None where the model could not read the pair."""
+        """Store an opinion; None when the model could not read the pair."""
         key = _key(namespace, pair)
         with self._lock:
             self._opinions[key] = opinion

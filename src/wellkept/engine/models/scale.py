@@ -1,8 +1,8 @@
-"""The similarity scale of the embedder in use; measured once, when the first comparison needs it.
+"""The similarity scale of the embedder, measured once, when the first comparison needs it.
 
-An embedder that brings no calibration is measured on graded pairs: about 1,300 short texts are
-embedded once, outside any transaction, and the table is kept for every later process. When that
-fails, its cosines are taken as they are, and results say `calibration`.
+An embedder without a calibration is measured on graded pairs: about 1,300 short texts are embedded once,
+outside any transaction, and the table is kept for later processes. When that fails, raw cosines are used,
+and results report `calibration` as degraded.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from wellkept.types import Degradation
 log = logging.getLogger("wellkept")
 
 PAUSE_SECONDS = 300.0
-"""After a failure nothing is sent again for this long: each attempt may cost many calls."""
+"""After a failure the measurement is not retried for this long: each attempt may cost many calls."""
 _ONE_AT_A_TIME = threading.Lock()
-"""Two stores with one embedder measure it once: the second finds the table of the first."""
+"""Serialises measurements, so that a second store with the same embedder uses the first one's table."""
 
 Embed = Callable[[Sequence[str]], list[Embedded]]
 
 
 class Calibrator(Protocol):
-    """Finds or makes the table of an embedder."""
+    """Loads or measures the calibration table of an embedder."""
 
     def stored(self, embedder_id: str) -> tuple[Calibration | None, bool]:
-        """The table that was kept, and whether it still holds."""
+        """The stored table, and whether it is still valid."""
         ...
 
     def measure(self, embedder_id: str, embed: Embed) -> Calibration:
-        """A new table, kept for later; raises `ModelError` when the embedder gives none."""
+        """A new table, stored for later; raises `ModelError` when the embedder fails."""
         ...
 
 
 class Scale:
-    """Which table turns the cosines of an embedder into similarities.
+    """The calibration table that turns cosines of an embedder into similarities.
 
     Args:
         embedder: Its own table is used when there is no calibrator.
-        calibrator: For an embedder that nobody has measured; None to leave it as it is.
-        automatic: Whether it may be measured here, or a stored table only be looked up.
+        calibrator: Measures an embedder without a table; None turns this off.
+        automatic: Whether to measure here; otherwise a stored table is only looked up.
     """
 
     def __init__(self, embedder: Embedder, calibrator: Calibrator | None = None, *, automatic: bool = True) -> None:
@@ -64,17 +64,17 @@ class Scale:
 
     @property
     def calibration(self) -> Calibration:
-        """The table as far as it is known now."""
+        """The table known so far."""
         return self._table
 
     @property
     def degraded(self) -> tuple[Degradation, ...]:
-        """Says when the table should have been measured and could not be."""
+        """Reports a measurement that was due and failed."""
         return ("calibration",) if self._failed_at is not None and not self._settled else ()
 
     @property
     def pending(self) -> bool:
-        """Whether `prepare` has something to do."""
+        """Whether `prepare` has work to do."""
         if self._settled:
             return False
         return self._failed_at is None or time.monotonic() - self._failed_at >= PAUSE_SECONDS
@@ -101,5 +101,5 @@ class Scale:
         return calibrator.measure(self._embedder.id, self.embed)
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """The embedder's answer, guarded and checked like any other."""
+        """The embedder's answer, guarded and validated."""
         return list(usable(fail_open.embed(self._embedder, texts), len(texts), self._embedder))

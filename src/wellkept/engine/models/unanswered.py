@@ -1,6 +1,6 @@
-"""A decision that lacks a model's answer leaves its transaction, the model is asked, and the decision is taken anew.
+"""A decision that needs a model's answer leaves its transaction; the model is asked, and the decision is repeated.
 
-No model runs while a lock is held. Each model keeps its answers for the call, so that the next try finds them.
+No model runs while a lock is held. Models keep their answers for the call, so that the repeat finds them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ _T = TypeVar("_T")
 
 
 class UnansweredError(Exception):
-    """Answers of a model are missing.
+    """A decision needs answers of a model.
 
     Args:
-        ask: Asks the model and keeps its answers; an outage is kept too, and not raised.
+        ask: Asks the model and keeps its answers; an outage is kept as well, and not raised.
         wanted: The texts or pairs to ask about.
     """
 
@@ -26,7 +26,7 @@ class UnansweredError(Exception):
 
 
 def ask_all(missing: Iterable[UnansweredError]) -> None:
-    """Ask for everything that is missing, each model once."""
+    """Ask for all missing answers, with one call per model."""
     batches: dict[Callable[[Iterable[Any]], None], list[Any]] = {}
     for one in missing:
         batches.setdefault(one.ask, []).extend(one.wanted)
@@ -35,7 +35,7 @@ def ask_all(missing: Iterable[UnansweredError]) -> None:
 
 
 def until_answered(decide: Callable[[], _T]) -> _T:
-    """Run a decision, outside any transaction of its caller, until no model's answer is missing.
+    """Repeat a decision, outside any transaction, until no model's answer is missing.
 
     Example:
         >>> known = {}

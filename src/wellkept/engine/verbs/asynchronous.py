@@ -1,8 +1,8 @@
-"""`AsyncMemoryStore`: every verb of `MemoryStore`, run in a thread so that an event loop goes on meanwhile.
+"""`AsyncMemoryStore`: every verb of `MemoryStore`, run in a thread so that the event loop is not blocked.
 
-The engine is synchronous; this façade adds no behaviour of its own. A call that is cancelled
-before its turn does not happen; one that has begun goes on to its end in its thread, wholly, as its
-transaction demands. Either way the store can be used at once.
+The engine is synchronous; this class adds no behaviour. A call that is cancelled before a thread takes it
+is not made; one that has begun runs to its end in its thread, with its transaction. In both cases the
+store can be used at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from wellkept.types import Memory, MemoryFields, NewMemory, OnConflict, WriteRes
 from wellkept.types.queue import Flushed, QueuedWrite
 
 THREADS = 8
-"""Calls that run at the same time; further ones wait for their turn. SQLite has one writer at a time anyway."""
+"""Number of concurrent calls; further calls wait. SQLite has one writer at a time anyway."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,7 +32,7 @@ T = TypeVar("T")
 def _in_thread(
     verb: Callable[Concatenate[MemoryStore, P], T],
 ) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, T]]:
-    """The verb as a coroutine of the same name, signature and explanation."""
+    """The verb as a coroutine with the same name, signature and docstring."""
 
     @functools.wraps(verb)
     async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -44,14 +44,14 @@ def _in_thread(
 
 
 class AsyncMemoryStore:
-    """A `MemoryStore` for asyncio: the same verbs with the same arguments and answers, each awaited.
+    """`MemoryStore` for asyncio: the same verbs, arguments and results, each awaited.
 
-    Made by `wellkept.open_async`, or from a store that is open already. Any number of tasks may use it,
-    on any event loop. Callbacks such as `progress` are called in the thread that does the work.
+    Opened by `wellkept.open_async`, or built from an open store. Any number of tasks may use it, on any event
+    loop. Callbacks such as `progress` are called in the worker thread.
 
     Args:
-        store: The store; this object closes it.
-        threads: How many calls may run at the same time.
+        store: The store; closing this object closes it.
+        threads: Number of concurrent calls.
 
     Example:
         >>> import asyncio, wellkept
@@ -118,32 +118,32 @@ class AsyncMemoryStore:
     namespaces = _in_thread(MemoryStore.namespaces)
 
     async def revise(self, memory_id: str, **changes: Any) -> Memory:
-        """Edit a stored memory as an act of its own. As `MemoryStore.revise`, awaited."""
+        """Edit a stored memory. As `MemoryStore.revise`, awaited."""
         return await self._run(functools.partial(self._store.revise, memory_id, **changes))
 
     async def record_turn(
         self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
     ) -> WriteResult:
-        """Record what an agent answered as a decision, if it is one. As `MemoryStore.record_turn`, awaited."""
+        """Record an agent's response as a decision, if it is one. As `MemoryStore.record_turn`, awaited."""
         turn = functools.partial(self._store.record_turn, response, frame=frame, decided=decided, episode=episode)
         return await self._run(functools.partial(turn, **fields))
 
     @property
     def namespace(self) -> str:
-        """The namespace this store is bound to."""
+        """The namespace of this store."""
         return self._store.namespace
 
     @property
     def queue(self) -> AsyncQueue:
-        """The queue of `MemoryStore.queue`, each verb awaited."""
+        """`MemoryStore.queue`, each verb awaited."""
         return AsyncQueue(self._store.queue, self)
 
     def in_namespace(self, name: str) -> AsyncMemoryStore:
-        """The same store, bound to another namespace; it shares the threads."""
+        """The same store with another namespace; it shares the threads."""
         return self._beside(self._store.in_namespace(name))
 
     def in_session(self, name: str) -> AsyncMemoryStore:
-        """The same store, bound to a conversation; it shares the threads."""
+        """The same store with a session; it shares the threads."""
         return self._beside(self._store.in_session(name))
 
     def deferred(self) -> AbstractAsyncContextManager[AsyncQueue]:
@@ -151,7 +151,7 @@ class AsyncMemoryStore:
         return self._deferred()
 
     async def close(self) -> None:
-        """Release store and threads when the calls that have begun are done; safe to call twice."""
+        """Close store and threads when running calls have finished; safe to call twice."""
         await asyncio.to_thread(self._end)
 
     async def __aenter__(self) -> Self:
@@ -173,7 +173,7 @@ class AsyncMemoryStore:
             await self._run(flush)
 
     async def _run(self, work: Callable[[], T]) -> T:
-        # The thread sees what the task has set, such as an open `deferred` block.
+        # The thread gets the task's context variables, such as an open `deferred` block.
         return await asyncio.get_running_loop().run_in_executor(self._threads.pool, copy_context().run, work)
 
     def _beside(self, store: MemoryStore) -> AsyncMemoryStore:
@@ -187,11 +187,11 @@ class AsyncMemoryStore:
 
 
 class AsyncQueue:
-    """`Queue` for asyncio: each verb awaited, in a thread of the store; how many wait is `len(await queue.pending())`.
+    """`Queue` for asyncio: each verb awaited, in a thread of the store; for its length use `await queue.pending()`.
 
     Args:
-        queue: What is asked.
-        store: Whose threads work.
+        queue: The queue.
+        store: The store whose threads are used.
 
     Example:
         >>> import asyncio, wellkept
@@ -234,22 +234,22 @@ class AsyncQueue:
 
 
 async def opened(make: Callable[[], MemoryStore]) -> AsyncMemoryStore:
-    """The store that `make` opens, opened in a thread: loading a model takes its time."""
+    """The store that `make` opens, opened in a thread because loading a model is slow."""
     return AsyncMemoryStore(await asyncio.to_thread(make))
 
 
 class _Threads:
-    """The threads of a store and of those that are bound beside it.
+    """The threads shared by a store and its views of other namespaces and sessions.
 
     Attributes:
-        pool: Where calls run; None when they have ended, and a closed store says so itself.
+        pool: Where calls run; None after `end`: the closed store then raises its own error.
     """
 
     def __init__(self, most: int) -> None:
         self.pool: ThreadPoolExecutor | None = ThreadPoolExecutor(most, thread_name_prefix="wellkept")
 
     def end(self) -> None:
-        """Wait for the calls that have begun; those that wait for their turn still get it."""
+        """Wait for all submitted calls, including those not yet started."""
         pool, self.pool = self.pool, None
         if pool is not None:
             pool.shutdown(wait=True)

@@ -1,4 +1,4 @@
-"""Many writes at once: read in order, keyed as a whole, one bad item never stopping the rest."""
+"""Batch writes: read in order, with keys from the whole batch; an invalid item does not stop the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Item = str | NewMemory | Mapping[str, Any]
 def remember_many(
     ctx: Context, items: Iterable[Item], read: Callable[[Item], NewMemory], *, on_conflict: OnConflict | None
 ) -> BatchResult:
-    """Write items in order; `read` checks one. Inside a `deferred` block those that may wait do."""
+    """Write items in order; `read` validates one. Inside a `deferred` block, kinds that may be queued are."""
     given = list(items)
     taken: list[NewMemory] = []
     places: list[int] = []
@@ -47,7 +47,7 @@ def remember_many(
 
 
 def _keyed(items: Sequence[NewMemory]) -> list[NewMemory]:
-    """The items with keys from the whole batch, where the caller gave none."""
+    """The items with idempotency keys derived from the whole batch, where the caller gave none."""
     whole = hashlib.sha256("".join(write.payload_of(new) for new in items).encode()).hexdigest()[:24]
     return [
         new if new.idempotency_key else replace(new, idempotency_key=f"batch:{whole}:{place}")

@@ -1,4 +1,4 @@
-"""The operator's verbs of `MemoryStore`: files, counts, self-checks, consolidation and taking it back."""
+"""The operator verbs of `MemoryStore`: files, counts, checks, consolidation and undoing runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from wellkept.types.replay import ReplayReport
 
 
 class OperatorVerbs:
-    """What operators do with a whole store; `MemoryStore` has them beside the agent's verbs."""
+    """Verbs for operating a whole store, inherited by `MemoryStore`."""
 
     _ctx: Context
 
@@ -43,18 +43,18 @@ class OperatorVerbs:
         self, path: str | Path, spec: import_export.ImportSpec | None = None, *, namespace_from: str = "",
         rejects: str | Path | None = None, progress: Callable[[int, int], None] | None = None,
     ) -> ImportReport:  # fmt: skip
-        """Take a file of JSON lines (or one of our exports) through the gate; the same file again changes nothing.
+        """Import a JSON lines file or an export through the gate; importing it again changes nothing.
 
         Args:
-            path: The file; `.gz` is unpacked on the way.
+            path: The file; `.gz` is decompressed.
             spec: How lines become memories.
             namespace_from: Key of each line that names its namespace, below this store's.
-            rejects: Where bad lines are written; beside the file by default, only if there are any.
-            progress: Called after each batch with the memories that are done, and how many there are; 0 where that
-                cannot be told beforehand.
+            rejects: Where invalid lines are written; by default next to the file, and only if there are any.
+            progress: Called after each batch with the number of memories done and the total; the total is 0 when
+                it is not known in advance.
 
         Raises:
-            StorePathError: The file cannot be read, or the rejects would overwrite something else.
+            StorePathError: The file cannot be read, or the rejects file would overwrite another file.
 
         Example:
             >>> import pathlib, tempfile, wellkept
@@ -81,18 +81,18 @@ class OperatorVerbs:
             for row in import_export.rows(chain([first], lines), spec, self._ctx.policy):
                 try:
                     namespace = self._namespace_of(row, namespace_from)
-                except InvalidInput as error:  # the line is bad, not the import
+                except InvalidInput as error:  # the line is invalid, not the import
                     row, namespace = replace(row, new=None, error=row.error or error), self._ctx.namespace
                 importer.take(row, namespace)
             return importer.report(str(sink.path))
 
     def export(self, path: str | Path) -> int:
-        """Write the namespace to a file of JSON lines; `import_` brings it back. Returns the number of lines.
+        """Write the namespace to a JSON lines file for `import_`. Returns the number of lines.
 
-        A file of that name is replaced when the export is whole, never before.
+        An existing file is replaced only when the export is complete.
 
         Raises:
-            StorePathError: It cannot be written there, or it is a store.
+            StorePathError: The file cannot be written, or it is a store.
 
         Example:
             >>> import pathlib, tempfile, wellkept
@@ -112,12 +112,12 @@ class OperatorVerbs:
         self, config: Consolidation | None = None, scope: Scope | None = None,
         *, progress: Progress | None = None,
     ) -> Plan:  # fmt: skip
-        """What a consolidation would do: merges, flags, promotions, archivings, each with its reason; writes nothing.
+        """The proposed changes of a consolidation: merges, flags, promotions, archivings, with reasons; writes nothing.
 
         Args:
             config: Rules and thresholds; the built-in ones by default.
             scope: Which memories; all active ones by default.
-            progress: Told the step, how much of it is done, and how much there is.
+            progress: Called with the step, the number done and the total.
 
         Returns:
             The plan. The same store, policy and rules give the same plan.
@@ -137,20 +137,20 @@ class OperatorVerbs:
         self, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), dry_run: bool = False,
         report: str | Path | None = None, progress: execution.Told | None = None,
     ) -> RunReport:  # fmt: skip
-        """Apply a plan, each action whole or not at all; what has changed since it was made is stale and stays.
+        """Apply a plan, each action in one transaction; actions whose memories have changed are skipped as stale.
 
         Args:
-            plan: The plan, made now or long ago.
+            plan: The plan; it may be old.
             only / skip: Ids or types of actions to apply, or to leave out.
             dry_run: Only report; the setting `consolidate_dry_run` forces this.
-            report: A new file for the report, or a folder that gets one; none by default.
-            progress: Told after each action how many are done, and of how many.
+            report: A new file for the report, or a folder for it; none by default.
+            progress: Called after each action with the number done and the total.
 
         Returns:
-            What became of each action; a plan executed twice is executed once.
+            The result of each action. Executing a plan again applies nothing twice.
 
         Raises:
-            InvalidPlan: It was made for another namespace, or names no such action.
+            InvalidPlan: The plan is for another namespace, or has no such action.
             StorePathError: The report cannot be written.
 
         Example:
@@ -171,21 +171,21 @@ class OperatorVerbs:
         only: Collection[str] = (), skip: Collection[str] = (), report: str | Path | None = None,
         progress: Progress | None = None,
     ) -> RunReport:  # fmt: skip
-        """Plan and report, and with `execute` apply it too; by default nothing is changed.
+        """Plan and report, and with `execute` also apply; by default nothing is changed.
 
         Args:
             config: Rules and thresholds; the built-in ones by default.
             scope: Which memories; all active ones by default.
-            execute: Apply the plan; the setting `consolidate_dry_run` forbids it.
+            execute: Apply the plan; the setting `consolidate_dry_run` prevents it.
             only / skip: Ids or types of actions to apply, or to leave out.
-            report: A new file for the report, or a folder that gets one; none by default.
-            progress: Told the step, how much of it is done, and how much there is.
+            report: A new file for the report, or a folder for it; none by default.
+            progress: Called with the step, the number done and the total.
 
         Returns:
-            The report; its `plan` is what was found, its `run_id` what `undo_run` takes back.
+            The report, with its `plan` and with the `run_id` for `undo_run`.
 
         Raises:
-            InvalidPlan: `only` or `skip` names no type and no action of the plan.
+            InvalidPlan: `only` or `skip` matches no type and no action of the plan.
             StorePathError: The report cannot be written.
 
         Example:
@@ -203,7 +203,7 @@ class OperatorVerbs:
         return passed(self._ctx, plan, wish, progress=told)
 
     def runs(self) -> tuple[RunLine, ...]:
-        """Imports and consolidations of the namespace, oldest first, and whether they were taken back.
+        """Imports and consolidations of the namespace, oldest first, and whether they were undone.
 
         Example:
             >>> import wellkept
@@ -218,15 +218,15 @@ class OperatorVerbs:
         return runs_of(self._ctx)
 
     def undo_run(self, run_id: str, *, force_except: bool = False) -> UndoReport:
-        """Take a whole run back, to the byte.
+        """Undo a whole run exactly.
 
         Args:
-            run_id: The run, as its report says; `last` for the newest one whose changes stand.
-            force_except: Take back what can be, and leave what later changes stand on.
+            run_id: The run id of its report; `last` for the newest run that is not undone.
+            force_except: Undo what is possible; keep entries that later changes depend on.
 
         Raises:
-            NotFound: No such run, or nothing of it is left to take back.
-            UndoBlocked: Later changes stand in the way; names them, and nothing was changed.
+            NotFound: No such run, or nothing of it is left to undo.
+            UndoBlocked: Later changes depend on it; lists them. Nothing was changed.
 
         Example:
             >>> import wellkept
@@ -244,17 +244,17 @@ class OperatorVerbs:
         self, config: Reflection | None = None, scope: Scope | None = None,
         *, summariser: Summariser | None = None, progress: reflection.Progress | None = None,
     ) -> Plan:  # fmt: skip
-        """What a reflection would do: a summary for each cluster of near memories; writes nothing.
+        """The proposed changes of a reflection: a summary for each cluster of similar memories; writes nothing.
 
         Args:
-            config: How near, how many, and what becomes of the sources: hidden behind the summary
-                (`default`), archived (`hard`) or left as they are (`keep`).
+            config: Similarity, cluster size, and what happens to the sources: superseded by the summary
+                (`default`), archived (`hard`) or unchanged (`keep`).
             scope: Which memories; the active ones of kind `episodic` by default.
-            summariser: Writes the summaries; sentences of the sources are chosen by default.
-            progress: Told the step, how much of it is done, and how much there is.
+            summariser: Writes the summaries; by default sentences of the sources are selected.
+            progress: Called with the step, the number done and the total.
 
         Returns:
-            The plan, for `execute`; `undo_run` takes the summaries back and brings the sources out again.
+            The plan, for `execute`; `undo_run` removes the summaries and restores the sources.
 
         Example:
             >>> import wellkept
@@ -269,14 +269,14 @@ class OperatorVerbs:
         return reflection.reflect(self._ctx, config, scope, summariser=summariser, progress=progress)
 
     def decay(self, aging: Aging | None = None, scope: Scope | None = None) -> DecayReport:
-        """Where each kind stands in its lifecycle, what faded lately, and the plan that archives; writes nothing.
+        """Lifecycle counts per kind, recently faded memories, and a plan that archives; writes nothing.
 
         Args:
-            aging: Rules and times to live; expiry and fading by default.
+            aging: Rules and times to live; by default expiry and fading.
             scope: Which memories; all active ones by default.
 
         Returns:
-            The report; `execute(report.plan)` archives, and `restore` brings a memory back for good.
+            The report; `execute(report.plan)` archives, and `restore` makes a memory active again.
 
         Example:
             >>> import wellkept
@@ -299,12 +299,13 @@ class OperatorVerbs:
             policy: The policy to try.
             after: Replay only decisions of journal entries after this one.
             limit: Replay at most this many decisions.
-            forward: Let the replayed decisions make the world that later ones see; otherwise each as it was.
-            progress: Called with the entry reached and the number of the last one.
+            forward: Apply the replayed decisions, so that later ones see their results; otherwise each decision
+                sees the store as it was.
+            progress: Called with the current entry number and the last one.
 
         Raises:
-            InvalidField: `after` or `limit` is no count.
-            ModelError: A model that has to be asked does not answer.
+            InvalidField: `after` or `limit` is not a valid count.
+            ModelError: A required model does not answer.
 
         Example:
             >>> import wellkept
@@ -320,15 +321,15 @@ class OperatorVerbs:
     def audit(
         self, rows: Iterable[auditing.Owned], *, in_order: bool = False, progress: Progress | None = None
     ) -> auditing.Audit:
-        """Look at foreign memories side by side in this store, which must be empty; their source is not touched.
+        """Analyse foreign memories in this store, which must be empty; their source is not changed.
 
         Args:
-            rows: What `wellkept.adapters.read` gives, each with its namespace (`engine.transfer.audit.owned`).
-            in_order: Whether of two rows without a time the one read later was said later.
-            progress: Told which step, how much of it is done, and how much there is.
+            rows: The output of `wellkept.adapters.read`, each with its namespace (`engine.transfer.audit.owned`).
+            in_order: Whether reading order is time order for rows without a time.
+            progress: Called with the step, the number done and the total.
 
         Raises:
-            InvalidInput: The store holds something already.
+            InvalidInput: The store is not empty.
 
         Example:
             >>> import pathlib, tempfile, wellkept
@@ -343,11 +344,11 @@ class OperatorVerbs:
         return auditing.audit(self._ctx, rows, in_order=in_order, progress=progress)
 
     def take_over(self, rows: Iterable[auditing.Owned], *, reject: Reject | None = None) -> ImportReport:
-        """Bring foreign memories in through the gate; again changes nothing.
+        """Import foreign memories through the gate; repeating it changes nothing.
 
         Args:
             rows: As for `audit`.
-            reject: Told each row that is not taken, as it will be in the report.
+            reject: Called with each rejected row, as it will be in the report.
 
         Example:
             >>> import pathlib, tempfile, wellkept
@@ -374,7 +375,7 @@ class OperatorVerbs:
         return housekeeping.stats(self._ctx)
 
     def verify(self) -> tuple[Problem, ...]:
-        """What is not as it should be, each with what mends it; empty when all is well.
+        """Problems found in the store, each with its repair; empty when there are none.
 
         Example:
             >>> import wellkept
@@ -385,7 +386,7 @@ class OperatorVerbs:
         return housekeeping.verify(self._ctx)
 
     def reembed(self, progress: housekeeping.Progress | None = None) -> dict[str, int]:
-        """Make missing or foreign vectors anew and check what was stored unchecked. Returns counts.
+        """Recompute vectors that are missing or of another model, and check unchecked memories. Returns counts.
 
         Example:
             >>> import wellkept
@@ -397,7 +398,7 @@ class OperatorVerbs:
         return housekeeping.reembed(self._ctx, progress)
 
     def sweep(self, progress: housekeeping.Progress | None = None) -> housekeeping.Swept:
-        """Make up for outages: missing vectors, and rows stored unchecked. An outage ends it with counts.
+        """Repair the effects of outages: missing vectors and unchecked memories. Stops with counts at an outage.
 
         Example:
             >>> import wellkept
@@ -409,11 +410,11 @@ class OperatorVerbs:
         return housekeeping.sweep(self._ctx, progress)
 
     def repair(self, *, dry_run: bool = True, progress: housekeeping.Progress | None = None) -> repairing.RepairReport:
-        """Mend what `verify` finds, as far as that is safe; each mend is an entry that `undo` takes back.
+        """Repair problems that `verify` finds, where that is safe; `undo` undoes each repair.
 
         Args:
-            dry_run: Only say what would be done.
-            progress: Told how many vectors are made, and of how many.
+            dry_run: Only report the repairs.
+            progress: Called with the number of vectors made and the total.
 
         Example:
             >>> import wellkept
@@ -425,7 +426,7 @@ class OperatorVerbs:
         return repairing.repair(self._ctx, dry_run=dry_run, progress=progress)
 
     def expire_conflicts(self) -> int:
-        """Settle open conflicts whose time is over as `keep_both`; says how many.
+        """Resolve expired open conflicts as `keep_both`; returns the number.
 
         Example:
             >>> import wellkept

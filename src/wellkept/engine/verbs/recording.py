@@ -1,7 +1,7 @@
-"""What an agent's loop keeps beside its facts: decisions, and the episodes they are made in.
+"""Recording verbs for an agent loop: decisions, and the episodes they are made in.
 
-Thin forms over the gate: the recording filter, the window in which an episode is reused and the
-guards on both are policies of the kinds `decision` and `episode`, and stay so.
+Thin wrappers over the gate. The recording filter and the reuse window of episodes are policies of the
+kinds `decision` and `episode`.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from wellkept.types import Memory, MemoryChange, MemoryFields, Reason, WriteResu
 
 DECISION, EPISODE = "decision", "episode"
 OUTCOME, TURNS, LAST_TURN = "outcome", "turns", "last_turn_at"
-"""Keys of the metadata: what came of a decision or an episode, and how far an episode has gone."""
+"""Metadata keys: outcome of a decision or an episode, and number of turns of an episode."""
 
 
 class RecordingVerbs:
-    """Decisions and episodes; `MemoryStore` has these verbs beside the agent's others."""
+    """Verbs for decisions and episodes, inherited by `MemoryStore`."""
 
     _ctx: Context
 
     def record_decision(self, content: str, *, outcome: str = "", **fields: Unpack[MemoryFields]) -> WriteResult:
-        """Record a decision on purpose: it is kept in any frame and whatever it reads like.
+        """Record a decision explicitly; frame and wording are not filtered.
 
         Args:
-            content: What was decided, and why.
-            outcome: What came of it, if that is known; shown as `pending` otherwise.
+            content: The decision and its reason.
+            outcome: The result, if known; otherwise shown as `pending`.
             **fields: Other fields of `NewMemory`, such as `confidence`, `agent`, `links`.
 
         Returns:
-            What became of it. The same words are another decision, not a repeat.
+            The write result. The same words again are another decision, not a duplicate.
 
         Raises:
-            InvalidInput: A field cannot be used; nothing was written.
+            InvalidInput: A field is invalid; nothing was written.
 
         Example:
             >>> import wellkept
@@ -60,26 +60,26 @@ class RecordingVerbs:
     def record_turn(
         self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
     ) -> WriteResult:
-        """Record what an agent answered as a decision, if it reads like one; no model is asked.
+        """Record an agent's response as a decision if it reads like one; no model is asked.
 
-        Nothing is decided in the frames `conversation`, `question` and `creative`, nor in a text that
-        reads like a report of the agent's own state. What is not recorded is in the journal, and
-        `restore` brings it back. The episode is updated either way.
+        Nothing is recorded in the frames `conversation`, `question` and `creative`, nor for a text that reads
+        like a report of the agent's own state. A rejected text is kept in the journal; `restore` stores it.
+        The episode is updated in either case.
 
         Args:
-            response: What the agent answered.
+            response: The agent's response.
             frame: The frame of the turn, such as `task` or `decision`.
-            decided: The agent has called `record_decision` in this turn, so that the text is not taken
-                for a mere report.
-            episode: Id of the episode that the turn belongs to; the decision is linked to it.
+            decided: The agent has called `record_decision` in this turn, so the text is not treated as a mere
+                report.
+            episode: Id of the episode of the turn; the decision is linked to it.
             **fields: Other fields of `NewMemory`.
 
         Returns:
-            What became of the decision: `created`, or `rejected` with the reason.
+            The write result: `created`, or `rejected` with the reason.
 
         Raises:
             NotFound: No such episode; nothing was written.
-            IllegalTransition: It is none, or has ended; nothing was written.
+            IllegalTransition: The memory is not an episode, or has ended; nothing was written.
 
         Example:
             >>> import wellkept
@@ -101,15 +101,15 @@ class RecordingVerbs:
         return result
 
     def start_episode(self, content: str, **fields: Unpack[MemoryFields]) -> WriteResult:
-        """Begin an episode, or go on with the one that is under way.
+        """Begin an episode, or continue the ongoing one.
 
-        An episode of the same agent that began within the last 30 minutes, has not ended and shares more
-        than 70 % of the words is reused, unless a difference tells the two apart. It never waits
-        in a queue, since its id is needed at once.
+        An ongoing episode of the same agent that began within the last 30 minutes and shares more than 70 % of
+        the words is reused, unless a difference separates the two. An episode is never queued, because its id
+        is needed at once.
 
         Args:
-            content: What is going on.
-            **fields: Other fields of `NewMemory`; a `summary` is compared in place of the text.
+            content: What the episode is about.
+            **fields: Other fields of `NewMemory`; a `summary` is compared instead of the text.
 
         Returns:
             `created` or `reused`, with the episode.
@@ -129,21 +129,21 @@ class RecordingVerbs:
     def end_episode(
         self, episode_id: str, *, summary: str = "", outcome: str = "", at: datetime | str | None = None
     ) -> Memory:
-        """Close an episode: it is kept, and not reused any more. Ending it again changes nothing.
+        """End an episode: it is kept, but no longer reused. Ending it again changes nothing.
 
         Args:
             episode_id: Its id, or the beginning of it.
-            summary: What it came to, in short; the summary it has stays otherwise.
-            outcome: How it went, kept in the metadata.
+            summary: Short summary; by default the existing one is kept.
+            outcome: The result, kept in the metadata.
             at: When it ended; now by default.
 
         Returns:
-            The episode as it is now.
+            The updated episode.
 
         Raises:
             NotFound: No such memory.
-            IllegalTransition: It is no episode, or no current one, or it ended with another summary or outcome.
-            InvalidField: `at` is no time, or lies before the beginning.
+            IllegalTransition: Not an episode, not active, or already ended with another summary or outcome.
+            InvalidField: `at` is not a time, or is before the beginning.
 
         Example:
             >>> import wellkept
@@ -173,7 +173,7 @@ def _of_kind(kind: str, fields: Mapping[str, Any], **more: Any) -> dict[str, Any
     """Fields of a statement of one kind.
 
     Raises:
-        InvalidField: Another kind was named.
+        InvalidField: The caller gave another kind.
     """
     if fields.get("kind", kind) != kind:
         raise InvalidField(f"is always {kind!r} here", where="kind", todo="Call remember for another kind")
@@ -203,7 +203,7 @@ def _ongoing(ctx: Context, memory_id: str) -> Memory:
 
 
 def _ended(held: Memory, summary: str, outcome: str) -> Memory:
-    """An episode that has ended already, if nothing else is to be said of it."""
+    """An episode that has already ended, if the call adds nothing new."""
     same = summary.strip() in ("", held.summary) and outcome.strip() in ("", held.metadata.get(OUTCOME))
     if not same:
         raise IllegalTransition(f"{held.id} has ended already", where="end_episode", todo="Revise it instead")
@@ -212,11 +212,11 @@ def _ended(held: Memory, summary: str, outcome: str) -> Memory:
 
 @whole
 def _count_turn(ctx: Context, memory_id: str) -> None:
-    """One more turn of an episode, read and written in one transaction so that none is lost."""
+    """Add one to the turn count of an episode, in one transaction so that no count is lost."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         held = acts.fetch(tx, memory_id)
         if held.status != "active":
-            return  # somebody has put it away since; there is nothing to bring up to date
+            return  # archived or superseded since; nothing to update
         now = ctx.clock()
         so_far = held.metadata.get(TURNS)
         turns = so_far + 1 if isinstance(so_far, int) else 1

@@ -1,4 +1,4 @@
-"""`MemoryStore`: every public verb, each a few lines over the module that does the work."""
+"""`MemoryStore`: every public verb. Each delegates to the module that implements it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from wellkept.types.showing import escaped, shown
 
 @steady
 class MemoryStore(RecordingVerbs, OperatorVerbs):
-    """The memory of one agent: one namespace of one store. Made by `wellkept.open`.
+    """The memory of one agent: one namespace of one store. Opened by `wellkept.open`.
 
     A store may be used from several threads; other processes may use the same file at the same time.
 
@@ -73,22 +73,22 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         contradiction_fn: ContradictionFn | None = None,
         **fields: Unpack[MemoryFields],
     ) -> WriteResult:
-        """Store a memory; duplicates, updates and conflicts with what is stored are detected.
+        """Store a memory; duplicates, updates and conflicts with stored memories are detected.
 
         Args:
             content: The text, or a whole `NewMemory`.
-            on_conflict: What a conflict does for this call; the policy of the kind by default.
+            on_conflict: What a conflict does in this call; by default the policy of the kind decides.
                 `ignore` stores without looking for duplicates or conflicts.
-            contradiction_fn: Your own judge for this call; a write with one is never queued.
+            contradiction_fn: Your own contradiction function for this call; such a write is never queued.
             **fields: The other fields of `NewMemory`: kind, subject, attribute, tags, …
 
         Returns:
-            What became of it, with the reason and one sentence for the agent.
+            The outcome, with the reasons and one sentence for the agent.
 
         Raises:
-            InvalidInput: A field cannot be used; nothing was written.
-            ConflictError: A conflict under `raise`; nothing was written.
-            StorageError: The store could not be written; nothing was half written.
+            InvalidInput: A field is invalid; nothing was written.
+            ConflictError: A conflict under `on_conflict="raise"`; nothing was written.
+            StorageError: The store could not be written; the transaction was rolled back.
 
         Example:
             >>> import wellkept
@@ -105,16 +105,16 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
     def remember_many(
         self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
     ) -> BatchResult:
-        """Store many memories in order; each is compared with those before it, invalid ones are reported.
+        """Store many memories in order; each is compared with those before it. Invalid items are reported.
 
-        The same batch again changes nothing: its items carry keys made from the whole batch.
+        Repeating the same batch changes nothing: its items get idempotency keys made from the whole batch.
 
         Args:
             items: Texts, `NewMemory` values, or mappings with `content` and other fields.
             on_conflict: As in `remember`, for all items.
 
         Returns:
-            Results in the order of the items, errors with their places, counts by outcome.
+            Results in the order of the items, errors with their index, and counts by outcome.
 
         Example:
             >>> import wellkept
@@ -148,7 +148,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return write.check(asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn), new)
 
     def revise(self, memory_id: str, **changes: Any) -> Memory:
-        """Edit a stored memory as an act of its own; its vector and hashes follow, its history keeps the old text.
+        """Edit a stored memory. Vector and hashes are updated; the history keeps the old text.
 
         Args:
             memory_id: Its id, or the beginning of it.
@@ -156,7 +156,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
         Raises:
             NotFound: No such memory.
-            InvalidInput: A field or value that cannot be used.
+            InvalidInput: A field or value is invalid.
 
         Example:
             >>> import wellkept
@@ -169,10 +169,10 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.revise(self._ctx, self._id(memory_id), changes)
 
     def supersede(self, old_id: str, new_id: str) -> int:
-        """Hide one memory behind another that replaces it; restorable. Returns the journal entry.
+        """Mark a memory as replaced by another; restorable. Returns the journal entry.
 
         Raises:
-            CycleError, SelfReference, IllegalTransition, NotFound: It cannot be; nothing changed.
+            CycleError, SelfReference, IllegalTransition, NotFound: Not possible; nothing was changed.
 
         Example:
             >>> import wellkept
@@ -186,10 +186,10 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.supersede(self._ctx, self._id(old_id), self._id(new_id))
 
     def restore(self, memory_id: str) -> bool:
-        """Make a superseded, forgotten or faded memory current again, or store a text the gate had dropped.
+        """Make a superseded, forgotten or faded memory active again, or store a text that the gate rejected.
 
         Returns:
-            Whether anything had to change.
+            Whether anything was changed.
 
         Example:
             >>> import wellkept
@@ -202,7 +202,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return bool(acts.restore(self._ctx, self._id(memory_id)))
 
     def forget(self, memory_id: str) -> int:
-        """Archive a memory: hidden from recall, kept, restorable. Returns the journal entry.
+        """Archive a memory: hidden from recall, but kept and restorable. Returns the journal entry.
 
         Example:
             >>> import wellkept
@@ -215,10 +215,10 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.forget(self._ctx, self._id(memory_id))
 
     def erase(self, memory_id: str) -> int:
-        """Remove a memory's content for good, from everything: vectors, full text, journal, conflicts, exports.
+        """Permanently remove a memory's content from vectors, full text, journal, conflicts and later exports.
 
         Returns:
-            The journal entry; 0 when it was erased before.
+            The journal entry; 0 when it was already erased.
 
         Example:
             >>> import wellkept
@@ -231,11 +231,11 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.erase(self._ctx, self._id(memory_id))
 
     def undo(self, entry: int) -> int:
-        """Undo a journal entry exactly. Returns the entry of the undo, which can be undone too.
+        """Undo a journal entry exactly. Returns the entry of the undo, which can also be undone.
 
         Raises:
-            UndoBlocked: Later entries changed the same memories; `entries` names them, newest first.
-            IllegalTransition: It was taken back before, or changed no memory.
+            UndoBlocked: Later entries changed the same memories; `entries` lists them, newest first.
+            IllegalTransition: It was already undone, or changed no memory.
             NotFound: No such entry.
 
         Example:
@@ -250,11 +250,11 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return journal.undo(self._ctx, entry)
 
     def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
-        """Link two memories; the same link twice is one.
+        """Link two memories; repeating a link changes nothing.
 
         Args:
-            src: Id the link starts from.
-            dst: Id it leads to. A missing one is kept and reported as dangling.
+            src: Id of the source memory.
+            dst: Id of the target memory. A missing target is kept and reported as dangling.
             rel: The relation; `relates_to` is an alias of `related`.
             strict: Refuse ids that do not exist.
 
@@ -269,7 +269,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return acts.link(self._ctx, self._id(src), self._id(dst), rel=rel, strict=strict)
 
     def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
-        """Remove the links from `src` to `dst`, all or of one relation. Returns how many there were.
+        """Remove the links from `src` to `dst`, all or of one relation. Returns the number removed.
 
         Example:
             >>> import wellkept
@@ -285,12 +285,12 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
     def neighbors(
         self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
     ) -> Reached:
-        """Memories reached over links, each once; `dangling` names ids that links lead to and nobody holds.
+        """Memories reached over links, each once; `dangling` lists linked ids without a memory.
 
         Args:
-            memory_id: Where to start.
+            memory_id: The start.
             rel: Follow only this relation.
-            direction: Follow links out, in or both.
+            direction: Follow outgoing links, incoming links or both.
             depth: 1 to 20 steps.
 
         Example:
@@ -305,7 +305,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return read.neighbors(self._ctx, self._id(memory_id), rel=rel, direction=direction, depth=depth)
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
-        """The memories within `depth` links of these, the links among them, and ids that lead nowhere.
+        """The memories within `depth` links of these, the links between them, and dangling ids.
 
         Example:
             >>> import wellkept
@@ -322,12 +322,12 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
     def conflicts(
         self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
     ) -> tuple[Conflict, ...]:
-        """Open conflicts to look at, oldest first.
+        """Open conflicts for review, oldest first.
 
         Args:
-            memory_id: Only those of this memory.
-            settled: Also those that are decided or expired.
-            threshold: Only those of at least this similarity, 0 to 1.
+            memory_id: Only conflicts of this memory.
+            settled: Also resolved and expired conflicts.
+            threshold: Only conflicts of at least this similarity, 0 to 1.
 
         Example:
             >>> import wellkept
@@ -341,12 +341,12 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return read.conflicts(self._ctx, memory_id=wanted, settled=settled, threshold=threshold)
 
     def resolve(self, key: str, resolution: Resolution) -> Conflict:
-        """Settle a conflict.
+        """Resolve a conflict.
 
         Args:
-            key: Its key.
-            resolution: `keep_new` or `keep_old` (the other is superseded), `keep_both` (linked
-                `contradicts`), `merge` (the older takes the newer text as an update), `dismissed`.
+            key: The key of the conflict.
+            resolution: `keep_new` or `keep_old` (the other is superseded), `keep_both` (linked by
+                `contradicts`), `merge` (the newer text becomes an update of the older memory), `dismissed`.
 
         Example:
             >>> import wellkept
@@ -379,17 +379,17 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         Args:
             query: Any text.
             limit: 1 to 1000 hits.
-            where: Only memories that fit this filter (kinds, tags, subject, importance, time, source, …).
-            mode: `default` blends meaning and words; `semantic` is the plain order by meaning;
-                `hybrid` weighs age and importance too.
-            include_superseded: Show what was replaced too.
-            explain: Tell every part of each score, and what was left out and why.
+            where: Only memories that match this filter (kinds, tags, subject, importance, time, source, …).
+            mode: `default` combines embeddings and words; `semantic` sorts by cosine similarity only;
+                `hybrid` also weighs age and importance.
+            include_superseded: Also return superseded memories.
+            explain: Return every part of each score, and the memories left out with reasons.
             touch: Count the hits as used.
             **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`, `grouped`: see `RecallOptions`.
 
         Returns:
-            A tuple of hits with `left_out` and `dangling` beside it. With `expand`, what links add comes
-            behind the `limit` hits.
+            A tuple of hits, with the attributes `left_out` and `dangling`. Memories added by `expand` come after
+            the `limit` hits.
 
         Example:
             >>> import wellkept
@@ -421,18 +421,18 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         count_tokens: TokenCounter | None = None,
         touch: bool = True,
     ) -> Pack:
-        """Current memories relevant to a query as one text block for a prompt: each thing once, within the budget.
+        """Current memories relevant to a query as one text block for a prompt, without repeats, within a budget.
 
         Args:
             query: Any text.
-            budget_tokens: The most that the block may cost.
-            format: `markdown`, `json`, or `decisions`: decisions alone, one line each, with their outcome.
-            exclude: What the prompt holds already: ids, such as those of an earlier pack, or whole texts.
-            session: The conversation it is for. What is handed out is remembered in this process, so that
-                the same text written back by `in_session` of that name is an access, not a memory.
-            where: Only memories that fit this filter.
-            count_tokens: Counts the tokens of a text as your model does; an estimate otherwise.
-            touch: Count what is handed out as used.
+            budget_tokens: Maximum number of tokens of the block.
+            format: `markdown`, `json`, or `decisions`: only decisions, one line each, with their outcome.
+            exclude: What the prompt already contains: ids, such as those of an earlier pack, or whole texts.
+            session: The session that the pack is for. This process remembers the texts handed out; when the same
+                text is written through `in_session` of that name, it counts as an access, not as a new memory.
+            where: Only memories that match this filter.
+            count_tokens: Token counter of your model; by default an estimate.
+            touch: Count the memories in the block as used.
 
         Example:
             >>> import wellkept
@@ -460,7 +460,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
         Raises:
             NotFound: There is none.
-            AmbiguousId: The beginning fits several.
+            AmbiguousId: Several ids begin like this.
 
         Example:
             >>> import wellkept
@@ -472,7 +472,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return read.get(self._ctx, self._id(memory_id), touch=touch)
 
     def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
-        """Memories that fit a filter, oldest first; the active ones by default.
+        """Memories that match a filter, oldest first; by default the active ones.
 
         Example:
             >>> import wellkept
@@ -484,7 +484,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return read.listing(self._ctx, where if where is not None else Filter(), limit=limit)
 
     def history(self, memory_id: str) -> tuple[Version, ...]:
-        """Every state a memory has had, oldest first, with the decision that made it.
+        """Every version of a memory, oldest first, with the decision that made it.
 
         Example:
             >>> import wellkept
@@ -497,7 +497,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return journal.history(self._ctx, self._id(memory_id))
 
     def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
-        """The journal, oldest first: every decision with its reasons and how to take it back.
+        """The journal, oldest first: every decision with its reasons.
 
         Example:
             >>> import wellkept
@@ -510,11 +510,11 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
     @property
     def namespace(self) -> str:
-        """The namespace this store is bound to."""
+        """The namespace of this store."""
         return self._ctx.namespace
 
     def in_namespace(self, name: str) -> MemoryStore:
-        """The same store, bound to another namespace.
+        """The same store with another namespace.
 
         Example:
             >>> import wellkept
@@ -526,7 +526,7 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return MemoryStore(replace(self._ctx, namespace=check_namespace(name)))
 
     def in_session(self, name: str) -> MemoryStore:
-        """The same store, bound to a conversation: what its packs hand out is no news when it comes back.
+        """The same store with a session: writing back a text that a pack handed out adds no memory.
 
         Example:
             >>> import wellkept
@@ -540,9 +540,9 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
         return MemoryStore(replace(self._ctx, session=label("session", name)))
 
     def deferred(self) -> AbstractContextManager[Queue]:
-        """Put writes of this thread or task off until the block ends, then write them in order.
+        """Queue the writes of this thread or task until the block ends, then write them in order.
 
-        They answer `queued`, and survive a crash. Kinds with `delivery = "sync"` are written at once.
+        Queued writes return `queued` and survive a crash. Kinds with `delivery = "sync"` are written at once.
 
         Example:
             >>> import wellkept
@@ -557,11 +557,11 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
 
     @property
     def queue(self) -> Queue:
-        """Writes that wait: of this store's session where it is bound to one, else of its namespace."""
+        """The queued writes of this store's session, or of its namespace when it has no session."""
         return Queue(self._ctx)
 
     def close(self) -> None:
-        """Release the store; safe to call twice.
+        """Close the store; safe to call twice.
 
         Example:
             >>> import wellkept
