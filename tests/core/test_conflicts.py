@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.records.conflicts import between, is_open, key_of, opened, settled
+from wellkept.core.records.conflicts import between, is_open, is_reviewed, key_of, opened, retold, settled
 from wellkept.types import Comparison, Difference, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -79,3 +79,28 @@ def test_a_conflict_is_open_until_it_is_settled_or_expires(days, resolution, ope
         made = settled(made, resolution, at=NOW)
         assert (made.resolution, made.resolved_at) == (resolution, NOW)
     assert is_open(made, NOW + timedelta(days=days)) is open_
+
+
+@pytest.mark.parametrize(
+    ("resolution", "after", "reviewed"),
+    [
+        (None, 0, False),
+        ("keep_both", 13, True),
+        ("keep_both", 14, False),
+        ("keep_new", 15, True),
+    ],
+)
+def test_a_conflict_that_was_closed_because_its_time_was_over_was_reviewed_by_nobody(resolution, after, reviewed):
+    made = between(memory("old"), memory("new"), Comparison("conflict", 0.9, 0.9), kind="contradiction",
+                   moment=(NOW, 14.0))  # fmt: skip
+    if resolution is not None:
+        made = settled(made, resolution, at=NOW + timedelta(days=after))
+    assert is_reviewed(made) == reviewed
+
+
+def test_a_conflict_told_again_shows_the_words_of_now():
+    made = between(memory("old"), memory("new"), Comparison("conflict", 0.9, 0.9, (), "value_diff"),
+                   kind="contradiction", moment=(NOW, 14.0))  # fmt: skip
+    again = retold(made, memory("old", "port 1"), memory("new", "port 2"), Comparison("conflict", 0.9, 0.9))
+    assert (again.excerpt_a, again.excerpt_b, again.reason) == ("port 1", "port 2", made.reason)
+    assert (again.key, again.a, again.b) == (made.key, made.a, made.b)
