@@ -1,1 +1,1 @@
-"""Embedders: the port, and the implementations behind it."""
+"""Models behind ports: embedders, relation model, judges, rerankers, summarisers."""

@@ -1,4 +1,4 @@
-"""Cross-encoders in local ONNX files: which files belong together, and what such a model is fed."""
+"""Cross-encoders in local ONNX files: finding the files and building model inputs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The model's file and the folders its companions may lie in.
+    """The model file and the folders that may hold its companion files.
 
     Attributes:
-        what: What the model is for, for errors.
+        what: Purpose of the model, for errors.
     """
 
     what: str
@@ -46,7 +46,7 @@ class Files:
     folders: tuple[Path, ...]
 
     def beside(self, name: str) -> Path:
-        """The companion of this name; in the model's own folder when it is nowhere."""
+        """Path of a companion file; in the model's own folder if it exists nowhere."""
         there = [folder / name for folder in self.folders if (folder / name).is_file()]
         return there[0] if there else self.folders[0] / name
 
@@ -63,10 +63,10 @@ def files_at(path: Path, *, what: str) -> Files:
 
 
 def bytes_of(path: Path, *, what: str) -> bytes:
-    """The content of a file of the model.
+    """The bytes of a model file.
 
     Raises:
-        ModelUnavailable: It cannot be read.
+        ModelUnavailable: The file cannot be read.
     """
     try:
         return path.read_bytes()
@@ -75,7 +75,7 @@ def bytes_of(path: Path, *, what: str) -> bytes:
 
 
 def need_libraries(what: str) -> None:
-    """Make sure that such a model can be run here, without importing anything.
+    """Check that the required packages are installed, without importing them.
 
     Raises:
         ModelUnavailable: A package is missing.
@@ -86,10 +86,10 @@ def need_libraries(what: str) -> None:
 
 
 def tokenizer_of(files: Files) -> Tokenizer:
-    """The tokenizer beside the model; it neither pads nor cuts, and takes marks in a text for text.
+    """The tokenizer of the model; no padding, no truncation, special tokens in a text read as plain text.
 
     Raises:
-        ModelUnavailable: It cannot be read.
+        ModelUnavailable: The tokenizer cannot be read.
     """
     from tokenizers import Tokenizer
 
@@ -98,11 +98,11 @@ def tokenizer_of(files: Files) -> Tokenizer:
         tokenizer = Tokenizer.from_buffer(bytes_of(path, what=files.what))
     except ModelUnavailable:
         raise
-    except Exception as error:  # it raises plain Exception; all become ours
+    except Exception as error:  # the package raises plain Exception
         raise ModelUnavailable("the tokenizer cannot be read", where=str(path), todo=TODO) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    tokenizer.encode_special_tokens = True  # "[SEP]" in a memory is text like any other
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a memory is plain text
     return tokenizer
 
 
@@ -112,7 +112,7 @@ def tokenizer_of(files: Files) -> Tokenizer:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of the model: what it takes, in which type, and how long it must be (0: as long as it is)."""
+    """One model input: name, role, type and fixed length (0: variable)."""
 
     name: str
     role: str
@@ -121,16 +121,16 @@ class Input:
 
 
 class Pairs:
-    """Makes the inputs of a pair of texts.
+    """Builds the model inputs of a text pair.
 
     Args:
-        tokenizer: Of the model.
-        running: The model's session.
-        longest: Most tokens of a pair, unless the model itself takes fewer.
-        cut: Whether longer pairs lose the end of the longer text; otherwise they have no inputs.
+        tokenizer: The model's tokenizer.
+        running: The ONNX session.
+        longest: Most tokens of a pair; the model's own limit applies too.
+        cut: Truncate the longer text of a long pair; otherwise long pairs have no inputs.
 
     Raises:
-        ModelUnavailable: The model takes something else than text.
+        ModelUnavailable: The model needs an input that is not text.
     """
 
     def __init__(self, tokenizer: Tokenizer, running: Any, longest: int, *, cut: bool = False) -> None:
@@ -148,16 +148,16 @@ class Pairs:
             tokenizer.enable_truncation(self._longest, strategy="longest_first")
 
     def feed(self, first: str, second: str) -> dict[str, Any] | None:
-        """The inputs for one pair; None when it is too long, or could pass for something else.
+        """The inputs of one pair; None when it is too long or contains a special token.
 
-        One pair at a time: int8 arithmetic scales over a whole batch, and an answer must not depend on company.
+        One pair per run: int8 quantisation scales over the batch, so batching would change the answer.
         """
         encoding = self._tokenizer.encode(_clean(first), _clean(second))
         if len(encoding.ids) > self._longest:
             return None
         said = (token for token, mark in zip(encoding.ids, encoding.special_tokens_mask, strict=True) if not mark)
         if not self._frame.isdisjoint(said):
-            return None  # some vocabularies hold "[SEP]" as a word: a text must not end itself and begin another
+            return None  # some vocabularies hold "[SEP]" as a word, which would forge a text boundary
         padding = [0] * max(0, self._fixed - len(encoding.ids))
         row = {
             "ids": [*encoding.ids, *(self._pad for _ in padding)],
@@ -180,5 +180,5 @@ def _inputs(running: Any) -> tuple[Input, ...]:
 
 
 def _clean(text: str) -> str:
-    # Lone surrogates stand for nothing.
+    # Lone surrogates have no meaning.
     return text.encode("utf-8", "replace").decode()

@@ -1,12 +1,11 @@
-"""The fallback embedder: compares letters, not meaning, and needs no model at all.
+"""The fallback embedder: lexical vectors by feature hashing, without a model.
 
-Words and pieces of words are hashed into signed buckets (feature hashing). It works for every
-script and tells related texts from unrelated ones fairly well, but it cannot tell a paraphrase
-from a contradiction; it says so (`lexical`), and nothing is skipped, evolved or merged on it.
+Words and character n-grams are hashed into signed buckets. This works for every script and separates related
+from unrelated texts fairly well, but not a paraphrase from a contradiction. So the embedder sets `lexical`, and
+nothing is skipped, evolved or merged on its similarity.
 
-Splitting and folding live here and not in `core.text.forms` on purpose: the embedder's id promises that
-the same text always gives the same vector, whatever else changes. Bump the version in the id with
-any change of the arithmetic.
+Splitting and folding are in this module and not in `core.text.forms`, because the embedder's id promises a stable
+vector for each text. Increase the version in the id with any change of the arithmetic.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _DENSE_RANGES = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 
 
 
 class HashingEmbedder:
-    """Lexical vectors of 384 components, the same in every process and on every machine.
+    """Lexical vectors of 384 components, identical in every process and on every machine.
 
     Example:
         >>> tea, same, other = HashingEmbedder().embed(["Tea at four.", "tea at four", "Deploy on Monday"])
@@ -54,7 +53,7 @@ class HashingEmbedder:
     lexical = True
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Vectors in the order of the texts; None for a text without any word."""
+        """Vectors in the order of the texts; None for a text without words."""
         return [Embedded(vector=_vector(text)) for text in texts]
 
 
@@ -68,19 +67,19 @@ def _vector(text: str) -> NDArray[np.float32] | None:
     for word, times in Counter(words).items():
         places, values = _cached(word) if len(word) <= _CACHED_LENGTH else _features(word)
         buckets.append(places)
-        # A word said three times is not three times the topic.
+        # Sublinear term frequency: repeating a word does not multiply its weight.
         weights.append(values if times == 1 else values * (1.0 + log(times)))
     total = np.bincount(np.concatenate(buckets), weights=np.concatenate(weights), minlength=_DIM)
-    # Signs can cancel to nothing; then there is nothing to compare by.
+    # Signed weights can cancel out; then there is no vector.
     return unit(total) if total.any() else None
 
 
 def _features(word: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Buckets and signed weights of one word."""
+    """Buckets and signed weights of a word."""
     places: list[int] = []
     values: list[float] = []
     for gram, weight in _grams(word):
-        # crc32 alone keeps neighbouring texts in neighbouring buckets; the product spreads them.
+        # crc32 alone puts similar texts into neighbouring buckets; the multiplication spreads them.
         number = (zlib.crc32(gram.encode("utf-8", "replace")) * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
         places.append((number >> 20) % _DIM)
         values.append(weight if number >> 63 else -weight)
@@ -91,7 +90,7 @@ _cached = lru_cache(maxsize=16_384)(_features)
 
 
 def _grams(word: str) -> Iterator[tuple[str, float]]:
-    # Short words are mostly grammar in every language that writes spaces; figures never are.
+    # Short words are mostly grammar in spaced scripts; numbers are not.
     scale = _SHORT_WEIGHT if len(word) <= _SHORT_WORD and word.isalpha() else 1.0
     if any(low <= ord(sign) <= high for sign in word for low, high in _DENSE_RANGES):
         for size, weight in _DENSE_WEIGHTS.items():

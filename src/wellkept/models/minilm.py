@@ -1,12 +1,11 @@
-"""The default embedder: all-MiniLM-L6-v2 in integers, on the CPU, without a download.
+"""The default embedder: all-MiniLM-L6-v2, integer-quantised, on the CPU, without a download.
 
-The weights lie beside this file and are used only when their sha256 is the known one. A text is cut
-into windows of at most 256 pieces; the vectors of the windows are averaged by their length. Text the
-vocabulary cannot spell gets no vector at all, since two such texts would look identical to the model.
+The weights are packaged and used only if their sha256 matches. A text is split into windows of at most 256 pieces;
+window vectors are averaged by length. A text that the vocabulary cannot spell gets no vector, because two such
+texts would look identical.
 
-The same text has the same vector on every processor, alone and in any batch: products are products of
-integers, each row is scaled by itself, and what is left of rounding lies far below the last digit kept.
-How the weights were made, and what they are worth: `weights/EMBEDDER.md`.
+Vectors are identical on every processor, alone and in any batch: products are integer products, each row is scaled
+separately, and rounding removes the remaining differences. Training and quality: `weights/EMBEDDER.md`.
 """
 
 from __future__ import annotations
@@ -32,25 +31,24 @@ from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_piec
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 WINDOW = 256
-"""Pieces the model was trained to read at once, its two frame pieces included."""
+"""Most pieces per window, including the two frame pieces."""
 MAX_WINDOWS = 128
-"""Enough for 30,000 characters of a script that needs a piece for each of them."""
+"""Enough for 30,000 characters of a script with one piece per character."""
 UNREADABLE_SHARE = 0.5
-"""Above this share of unknown letters a text counts as unreadable."""
+"""Share of unknown letters above which a text is unreadable."""
 _BATCH = 16
 _BODY = WINDOW - 2
 _WHAT = "the MiniLM weights"
 _REINSTALL = "Reinstall wellkept"
 _DECIMALS = 7
-"""Digits of a component that are kept: processors differ in the fifteenth."""
+"""Decimals of a component; processors differ in the fifteenth."""
 
 
 class MiniLmEmbedder:
-    """Sentence vectors of 384 components; loads on first use and is safe to share between threads.
+    """Sentence vectors of 384 components; loads on first use, safe to share between threads.
 
     Args:
-        weights: Path of the ONNX file; by default the one that ships with Wellkept. The sha256 is checked
-            in both cases.
+        weights: Path of the ONNX file; by default the packaged one. The sha256 is always checked.
 
     Example:
         >>> embedder = MiniLmEmbedder()
@@ -67,10 +65,10 @@ class MiniLmEmbedder:
         self._weights = weights
 
     def check(self) -> None:
-        """Make sure that the model can be found and is the right one, without loading it.
+        """Check that the package is installed and the weights match, without loading the model.
 
         Raises:
-            ModelUnavailable: A package or file is missing or the weights are not the known ones.
+            ModelUnavailable: A package or file is missing, or the weights do not match.
         """
         if importlib.util.find_spec("onnxruntime") is None:
             raise _missing("onnxruntime")
@@ -89,7 +87,7 @@ class MiniLmEmbedder:
             model = _load(self._weights or _packaged(), os.getpid())
         windows = [model.windows(text) for text in texts]
         pending = list(dict.fromkeys(window for of_text in windows for window in of_text))
-        # Sorted by length, hardly any piece of a batch is padding.
+        # Sorting by length minimises padding.
         pending.sort(key=lambda window: (len(window), window))
         vectors: dict[tuple[int, ...], NDArray[np.float64]] = {}
         for start in range(0, len(pending), _BATCH):
@@ -99,10 +97,10 @@ class MiniLmEmbedder:
 
 
 def _spelled(text: str) -> bool:
-    """Whether most letters are of a script that the vocabulary holds only as single letters.
+    """Whether most letters belong to a script that the vocabulary holds only as single letters.
 
-    Unrelated sentences in Cyrillic, Greek, Arabic, Hangul or Devanagari reach raw cosines of .5 to
-    .77, so their similarity must not decide; German or Spanish are of the Latin script.
+    Unrelated sentences in Cyrillic, Greek, Arabic, Hangul or Devanagari reach raw cosines of .5 to .77, so their
+    similarity must not decide. Languages in Latin script are not affected.
     """
     letters = [sign for sign in text if sign.isalpha()]
     foreign = sum(1 for sign in letters if sign > "\u024f" and "LATIN" not in unicodedata.name(sign, ""))
@@ -125,7 +123,7 @@ _LOADING = threading.Lock()
 
 
 class _Model:
-    """Tokenizer and session, loaded and verified."""
+    """A loaded and verified tokenizer and session."""
 
     def __init__(self, tokenizer: Tokenizer, session: Any) -> None:
         self._tokenizer = tokenizer
@@ -134,8 +132,8 @@ class _Model:
         self._unknown, self._start, self._end = pieces["[UNK]"], pieces["[CLS]"], pieces["[SEP]"]
 
     def windows(self, text: str) -> list[tuple[int, ...]]:
-        """The pieces of a text in windows without overlap; none when it cannot be read."""
-        # Lone surrogates stand for nothing.
+        """The pieces of a text in windows without overlap; empty if it is unreadable."""
+        # Lone surrogates have no meaning.
         encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
         if not self._readable(text, encoding):
             return []
@@ -150,8 +148,7 @@ class _Model:
 
     def _readable(self, text: str, encoding: Encoding) -> bool:
         known = unknown = 0
-        # Letters count, not words: one unknown word may be a whole sentence of a script without
-        # spaces, and what is not read must not decide that two texts are the same.
+        # Letters are counted, not words: in a script without spaces one unknown word may be a whole sentence.
         for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
             letters = sum(character.isalnum() for character in text[start:end])
             if piece == self._unknown:
@@ -161,20 +158,20 @@ class _Model:
         return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
 
     def run(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        """One unit vector for each window: the mean over its pieces; 0 is padding."""
+        """One unit vector per window: the mean over its pieces; 0 is padding."""
         longest = max(map(len, windows))
         ids = np.zeros((len(windows), longest), dtype=np.int64)
         for row, window in enumerate(windows):
             ids[row, : len(window)] = window
         try:
             vectors = self._session.run(None, {"pieces": ids})[0]
-        except Exception as error:  # its error classes share no base of their own; all become ours
+        except Exception as error:  # onnxruntime errors have no common base class
             raise ModelUnavailable("the MiniLM model failed to run", where=type(error).__name__) from error
         return np.asarray(np.round(vectors, _DECIMALS), dtype=np.float64)
 
 
 def _window_end(words: Sequence[int], start: int) -> int:
-    """Where a window that begins at `start` ends: full, yet not inside a word if that can be helped."""
+    """End of the window that starts at `start`: full, but not inside a word if avoidable."""
     full = start + _BODY
     if full >= len(words):
         return len(words)
@@ -186,7 +183,7 @@ def _window_end(words: Sequence[int], start: int) -> int:
 
 @lru_cache(maxsize=2)
 def _load(weights: Path, _process: int) -> _Model:
-    """Build tokenizer and session; failures are raised and not remembered."""
+    """Load tokenizer and session; failures are raised and not cached."""
     if importlib.util.find_spec("onnxruntime") is None:
         raise _missing("onnxruntime")
     blob = _verified_bytes(weights)

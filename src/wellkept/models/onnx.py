@@ -1,4 +1,4 @@
-"""Models in ONNX files: verified by their sha256, loaded from the very bytes that were verified."""
+"""ONNX models: verified by sha256 and loaded from the verified bytes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from wellkept.errors import ModelUnavailable
 
 
 def missing(package: str, *, what: str, todo: str) -> ModelUnavailable:
-    """The error for a package that is not installed."""
+    """The error for a missing package."""
     return ModelUnavailable(f"{what} needs the package {package}", where="import", todo=todo)
 
 
 def verified_bytes(path: Path, sha256: str, *, what: str, todo: str) -> bytes:
-    """The content of a file, if it is the known one.
+    """The content of a file, if its hash matches.
 
     Raises:
-        ModelUnavailable: It cannot be read, or it is another.
+        ModelUnavailable: The file is unreadable or has another hash.
     """
     try:
         blob = path.read_bytes()
@@ -39,8 +39,7 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
     """An onnxruntime session on the CPU.
 
     Args:
-        exact: Run each node of the graph as it stands. Otherwise several may become one, whose last digits
-            depend on the processor.
+        exact: Do not fuse graph nodes. Fused nodes differ in the last digits between processors.
 
     Raises:
         ModelUnavailable: onnxruntime is missing or cannot load the model.
@@ -50,7 +49,7 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
     except ImportError as error:
         raise missing("onnxruntime", what=what, todo=todo) from error
     options = ort.SessionOptions()
-    # A library in somebody's process must not burn a core while it waits for work.
+    # Spinning worker threads would use a core of the host process while idle.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     if exact:
@@ -58,5 +57,5 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
         options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         return ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its error classes share no base of their own; all become ours
+    except Exception as error:  # onnxruntime errors have no common base class
         raise ModelUnavailable(f"onnxruntime cannot load {what}", where=str(where), todo=todo) from error

@@ -1,4 +1,4 @@
-"""The model ports: what an embedder must be and do."""
+"""The model ports: protocols of embedder, relation model, judge, reranker and summariser."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ class Embedded:
     """The vector of one text.
 
     Attributes:
-        vector: Unit norm, float32, shape (dim,); None when the embedder cannot read the text
-            (all tokens unknown to it).
-        chunks: How many windows the text needed; above 1 the vector is their mean.
-        spelled: True when the embedder only spells the text's script, letter by letter: the vector
-            serves recall, but nothing is skipped, evolved or merged on its similarity.
+        vector: Unit norm, float32, shape (dim,); None when the embedder cannot read the text (all tokens unknown).
+        chunks: Windows of the text; above 1 the vector is their mean.
+        spelled: True when the embedder reads the text's script only letter by letter. The vector serves
+            recall, but nothing is skipped, evolved or merged on its similarity.
     """
 
     vector: Vector | None
@@ -36,9 +35,9 @@ class Embedder(Protocol):
     Attributes:
         id: Names model, weights, prefix and pooling; vectors of two ids are never mixed.
         dim: Length of a vector.
-        calibration: Raw cosine -> similarity on the published scale; `UNCALIBRATED` asks to be measured.
-        lexical: True for a fallback that compares letters, not meaning: then nothing is skipped,
-            evolved or merged on similarity, and results are marked degraded.
+        calibration: Raw cosine to similarity; `UNCALIBRATED` requests a measurement.
+        lexical: True for a lexical fallback: nothing is skipped, evolved or merged on similarity, and
+            results are marked degraded.
     """
 
     @property
@@ -51,18 +50,18 @@ class Embedder(Protocol):
     def lexical(self) -> bool: ...
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Vectors in the order of the texts; raises `ModelError` when any of them cannot be made."""
+        """Vectors in the order of the texts; raises `ModelError` when any text fails."""
         ...
 
 
 class RelationModel(Protocol):
-    """Reads two texts and says how the newer relates to the older, with calibrated probabilities.
+    """Predicts how a newer text relates to an older one, with calibrated probabilities.
 
     Attributes:
-        id: Names the model and its weights; stands in every reason it gives.
-        repeatable: Optional; True where a pair has the same opinion each time, so that a store may remember it.
-        defers: True for a fake that leaves pairs it has no opinion on to rules and similarity; with
-            a real model, such a pair is never skipped, evolved or merged on similarity alone.
+        id: Names the model and its weights; part of every reason it gives.
+        repeatable: Optional; True if a pair always has the same opinion, so that a store may cache it.
+        defers: True for a fake that leaves pairs without an opinion to rules and similarity. With a real model
+            such pairs are never skipped, evolved or merged on similarity alone.
     """
 
     @property
@@ -72,38 +71,39 @@ class RelationModel(Protocol):
     def defers(self) -> bool: ...
 
     def bounds(self, risk: Risk) -> Bounds:
-        """From which probability each act keeps its errors under the bound of this risk."""
+        """Least probability per action that keeps the error rate under the bound of this risk."""
         ...
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
-        """Opinions on (old, new) in the order of the pairs; None for a pair it cannot read.
+        """Opinions on (old, new) in the order of the pairs; None for a pair the model cannot read.
 
-        The same pair has the same opinion alone and in any company, and the swapped pair the mirrored
-        one. Raises `ModelError` when the model cannot be asked at all.
+        A pair has the same opinion in every batch, and the swapped pair has the mirrored one. Raises `ModelError` when
+        the
+        model is unavailable.
         """
         ...
 
 
 class Judge(Protocol):
-    """An optional second opinion on contradictions; it may add a possible conflict to review, and nothing else.
+    """An optional second opinion on contradictions; it may only add a possible conflict for review.
 
     Attributes:
-        id: Names the judge, its model and prompt; stands in every reason it gives.
+        id: Names the judge, its model and prompt; part of every reason it gives.
     """
 
     @property
     def id(self) -> str: ...
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """Probabilities, 0 to 1, that the texts of each (old, new) cannot both be true; None where it does not know.
+        """P(contradiction), 0 to 1, of each (old, new), in order; None if unknown.
 
-        In the order of the pairs. Raises `ModelError` when it cannot be asked at all.
+        Raises `ModelError` when the judge is unavailable.
         """
         ...
 
 
 class Reranker(Protocol):
-    """Reads a question and a memory together and says how well the one answers the other; it orders, nothing else.
+    """Scores how well a memory answers a query; used for ordering only.
 
     Attributes:
         id: Names the model and its weights.
@@ -113,26 +113,26 @@ class Reranker(Protocol):
     def id(self) -> str: ...
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """How well each text answers, 0 to 1, in their order; None for a text it cannot read.
+        """Score of each text, 0 to 1, in order; None for a text the model cannot read.
 
-        Raises `ModelError` when it cannot be asked at all.
+        Raises `ModelError` when the model is unavailable.
         """
         ...
 
 
 class Summariser(Protocol):
-    """Writes one short text that stands for several; what it writes is checked before it is taken.
+    """Writes a short text that summarises several; its output is checked before use.
 
     Attributes:
-        id: Names the summariser, its model and prompt; stands in every plan it has a part in.
+        id: Names the summariser, its model and prompt; part of every plan it contributes to.
     """
 
     @property
     def id(self) -> str: ...
 
     def summarise(self, texts: Sequence[str], *, limit: int) -> str:
-        """A summary of the texts, oldest first, of at most `limit` characters.
+        """A summary of the texts (oldest first) of at most `limit` characters.
 
-        Raises `ModelError` when it cannot be asked at all; it is then not asked again in this run.
+        Raises `ModelError` when unavailable; it is then not called again in this run.
         """
         ...

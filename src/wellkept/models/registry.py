@@ -1,6 +1,6 @@
-"""From a setting to an embedder: the one list of embedders by name.
+"""Model registry: loads embedders, relation models, judges and rerankers by setting.
 
-Modules of embedders are imported when one is asked for, so that naming a light one costs nothing.
+Modules are imported on demand, so that a light model does not load heavy packages.
 """
 
 from __future__ import annotations
@@ -17,34 +17,33 @@ if TYPE_CHECKING:
 log = logging.getLogger("wellkept")
 
 KNOWN = ("auto", "minilm", "hashing", "http(s)://HOST/v1/embeddings?model=NAME&dim=N")
-"""What `load_embedder` understands."""
+"""Settings of `load_embedder`."""
 
 KNOWN_RELATION_MODELS = ("auto", "packaged", "none")
-"""What `load_relation_model` understands."""
+"""Settings of `load_relation_model`."""
 
 KNOWN_JUDGES = ("none", "nli:PATH", "http(s)://HOST/v1/chat/completions?model=NAME")
-"""What `load_judge` understands."""
+"""Settings of `load_judge`."""
 
 KNOWN_RERANKERS = ("none", "onnx:PATH")
-"""What `load_reranker` understands."""
+"""Settings of `load_reranker`."""
 
 _HTTP_OPTIONS = frozenset({"model", "dim", "timeout", "retries", "batch", "prefix", "send_dimensions"})
 
 
 def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Embedder:
-    """The embedder a setting names.
+    """Load the embedder of a setting.
 
     Args:
-        spec: `auto` (also None or empty): MiniLM, or the lexical fallback when MiniLM is not
-            installed or damaged; the fallback says `lexical`, and every result tells.
-            `minilm`: MiniLM or an error. `hashing`: the fallback on purpose. An http(s) URL with
-            `model` and, if wanted, `dim, timeout, retries, batch, prefix, send_dimensions` in its
-            query: an OpenAI-compatible endpoint; other parts of the query are sent along.
+        spec: `auto` (also None or empty): MiniLM, or the lexical fallback if MiniLM is missing or damaged; the
+            fallback sets `lexical`, and results are marked degraded. `minilm`: MiniLM or an error. `hashing`: the
+            fallback. An http(s) URL with `model` and optional `dim, timeout, retries, batch, prefix,
+            send_dimensions` in its query: an OpenAI-compatible endpoint; other query parameters are passed on.
         api_key: For HTTP endpoints.
 
     Raises:
         ConfigError: The name or an option is unknown.
-        ModelUnavailable: `minilm` was asked for and is not there.
+        ModelUnavailable: `minilm` was requested and is not available.
 
     Example:
         >>> load_embedder("hashing").lexical
@@ -61,22 +60,22 @@ def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Emb
         case lowered if lowered.startswith(("http://", "https://")):
             return _http(name, api_key)
         case _:
-            # A URL without its scheme may hold a password; only plain words are repeated.
+            # A URL without its scheme may hold a password; only plain words are quoted.
             shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
             raise ConfigError(f"unknown embedder{shown}", todo=use_one_of(name, KNOWN))
 
 
 def load_relation_model(spec: str | None = None) -> RelationModel | None:
-    """The relation model a setting names.
+    """Load the relation model of a setting.
 
     Args:
-        spec: `auto` (also None or empty): the packaged model, or None when its files are missing or
-            damaged: then rules judge alone, every result says `relation`, and nothing is skipped on
-            similarity. `packaged`: the model or an error. `none`: rules alone, on purpose.
+        spec: `auto` (also None or empty): the packaged model, or None if its files are missing or damaged; then
+            only rules decide, results are marked degraded by `relation`, and nothing is skipped on similarity.
+            `packaged`: the model or an error. `none`: rules only.
 
     Raises:
         ConfigError: The name is unknown.
-        ModelUnavailable: `packaged` was asked for and is not there.
+        ModelUnavailable: `packaged` was requested and is not available.
 
     Example:
         >>> load_relation_model("none") is None
@@ -104,18 +103,18 @@ def load_relation_model(spec: str | None = None) -> RelationModel | None:
 
 
 def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge | None:
-    """The judge a setting names, in a time box.
+    """Load the judge of a setting, with a time limit.
 
     Args:
-        spec: `none` (also None or empty): no judge. `nli:PATH`: an NLI model in a local ONNX file, with
-            `contradiction, sha256, longest, seconds` in a query after the path if wanted. An http(s)
-            URL with `model` and, if wanted, `seconds, timeout, retries, max_tokens, json` in its query:
-            an OpenAI-compatible chat endpoint; other parts of the query are sent along.
+        spec: `none` (also None or empty): no judge. `nli:PATH`: an NLI model in a local ONNX file, with optional
+            `contradiction, sha256, longest, seconds` in a query after the path. An http(s) URL with `model` and
+            optional `seconds, timeout, retries, max_tokens, json` in its query: an OpenAI-compatible chat
+            endpoint; other query parameters are passed on.
         api_key: For HTTP endpoints.
 
     Raises:
         ConfigError: The name or an option is unknown.
-        ModelUnavailable: A file of the NLI model is missing, or another than its sha256 says.
+        ModelUnavailable: A file of the NLI model is missing or has another sha256.
 
     Example:
         >>> load_judge("none") is None
@@ -134,21 +133,21 @@ def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge 
 
             return chat_judge(name, api_key)
         case _:
-            # A URL without its scheme may hold a password; only plain words are repeated.
+            # A URL without its scheme may hold a password; only plain words are quoted.
             shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
             raise ConfigError(f"unknown judge{shown}", todo=use_one_of(name, KNOWN_JUDGES))
 
 
 def load_reranker(spec: str | None = None) -> Reranker | None:
-    """The reranker a setting names, in a time box.
+    """Load the reranker of a setting, with a time limit.
 
     Args:
-        spec: `none` (also None or empty): no reranker. `onnx:PATH`: a cross-encoder in a local ONNX file,
-            with `output, sha256, longest, seconds` in a query after the path if wanted.
+        spec: `none` (also None or empty): no reranker. `onnx:PATH`: a cross-encoder in a local ONNX file, with
+            optional `output, sha256, longest, seconds` in a query after the path.
 
     Raises:
         ConfigError: The name or an option is unknown.
-        ModelUnavailable: A file of the model is missing, or another than its sha256 says.
+        ModelUnavailable: A model file is missing or has another sha256.
 
     Example:
         >>> load_reranker("none") is None
@@ -185,7 +184,7 @@ def _minilm_or_fallback() -> Embedder:
     try:
         return _minilm()
     except ModelUnavailable:
-        # Not silent: `lexical` marks every result as degraded.
+        # Every result is marked degraded by `lexical`.
         return _hashing()
 
 
@@ -198,7 +197,7 @@ def _http(spec: str, api_key: str | None) -> Embedder:
     except ValueError:
         raise ConfigError("the URL of the embedding endpoint cannot be read") from None
     options = {name: value for name, value in query if name in _HTTP_OPTIONS}
-    # What is not ours belongs to the endpoint (`api-version=…`).
+    # Unknown options belong to the endpoint (`api-version=…`).
     kept = urlencode([(name, value) for name, value in query if name not in _HTTP_OPTIONS])
     embedder = HttpEmbedder(
         urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")),

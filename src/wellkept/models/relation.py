@@ -1,12 +1,9 @@
 """The packaged relation model: a compact cross-encoder that reads an older and a newer text.
 
-It is asked only about the few pairs that rules leave open. Each pair is read in both orders, unless
-the first reading calls it clearly distinct, so that the swapped pair has the mirrored opinion. The same
-pair has the same opinion on every processor, alone and in any company: products are products of integers,
-each row is scaled by itself, and logits and probabilities are rounded to 4 decimals, far above what
-processors differ in.
-
-How it was trained, on what, and where it fails: `weights/RELATION.md`.
+It is used only for the few pairs that rules leave open. Each pair is read in both orders, unless the first reading
+is clearly *distinct*, so that the swapped pair has the mirrored opinion. Opinions are identical on every processor
+and in any batch: products are integer products, each row is scaled separately, and logits and probabilities are
+rounded to 4 decimals. Training, data and limits: `weights/RELATION.md`.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from wellkept.types import Opinion
 WEIGHTS_SHA256 = "4c63924591af14f023d1779c31f3deba63d031ae222f6c83501cea05ad207c64"
 CARD_SHA256 = "80b514fa8f75d7eb8cfd5026e760778bbf4c5229432a92b180b16df8c1cc26ad"
 UNREADABLE_SHARE = 0.3
-"""Above this share of unknown letters the model says nothing about a text."""
+"""Share of unknown letters above which the model gives no opinion."""
 _READERS = min(4, os.cpu_count() or 1)
 _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
@@ -45,8 +42,8 @@ class PackagedRelationModel:
     """The relation model that ships with Wellkept; loads on first use, safe between threads.
 
     Args:
-        folder: Where `relation.onnx` and `relation.json` lie; by default the package's own `weights`.
-            The sha256 of both is checked in any case.
+        folder: Folder of `relation.onnx` and `relation.json`; by default the packaged `weights`. The sha256 of
+            both files is always checked.
 
     Example:
         >>> model = PackagedRelationModel()
@@ -63,7 +60,7 @@ class PackagedRelationModel:
         self._folder = folder
 
     def check(self) -> None:
-        """Make sure that the model can be found and is the right one, without loading it.
+        """Check the package and the files without loading the model.
 
         Raises:
             ModelUnavailable: A package or file is missing, or damaged.
@@ -73,11 +70,11 @@ class PackagedRelationModel:
         _checked(self._folder or _packaged())
 
     def bounds(self, risk: Risk) -> Bounds:
-        """From which probability each act keeps its errors under the bound of this risk."""
+        """Least probability per action that keeps the error rate under the bound of this risk."""
         return Bounds(**_settings(self._folder or _packaged())["bounds"][risk])
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
-        """Opinions in the order of the pairs; None where a text is too long or cannot be spelled.
+        """Opinions in the order of the pairs; None if a text is too long or unreadable.
 
         Raises:
             ModelUnavailable: The model cannot be loaded or fails to run.
@@ -89,13 +86,13 @@ class PackagedRelationModel:
             model = _load(self._folder or _packaged(), os.getpid())
         if len(pairs) == 1:
             return [model.opinion(*pairs[0])]
-        # Readings do not depend on each other, so they may go on beside each other.
+        # Pairs are independent and run in parallel.
         with ThreadPoolExecutor(max_workers=min(len(pairs), _READERS), thread_name_prefix="wellkept-read") as readers:
             return list(readers.map(lambda pair: model.opinion(*pair), pairs))
 
 
 class _Model:
-    """Tokenizer, session and settings, loaded and verified."""
+    """A loaded and verified tokenizer, session and settings."""
 
     def __init__(self, reader: PairReader, running: Any, settings: Mapping[str, Any]) -> None:
         self._reader = reader
@@ -123,7 +120,7 @@ class _Model:
         }
         try:
             logits = self._session.run(None, feed)[0][0]
-        except Exception as error:  # its error classes share no base of their own; all become ours
+        except Exception as error:  # onnxruntime errors have no common base class
             raise ModelUnavailable("the relation model failed to run", where=type(error).__name__) from error
         return np.asarray(np.round(logits, 4), dtype=np.float64)
 

@@ -1,6 +1,6 @@
-"""A cross-encoder in a local ONNX file that reads question and memory together, to put the best answers in order.
+"""Reranking by a cross-encoder in a local ONNX file that reads query and memory together.
 
-Nothing is downloaded. It is asked about few answers, in a time box, and never decides what is shown.
+Nothing is downloaded. It reorders the few best answers within a time limit and never decides which are shown.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 PREFIX = "onnx:"
 LONGEST = 256
-"""Tokens of question and memory together; what is longer loses its end."""
+"""Most tokens of query and memory together; longer pairs are truncated."""
 SECONDS = 2.0
-"""How long one question waits for its reranker."""
+"""Default time limit of the reranker per query."""
 _WHAT = "the reranker"
 _OPTIONS = ("output", "sha256", "longest", "seconds")
 
 
 class OnnxReranker:
-    """A cross-encoder of your own, such as those trained on MS MARCO; loaded on first use, safe between threads.
+    """Your own cross-encoder, such as one trained on MS MARCO; loaded on first use, safe between threads.
 
     Args:
-        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`); `tokenizer.json` lies
-            beside it or one folder up.
-        sha256: What the model's file must hash to; anything will do when empty.
-        output: Which of several outputs means "answers", from 0; a model with one output needs none.
-        longest: Tokens of question and memory together.
+        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`); `tokenizer.json` is in the
+            same folder or its parent.
+        sha256: Expected hash of the model file; not checked when empty.
+        output: Index of the relevance output; not needed for a model with one output.
+        longest: Most tokens of query and memory together.
 
     Raises:
         ConfigError: A number is out of range.
@@ -72,10 +72,10 @@ class OnnxReranker:
         return f"rerank/{self._path.name}@{self._hash[:8]}"
 
     def check(self) -> None:
-        """Make sure that all files can be found and are right, without making a session.
+        """Check all files without creating a session.
 
         Raises:
-            ModelUnavailable: A package or file is missing, cannot be read, or is another.
+            ModelUnavailable: A package or file is missing, unreadable, or has another hash.
         """
         need_libraries(_WHAT)
         files = files_at(self._path, what=_WHAT)
@@ -83,7 +83,7 @@ class OnnxReranker:
         tokenizer_of(files)
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """How well each text answers, 0 to 1, in their order; None for a text it cannot read.
+        """Score of each text, 0 to 1, in order; None for a text it cannot read.
 
         Raises:
             ModelUnavailable: The model cannot be loaded or fails to run.
@@ -118,17 +118,17 @@ class OnnxReranker:
         with WORK.under_way(lambda: setattr(options, "terminate", True)):
             try:
                 told = running.run(None, feed, options)[0]
-            except Exception as error:  # its error classes share no base of their own; all become ours
+            except Exception as error:  # onnxruntime errors have no common base class
                 raise ModelUnavailable("the reranker failed to run", where=type(error).__name__) from error
         return worth(np.asarray(told, dtype=np.float64), self._output)
 
 
 class TimeBoxedReranker:
-    """Asks a reranker and waits no longer than its time box; itself a `Reranker`.
+    """Calls a reranker with a time limit; itself a `Reranker`.
 
     Args:
-        reranker: The one that is asked.
-        seconds: The box, for all texts of one question together.
+        reranker: The wrapped reranker.
+        seconds: Time limit for all texts of one query.
 
     Example:
         >>> class Longest:
@@ -145,26 +145,26 @@ class TimeBoxedReranker:
 
     @property
     def id(self) -> str:
-        """The reranker's own; the name of its class where it has none."""
+        """The reranker's id; its class name if it has none."""
         return str(getattr(self._reranker, "id", type(self._reranker).__name__))
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """The reranker's answers, in the order of the texts.
+        """The reranker's scores, in the order of the texts.
 
         Raises:
-            ModelUnavailable: It is late, or still busy with earlier questions.
-            ModelResponseInvalid: It gave more or fewer answers than it was asked for.
-            Exception: Whatever the reranker itself raised.
+            ModelUnavailable: The reranker is late or busy with earlier calls.
+            ModelResponseInvalid: The number of scores is wrong.
+            Exception: Any error of the reranker.
         """
         return self._box.judge([(query, text) for text in texts])
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """Asked by the box, in its thread: the pairs are (question, text)."""
+        """Called by `TimeBoxed` in its thread; the pairs are (query, text)."""
         return list(self._reranker.rerank(pairs[0][0], [text for _, text in pairs]))
 
 
 def worth(logits: NDArray[np.float64], output: int | None) -> float:
-    """What one row of logits says, 0 to 1: its only output squashed, or the softmax share of the one named.
+    """A score from one row of logits, 0 to 1: sigmoid of a single output, or softmax of the given one.
 
     Example:
         >>> worth(np.asarray([[0.0]]), None), worth(np.asarray([[1.0, 1.0]]), 1)
@@ -172,7 +172,7 @@ def worth(logits: NDArray[np.float64], output: int | None) -> float:
     """
     if logits.ndim != 2 or logits.shape[0] != 1 or logits.shape[1] < 1 or not np.isfinite(logits).all():
         raise ModelResponseInvalid("the reranker gave no row of logits", where=str(logits.shape))
-    # Threads may add up in another order: what differs in the last bits must not decide.
+    # Summation order depends on threads; rounding removes the difference.
     row = np.round(logits[0], 4)
     if len(row) == 1:
         return round(1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, float(row[0]))))), 6)
@@ -185,11 +185,11 @@ def worth(logits: NDArray[np.float64], output: int | None) -> float:
 
 
 def onnx_reranker(spec: str) -> TimeBoxedReranker:
-    """The reranker of `onnx:PATH?output=N&sha256=HEX&longest=N&seconds=S`, its files checked.
+    """The reranker of `onnx:PATH?output=N&sha256=HEX&longest=N&seconds=S`, files checked.
 
     Raises:
         ConfigError: An option is unknown or out of range.
-        ModelUnavailable: A file is missing, or another than its sha256 says.
+        ModelUnavailable: A file is missing or has another sha256.
     """
     path, _, query = spec[len(PREFIX) :].partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
@@ -214,4 +214,4 @@ def onnx_reranker(spec: str) -> TimeBoxedReranker:
 
 
 def _let_it_finish() -> None:
-    """Loading cannot be stopped; it is only waited for."""
+    """Loading cannot be stopped; shutdown only waits for it."""

@@ -1,1 +1,1 @@
-"""How memories answer a query: scores, order, groups of repeats, and the context pack."""
+"""How memories answer a query: scores, order, groups of duplicates, and the context pack."""

@@ -1,4 +1,4 @@
-"""Which memories stand beside the hits along links: one step outwards, in a fixed order."""
+"""Expands hits along links: one step, in a deterministic order."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _ALIASES = {"relates_to": "related"}
 
 
 def relations(spec: ExpandSpec) -> frozenset[str]:
-    """The relations to follow, by the names they are stored under."""
+    """The relations to follow, under their stored names."""
     return frozenset(_ALIASES.get(rel, rel) for rel in spec.rels)
 
 
 def step(edge: Sequence[str], links: Iterable[Link], spec: ExpandSpec, seen: Collection[str]) -> dict[str, Link]:
-    """The memories one step outwards, each once, with the link it is reached over.
+    """Memories one link away, each once, with the link that reaches it.
 
-    What the first of the edge points at comes first; of one memory's links, in the order of the
-    relations asked for, then by id, so that every backend gives the same.
+    Order: by position of the source in `edge`, then by relation as requested, then by id. Every backend gives the
+    same order.
 
     Args:
-        edge: Ids to start from, the most important first.
-        links: Links of these.
+        edge: Ids to start from, most important first.
+        links: Links of these memories.
         spec: Which relations to follow.
-        seen: Ids that are in the answer already, or were looked at.
+        seen: Ids already in the answer or already visited.
 
     Example:
         >>> links = [Link("a", "b", "refines"), Link("c", "a", "refines"), Link("a", "d", "related")]

@@ -1,11 +1,10 @@
-"""Each thing once: repeats among hits become one entry, under the vetoes of the gate.
+"""Groups duplicates among hits, with the same vetoes as the gate.
 
-Two hits are grouped when they say the same in the same words; when the relation model is as sure that
-they do as the gate must be to drop a text; or, for decisions and episodes, when they share nearly all
-words and the newer one leaves nothing of weight out. Whatever forbids the gate to take a
-text for a repeat forbids to group as well, read from either side, and a recorded contradiction always
-does. Every member of a group repeats every other: a chain of near repeats never carries a conflict
-along. Nothing is hidden: the others stay listed under the one that is shown.
+Two hits are grouped if they say the same in the same words, if the relation model is as sure of a duplicate as
+the gate must be to drop a text, or (decisions and episodes) if they share nearly all words and the newer one
+omits nothing important. Every veto of the gate applies, read in both directions; a recorded contradiction is a
+veto too. Every member of a group must duplicate every other member, so a chain of near duplicates never groups a
+conflict. Nothing is hidden: the other members are listed under the shown one.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from wellkept.types import Comparison, Conflict, Hit, Memory, Opinion
 from wellkept.types.packs import Group
 
 Pair = tuple[str, str]
-"""The texts of two memories, the older first, as the relation model reads them."""
+"""Texts of two memories, older first, as the relation model reads them."""
 
 BY_WORDS: Mapping[str, float] = {"decision": 0.7, "episode": 0.8}
-"""Kinds whose hits are grouped by common words, with the share that must be exceeded."""
+"""Kinds that are grouped by common words, with the share to exceed."""
 HEAD = 100
-"""Characters of a decision that count for its words."""
+"""Leading characters of a text that are compared by words."""
 
 _NEVER = 2.0
 _SHORTEST_WORD = 3
@@ -45,21 +44,20 @@ def grouped(
     disputes: Collection[Conflict] = (),
     opposites: Opposites = NO_OPPOSITES,
 ) -> tuple[Group, ...]:
-    """The hits, each thing once.
+    """Group the hits so that each statement appears once.
 
     Args:
         hits: Hits, best first.
-        opinions: What the relation model said, by the texts of the pair, older first.
-        sure_at: By kind, the probability of a repeat from which the model's word groups; a kind that
-            is missing is never grouped on it.
-        apart: Pairs of ids that are known to contradict each other, beside the conflicts the hits carry.
-        by_words: By kind, the share of common words above which two are looked at as one.
-        disputes: Contradictions of which the newer side comes first, beside those the hits carry.
-        opposites: The opposites that the policy names.
+        opinions: The relation model's opinions by text pair, older first.
+        sure_at: Least probability of a duplicate by kind; a kind that is missing is never grouped by the model.
+        apart: Pairs of ids that contradict each other, in addition to the hits' conflicts.
+        by_words: Share of common words by kind above which two hits are grouped.
+        disputes: Contradictions whose newer side goes first, in addition to the hits' conflicts.
+        opposites: Additional antonyms of the policy.
 
     Returns:
-        The groups by the place of their best hit, unless that would put an older group before a newer
-        one that contradicts it.
+        The groups in the order of their best hit, except that an older group never precedes a newer one that
+        contradicts it because of the grouping.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -90,13 +88,13 @@ def open_pairs(
     near: Collection[frozenset[str]] | None = None,
     opposites: Opposites = NO_OPPOSITES,
 ) -> Iterator[tuple[Memory, Memory]]:
-    """(older, newer) pairs that rules leave open, best ranked first: only the relation model can tell.
+    """Pairs (older, newer) that the rules leave open to the relation model, best ranked first.
 
     Args:
         hits: Hits, best first.
-        apart: Pairs of ids that are known to contradict each other.
-        near: The only pairs of ids that are worth asking about; all of them for None.
-        opposites: The opposites that the policy names.
+        apart: Pairs of ids that contradict each other.
+        near: The only pairs of ids to consider; None for all pairs.
+        opposites: Additional antonyms of the policy.
     """
     known = _contradicted(hits) | frozenset(apart)
     for place, hit in enumerate(hits):
@@ -108,13 +106,13 @@ def open_pairs(
 
 
 def outcome_of(memory: Memory) -> str:
-    """What came of a decision, as its writer keeps it in the metadata; empty while that is pending."""
+    """The outcome of a decision, from its metadata; empty while pending."""
     told = memory.metadata.get("outcome")
     return "" if told is None else str(told)
 
 
 class _Shelf:
-    """The groups so far, found by what a repeat must share: comparing each hit with every group would take too long."""
+    """Index of the groups by text and kind, so that a hit is not compared with every group."""
 
     def __init__(self, opinions: Mapping[Pair, Opinion], by_words: Mapping[str, float]) -> None:
         self.rows: list[list[Hit]] = []
@@ -126,17 +124,17 @@ class _Shelf:
             self._partners.setdefault(newer, []).append(older)
 
     def near(self, memory: Memory) -> list[list[Hit]]:
-        """The groups that may say the same, in their order."""
+        """Groups that may contain a duplicate, in order."""
         wanted = [*self._marks(memory), *(("text", text) for text in self._partners.get(memory.content, ()))]
         return [self.rows[at] for at in sorted({at for mark in wanted for at in self._places.get(mark, ())})]
 
     def add(self, hit: Hit) -> None:
-        """Begin a group."""
+        """Start a group."""
         self.rows.append([hit])
         self._note(hit.memory, len(self.rows) - 1)
 
     def note(self, memory: Memory, members: list[Hit]) -> None:
-        """A group has grown."""
+        """Index a memory that joined a group."""
         self._note(memory, next(at for at, row in enumerate(self.rows) if row is members))
 
     def _note(self, memory: Memory, at: int) -> None:
@@ -149,7 +147,7 @@ class _Shelf:
 
 
 class _Judge:
-    """Whether two memories are one thing."""
+    """Decides whether two memories are duplicates."""
 
     def __init__(
         self,
@@ -179,14 +177,14 @@ class _Judge:
         return bound is not None and _in_the_same_words(newer, older, bound, self._opposites)
 
     def _is_told_again(self, newer: Memory, older: Memory, opinion: Opinion) -> bool:
-        # "generalises" would do to drop a text, but not to show it instead of the one that says more.
+        # "generalises" permits the gate to drop a text, but not to show it instead of the more detailed one.
         comparison = _read(newer, older, self._opposites, opinion)
         sure = opinion.repeats >= self._sure_at.get(newer.kind, _NEVER)
         return sure and comparison.relation == "same" and not _is_barred(newer, older, comparison, self._opposites)
 
 
 def _may_be_one(newer: Memory, older: Memory) -> bool:
-    """What is said beside the texts: kind, agent, subject, time, stance, and what came of it."""
+    """Whether the other fields agree: kind, agent, subject, time, stance, outcome."""
     return says_the_same(newer, older) and slot_key(outcome_of(newer)) == slot_key(outcome_of(older))
 
 
@@ -199,16 +197,16 @@ def _is_open(newer: Memory, older: Memory, opposites: Opposites) -> bool:
 
 
 def _is_barred(newer: Memory, older: Memory, comparison: Comparison, opposites: Opposites) -> bool:
-    """The gate's veto from both sides: as a newer text each must be free to be dropped for the other."""
+    """The gate's veto in both directions: each text must be droppable for the other."""
     if is_barred(newer, older, comparison, opposites):
         return True
     return is_vetoed(older.content, newer.content, _read(older, newer, opposites).differences, opposites)
 
 
 def _in_the_same_words(newer: Memory, older: Memory, bound: float, opposites: Opposites) -> bool:
-    """Whether most words are common: as with an ongoing episode, a detail more or less is no other thing.
+    """Whether most words are common and only details differ, as for an ongoing episode.
 
-    The newer is shown instead, so it may leave out a plain word at most: no name and no figure.
+    The newer text is shown, so it may omit plain words only, no names or numbers.
     """
     ours, theirs = _words(newer), _words(older)
     if min(len(ours), len(theirs)) < _FEWEST_WORDS:
@@ -216,7 +214,7 @@ def _in_the_same_words(newer: Memory, older: Memory, bound: float, opposites: Op
     if len(ours & theirs) <= bound * min(len(ours), len(theirs)):
         return False
     if not (language_is_known(newer.content) and language_is_known(older.content)):
-        return False  # nobody reads a "not" in it
+        return False  # negations in an unknown language cannot be read
     if any(item.kind != "detail" for item in _read(newer, older, opposites).differences):
         return False
     lost = _read(older, newer, opposites).differences
@@ -240,17 +238,16 @@ def _read(new: Memory, old: Memory, opposites: Opposites, opinion: Opinion | Non
 
 
 def _group(members: Sequence[Hit]) -> Group:
-    """The newest current member is shown at the best rank; the conflicts of all stay in sight."""
+    """The newest active member is shown, at the best member's rank, with the conflicts of all members."""
     order = sorted(members, key=lambda hit: (hit.memory.status == "active", *_age(hit.memory)), reverse=True)
     conflicts = {item.key: item for hit in order for item in hit.conflicts}
     return Group(order[0], tuple(order[1:]), members[0].score, tuple(conflicts.values()))
 
 
 def _newer_first(groups: Sequence[Group], hits: Sequence[Hit], disputes: Collection[Conflict]) -> tuple[Group, ...]:
-    """A group that its best hit lifts over a newer one it contradicts goes behind it.
+    """Move a newer group before an older one that contradicts it, if grouping reversed their order.
 
-    Recall has put the newer of two hits first where that is right; only what grouping itself has turned
-    round is put back.
+    Recall has already ordered single hits; only reversals by grouping are corrected.
     """
     order = list(groups)
     of = {key: group for group in groups for key in group.ids}
@@ -277,5 +274,5 @@ def _contradicted(hits: Sequence[Hit]) -> frozenset[frozenset[str]]:
 
 
 def _age(memory: Memory) -> tuple[datetime, datetime, str]:
-    """Oldest first, as the world's time tells it."""
+    """Sort key: oldest first by event time, creation time and id."""
     return effective_time(memory, memory.created_at), memory.created_at, memory.id

@@ -1,4 +1,4 @@
-"""The order of answers: parts into one score, and the newer before the older; the same for every backend."""
+"""Ranking: combines parts into one score and puts newer before older; the same for every backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DAY = 86_400.0
 
 
 def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, float]]:
-    """One score from both parts, and the parts; without vectors the words decide alone."""
+    """One score from cosine and lexical part, with the parts; without a vector the lexical part alone."""
     if cosine is None:
         return lexical, {"lexical": round(lexical, 4)}
     score = SEMANTIC_SHARE * max(0.0, cosine) + LEXICAL_SHARE * lexical
@@ -23,12 +23,12 @@ def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, flo
 
 
 def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:
-    """`exp(-decay_rate * days)` since the weights' basis of age, 1 to 0; what lies ahead counts as now.
+    """`exp(-decay_rate * days)` since the reference time, 1 to 0; a future time counts as now.
 
     Args:
         memory: The memory.
-        weights: Its `decay_rate` and `recency_basis`.
-        now: The moment asked about.
+        weights: Gives `decay_rate` and `recency_basis`.
+        now: Time of the query.
     """
     match weights.recency_basis:
         case "accessed":
@@ -41,13 +41,13 @@ def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:
 
 
 def hybrid(parts: Mapping[str, float | None], weights: HybridWeights) -> tuple[float, Mapping[str, float]]:
-    """The sum of the parts by their weights, and what each part counted.
+    """Weighted sum of the parts, with the effective weights.
 
-    A part that is missing (None: no vector, no document that holds a word of the query) is dropped, and
-    its weight is spread over the others, so that scores stay on one scale.
+    The weight of a missing part (None: no vector, no document with a query word) is spread over the others, so
+    that all scores have one scale.
 
     Args:
-        parts: The parts by name; those without a weight may be left out.
+        parts: The parts by name; parts without a weight may be missing.
         weights: The weights.
 
     Example:
@@ -69,16 +69,16 @@ def hybrid(parts: Mapping[str, float | None], weights: HybridWeights) -> tuple[f
 def activation(
     seeds: Mapping[str, float], links: Sequence[tuple[str, str]], *, damping: float = 0.5, steps: int = 3
 ) -> dict[str, float]:
-    """What links pass on from the memories that answer best, 0 to 1, the best being 1.
+    """Spreading activation over links, 0 to 1, the best memory being 1.
 
-    In each step a memory shares what it has with its neighbours, either way and in equal parts, damped;
-    what arrives is added up. What a memory is worth itself is not part of it.
+    In each step a memory passes its damped value to its neighbours in equal parts, in both directions; received
+    values are summed. A memory's own score is not included.
 
     Args:
-        seeds: Worth of each memory by itself; negative counts as nothing.
+        seeds: Score of each memory; negative counts as 0.
         links: (src, dst) of links among them.
-        damping: What is left of the worth after one step.
-        steps: How far it goes.
+        damping: Share that remains after one step.
+        steps: Number of steps.
 
     Example:
         >>> activation({"a": 1.0, "b": 0.0, "c": 0.0}, [("a", "b")])["b"]
@@ -92,7 +92,7 @@ def activation(
     reached = dict.fromkeys(seeds, 0.0)
     flow = {key: max(0.0, worth) for key, worth in seeds.items()}
     for _ in range(steps):
-        # In the order of the ids, so that sums have the same last digit whatever the order of the links.
+        # Sorted by id, so that floating-point sums do not depend on the order of the links.
         flow = {
             key: damping * sum(flow[other] / len(beside[other]) for other in sorted(others))
             for key, others in beside.items()
@@ -104,35 +104,35 @@ def activation(
 
 
 OLDER_AMONG = 3
-"""How many of the best answers a newer one may come before."""
+"""Best answers that a newer one may precede."""
 LATER_AMONG = 5
-"""Among how many of the best answers that newer one is looked for: what is further down answers something else."""
+"""Best answers among which the newer one is searched."""
 UPDATE_NEAR = 0.3
-"""Least similarity of two answers of which the newer may be an update."""
+"""Least similarity of two answers for the newer to count as an update."""
 MOST_ASKED = 6
-"""How many pairs the relation model is asked about for one question."""
+"""Most pairs sent to the relation model per query."""
 UPDATE_AT = 0.3
-"""Probability of a conflict from which the newer comes first. Far below what would be listed: nothing is hidden."""
+"""Least P(conflict) to put the newer first. Lower than for a flag, because nothing is hidden."""
 NEAR_AT = 0.8
-"""Where the relation model says nothing: similarity from which the newer comes first."""
+"""Without an opinion: least similarity to put the newer first."""
 NEAR_SHARE = 0.8
-"""Where the relation model says nothing: least share of the older one's score that the newer must have."""
+"""Without an opinion: least share of the older one's score that the newer must have."""
 LEAST_SHARE = 0.2
-"""A newer statement takes an older one's place only if it answers the query at least a fifth as well."""
+"""Least share of the older one's score that a newer contradicting statement must have."""
 
 
 def newer_first(
     scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
 ) -> list[str]:
-    """Ids by score, but of two that contradict each other the newer stands before the older.
+    """Ids by score, but the newer of a contradicting pair precedes the older.
 
-    Most updates are told in other words and nobody finds the contradiction. So of two good answers about the
-    same topic the newer stands first too, if it is nearly as good an answer.
+    The newer one moves only if its score is at least a share of the older one's. The caller decides which pairs
+    count, such as likely updates in other words that nothing flagged.
 
     Args:
         scores: Score of each id, best first.
-        contradicted: (older, newer) ids of pairs of which the newer should come first, oldest pair first.
-        least: Share of the older one's score that the newer must have.
+        contradicted: Pairs (older, newer) to order, oldest pair first.
+        least: Least share of the older one's score.
 
     Example:
         >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])

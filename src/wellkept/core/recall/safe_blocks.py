@@ -1,8 +1,7 @@
-"""Text of memories inside other text: made harmless, and the block in which decisions are shown.
+"""Makes the text of memories safe to embed in other text, and renders the block of decisions.
 
-Memories are written by anybody, and a prompt is read by something that obeys. What stands here keeps
-them data: no line of a memory can pass for a line of the block, nothing invisible comes along, and no
-markup opens or closes anything.
+Memories are untrusted text inside a prompt. Here no line of a memory can pass for a line of the block,
+invisible characters are removed, and no markup opens or closes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from wellkept.types import Hit, Memory
 
 HEADING = "## Related Decisions"
 SHOWN = 120
-"""Characters of a decision that its line shows."""
+"""Characters of a decision on its line."""
 
 _OUTCOME = 40
 _BREAK = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -26,10 +25,10 @@ _UNSEEN = frozenset(("Cf", "Cs"))
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text without anything that is not seen or that a terminal obeys.
+    """The lines of a text without invisible and control characters.
 
-    Joiners stay, since emoji and several scripts need them; marks that reorder text, tags and runs of
-    variation selectors can carry a message that nobody sees, and go.
+    Joiners stay, because emoji and several scripts need them. Bidirectional marks, tags and runs of variation
+    selectors are removed, because they can hide a message.
 
     Example:
         >>> lines_of("a\\u202eb\\r\\nc\\x1b[0m")
@@ -39,7 +38,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """The beginning of a text on one line, harmless.
+    """The start of a text on one safe line.
 
     Example:
         >>> one_line("Use  ruff.\\n# Not a heading", 14)
@@ -50,7 +49,7 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def decisions_block(decisions: Iterable[Memory | Hit]) -> str:
-    """Decisions as a list under a heading, each thing once, in the order given.
+    """Decisions as a list under a heading, duplicates grouped, in the given order.
 
     Args:
         decisions: Memories or hits, best first.
@@ -72,15 +71,15 @@ def decisions_block(decisions: Iterable[Memory | Hit]) -> str:
 
 
 def decision_line(memory: Memory) -> str:
-    """One decision: what came of it, the beginning of its text, and how sure its writer was."""
+    """One line: outcome, start of the text, confidence."""
     outcome = one_line(outcome_of(memory), _OUTCOME) or "pending"
     text = f"[{outcome}] {one_line(memory.content, SHOWN)}"
-    # Where the block is rendered, "<" would open a tag; every other sign stays what it is.
+    # In rendered Markdown "<" would open a tag.
     return f"- {text.replace('<', '&lt;')} (confidence: {memory.confidence:.2f})"
 
 
 def listed_decisions(memories: Sequence[Memory]) -> str:
-    """The heading and a line for each of them, as they are; empty without any."""
+    """The heading and a line per decision; empty without decisions."""
     return "\n".join((HEADING, *map(decision_line, memories))) if memories else ""
 
 

@@ -1,9 +1,8 @@
-"""How well memories answer a query: words and meaning in one score, and what was told beside them.
+"""Scores of memories for a query: lexical and semantic match in one score, plus neighbours in time.
 
-Three things that cost nothing but arithmetic, each of which earns its place on public questions
-(docs/retrieval.md): words are compared by their stems and without the query's function words; how rare a
-word is comes from all memories, not from the few that were found; and a memory counts for more where
-the memory told next to it answers too. Pure functions, so that any backend gives the same order.
+Words are compared by stem and without the query's function words. Word rarity is computed over all memories,
+not over the candidates. A memory scores higher if its neighbours in the conversation match too. Each step is
+measured on public questions (docs/retrieval.md). Pure functions, so every backend gives the same order.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from wellkept.core.reading.lexer import language_of, stem
 from wellkept.core.text.forms import search_terms
 
 K1 = 1.5
-"""How soon a repeated word stops counting."""
+"""BM25 k1: how fast repeated words saturate."""
 B = 0.75
-"""How much a long memory is held back."""
+"""BM25 b: how strongly length is penalised."""
 MEANING = 0.7
-"""Share of the cosine in a score; the words have the rest."""
+"""Weight of the cosine; the lexical score has the rest."""
 CONTEXT = 0.4
-"""How much of the way to its best neighbour's score a memory is lifted."""
+"""Share of the distance to the best neighbour's score that a memory gains."""
 REACH = 3
-"""How far from a memory its neighbours are looked for, to both sides."""
+"""Neighbours considered, in positions to each side."""
 FADING = 0.8
-"""What a neighbour one step further away counts, compared with the nearer one."""
+"""Factor per further position of a neighbour."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -40,7 +39,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def document_terms(text: str) -> list[str]:
-    """The search terms of a stored text by their stems, in order, with repeats.
+    """Stems of a stored text, in order, with repeats.
 
     Example:
         >>> document_terms("She painted sunsets in 2022")
@@ -50,10 +49,10 @@ def document_terms(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """The stems that a query asks for, each once; function words only where it has nothing else.
+    """Stems of a query, each once; function words only if the query has nothing else.
 
-    "When did she" stands in many questions and few statements, so that BM25 would take it for the
-    rarest thing that was asked. Only the query is thinned out, in its own language.
+    "When did she" occurs in many questions and few statements, so BM25 would treat it as rare. Only the query is
+    filtered, in its own language.
 
     Example:
         >>> query_terms("When did she paint the sunset?")
@@ -71,10 +70,9 @@ def query_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def term_stem(term: str) -> str:
-    """A term without its light endings; identifiers, numbers and scripts without a list stay whole.
+    """A term without inflection endings; identifiers, numbers and scripts without a list stay whole.
 
-    A term has no language of its own: the rule follows its script, so that query and memory meet
-    whatever either is taken for.
+    The rule depends on the script and not on a detected language, so that query and memory always match.
 
     Example:
         >>> term_stem("painted"), term_stem("pr_441"), term_stem("数据")
@@ -105,12 +103,12 @@ def _small_words(code: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What BM25 knows about all memories of a namespace.
+    """BM25 statistics over all memories of a namespace.
 
     Attributes:
-        documents: How many there are.
-        mean_length: Their mean number of terms.
-        holders: Term -> how many of them hold it.
+        documents: Number of documents.
+        mean_length: Mean number of terms.
+        holders: Term -> number of documents with it.
     """
 
     documents: int
@@ -119,7 +117,7 @@ class Statistics:
 
 
 def statistics(documents: Iterable[Sequence[str]]) -> Statistics:
-    """The statistics of these documents, each a list of terms.
+    """Statistics of documents given as term lists.
 
     Example:
         >>> statistics([["use", "ruff"], ["use", "black"]]).holders["use"]
@@ -134,12 +132,12 @@ def statistics(documents: Iterable[Sequence[str]]) -> Statistics:
 
 
 def lexical_scores(query: Sequence[str], documents: Sequence[Sequence[str]], of_all: Statistics) -> list[float]:
-    """BM25 of each document, divided by the best; 0 to 1.
+    """BM25 of each document, divided by the best score; 0 to 1.
 
     Args:
-        query: Terms that are asked for, as `query_terms` gives them.
-        documents: Terms of each document, as `document_terms` gives them.
-        of_all: How rare words are; over the whole namespace, or over the pool.
+        query: Terms from `query_terms`.
+        documents: Terms of each document, from `document_terms`.
+        of_all: Word rarity over the namespace or over the candidates.
 
     Example:
         >>> pool = [["use", "ruff"], ["use", "black"]]
@@ -157,18 +155,18 @@ def lexical_scores(query: Sequence[str], documents: Sequence[Sequence[str]], of_
 
 
 def _rarity(of_all: Statistics, term: str) -> float:
-    # A pool may hold a term that statistics of an older state have never seen.
+    # A candidate may hold a term that older statistics do not know.
     holders = min(of_all.holders.get(term, 0), of_all.documents)
     return math.log(1 + (of_all.documents - holders + 0.5) / (holders + 0.5))
 
 
 def fused(cosines: Sequence[float | None], lexical: Sequence[float], *, meaning: float = MEANING) -> list[float]:
-    """One score for each memory from its nearness in meaning and its common words.
+    """Blend cosine and lexical score of each memory.
 
     Args:
-        cosines: Of each memory; None where it has no vector. Without any, the words decide alone.
-        lexical: Of each memory, 0 to 1.
-        meaning: Share of the cosine, 0 to 1.
+        cosines: Cosine of each memory; None without a vector. If all are None, the lexical scores are returned.
+        lexical: Lexical score of each memory, 0 to 1.
+        meaning: Weight of the cosine, 0 to 1.
 
     Example:
         >>> [round(score, 2) for score in fused([0.5, 0.5], [1.0, 0.0])], fused([None], [0.5])
@@ -185,11 +183,11 @@ def fused(cosines: Sequence[float | None], lexical: Sequence[float], *, meaning:
 
 
 def told_beside(sittings: Iterable[Sequence[Key]], *, reach: int = REACH) -> dict[Key, tuple[tuple[Key, int], ...]]:
-    """The neighbours of each memory in the sitting it was told in, and how many steps away they are.
+    """The neighbours of each memory within its sitting, with their distance in positions.
 
     Args:
-        sittings: What was told in one go (of one source), each in its order.
-        reach: How many steps to either side.
+        sittings: Sequences of memories recorded together (from one source), in order.
+        reach: Positions to each side.
 
     Example:
         >>> told_beside([["a", "b", "c"], ["d"]], reach=1)["b"]
@@ -210,18 +208,17 @@ def in_context(
     context: float = CONTEXT,
     fading: float = FADING,
 ) -> dict[Key, float]:
-    """The scores, each lifted towards that of its best neighbour, if that answers better.
+    """Raise each score towards that of its best neighbour, if the neighbour scores higher.
 
-    An answer often stands beside what names the thing asked about: "Where did Ana move?" is answered by
-    "To Lisbon!", told after "I have moved." No score falls and the best one stays as it is, so that
-    a memory that answers by itself stays first; only one neighbour counts, so that the middle of a
-    long sitting is not worth more than its ends.
+    An answer often follows the text that names its subject: "Where did Ana move?" is answered by "To Lisbon!" after
+    "I have moved." No score falls and the best one is unchanged. Only one neighbour counts, so that the middle of a
+    long sitting has no advantage.
 
     Args:
-        scores: Of each memory that was found.
-        beside: Its neighbours, as `told_beside` gives them; those without a score count nothing.
-        context: How much of the way it is lifted, 0 to 1.
-        fading: What each further step leaves of a neighbour's score.
+        scores: Score of each memory found.
+        beside: Its neighbours, from `told_beside`; neighbours without a score count 0.
+        context: Share of the distance gained, 0 to 1.
+        fading: Factor per further position.
 
     Example:
         >>> in_context({"a": 0.9, "b": 0.2, "c": 0.3}, {"a": [("b", 1)], "b": [("a", 1)]})

@@ -1,8 +1,8 @@
-"""Records to JSON and back, exactly: the one written form of every value.
+"""Serialises records to JSON and back without loss.
 
-A record is a JSON object of the fields that differ from their defaults, with sorted keys, so that
-equal values have equal texts and rows stay small. Times are ISO 8601 in UTC, tuples are lists,
-effects carry a `type`. Reading is the hot path of every call, so the field lists are made once.
+A record is a JSON object of the fields that differ from their defaults, with sorted keys: equal values give
+equal texts, and rows stay small. Times are ISO 8601 in UTC, tuples are lists, effects have a `type`. Reading is
+a hot path, so field lists are computed once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from wellkept.types import (
 )
 
 USAGE: tuple[str, ...] = ("access_count", "last_accessed_at", "stability")
-"""Fields of a memory that change by being used: no version, no journal entry, no part of the digest."""
+"""Usage fields of a memory: they cause no new version and no journal entry, and are not in the digest."""
 
 EFFECT_TYPES: Mapping[type, str] = {
     MemoryChange: "memory",
@@ -44,18 +44,18 @@ EFFECT_TYPES: Mapping[type, str] = {
     LinkChange: "link",
     ConflictChange: "conflict",
 }
-"""What an effect says in `type`."""
+"""The `type` of each effect."""
 _ENCODE: Callable[[Json], str] = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What making sense of a value may raise that is not what it claims to be."""
+"""Exceptions that decoding damaged values may raise."""
 _ABSENT = object()
 T = TypeVar("T")
 
 
 class _Shape:
-    """The fields of one record type with their defaults, in the order of a single C-level getter."""
+    """The fields of a record type with defaults, read by one C-level getter."""
 
     __slots__ = ("defaults", "get", "names", "tag")
 
@@ -85,7 +85,7 @@ def iso(at: datetime) -> str:
     """A time as ISO 8601 text in UTC, with a `Z`.
 
     Raises:
-        InvalidField: The time has no zone; guessing one would move it.
+        InvalidField: The time has no zone.
     """
     if at.tzinfo is not UTC:
         if at.utcoffset() is None:
@@ -112,14 +112,14 @@ def time_from(text: str) -> datetime:
 
 
 def to_plain(value: object, *, full: bool = False) -> Json:
-    """The value as what JSON can hold.
+    """The value as JSON-compatible data.
 
     Args:
         value: Any value of `wellkept.types`, or a mapping, sequence, time or scalar.
-        full: Also give the fields that hold their default, for readers who do not know them.
+        full: Include fields that hold their default.
 
     Raises:
-        InvalidField: Something inside has no JSON form.
+        InvalidField: A nested value has no JSON form.
     """
     kind = type(value)
     if kind in _PLAIN:
@@ -156,17 +156,17 @@ def dumps(value: object) -> str:
 
 
 def record_text(memory: Memory) -> str:
-    """The JSON of a memory without its usage, which is kept beside it."""
+    """The JSON of a memory without its usage fields, which are stored separately."""
     return _ENCODE(_fields(memory, _RECORD, full=False))
 
 
 def entry_head(entry: JournalEntry) -> dict[str, Json]:
-    """A journal entry as a plain object without its number and effects, which a store keeps its own way."""
+    """A journal entry as a plain object without number and effects, which stores keep separately."""
     return _fields(entry, _HEAD, full=False)
 
 
 def digest(memory: Memory) -> str:
-    """16 hex digits that tell one record from another; usage does not count."""
+    """16 hex digits of the record's content hash, without usage fields."""
     return text_digest(record_text(memory))
 
 
@@ -190,10 +190,10 @@ _TIMES = (
 
 
 def memory_from(plain: Mapping[str, Json]) -> Memory:
-    """The memory a plain object stands for.
+    """Decode a memory.
 
     Raises:
-        KeyError, TypeError, ValueError: The object is no memory.
+        KeyError, TypeError, ValueError: The object is not a memory.
     """
     values = dict(plain)
     values["created_at"] = time_from(values["created_at"])
@@ -211,18 +211,18 @@ def memory_from(plain: Mapping[str, Json]) -> Memory:
 
 
 def link_from(plain: Mapping[str, Json]) -> Link:
-    """The link a plain object stands for."""
+    """Decode a link."""
     rel, created_at = plain.get("rel", "related"), _time(plain, "created_at")
     return _made(Link, {"src": plain["src"], "dst": plain["dst"], "rel": rel, "created_at": created_at})
 
 
 def difference_from(plain: Mapping[str, Json]) -> Difference:
-    """The difference a plain object stands for."""
+    """Decode a difference."""
     return _made(Difference, plain)
 
 
 def conflict_from(plain: Mapping[str, Json]) -> Conflict:
-    """The conflict a plain object stands for."""
+    """Decode a conflict."""
     values = dict(plain)
     values["created_at"] = time_from(values["created_at"])
     for name in ("expires_at", "resolved_at"):
@@ -233,7 +233,7 @@ def conflict_from(plain: Mapping[str, Json]) -> Conflict:
 
 
 def match_from(plain: Mapping[str, Json]) -> Match:
-    """The match a plain object stands for."""
+    """Decode a match."""
     values = dict(plain)
     values["differences"] = _each(values, "differences", difference_from)
     opinion = values.get("opinion")
@@ -242,12 +242,12 @@ def match_from(plain: Mapping[str, Json]) -> Match:
 
 
 def reason_from(plain: Mapping[str, Json]) -> Reason:
-    """The reason a plain object stands for."""
+    """Decode a reason."""
     return _made(Reason, {"rule": plain["rule"], "detail": plain["detail"]})
 
 
 def effect_from(plain: Mapping[str, Json]) -> Effect:
-    """The effect a plain object stands for, told by its `type`.
+    """Decode an effect by its `type`.
 
     Raises:
         ValueError: The type is unknown.
@@ -266,7 +266,7 @@ def effect_from(plain: Mapping[str, Json]) -> Effect:
 
 
 def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None = None) -> JournalEntry:
-    """The journal entry a plain object stands for; with `effects`, these instead of its own."""
+    """Decode a journal entry; `effects`, if given, replace its own."""
     values = dict(plain)
     values["at"] = time_from(values["at"])
     for name in ("memory_ids", "conflict_keys", "degraded"):
@@ -279,10 +279,10 @@ def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None 
 
 
 def _made(record: type[T], values: Mapping[str, Json]) -> T:
-    """The record of these fields.
+    """Build a record from these fields.
 
     Raises:
-        TypeError: One is not of its type, is missing or unknown.
+        TypeError: A field has the wrong type, is missing or unknown.
     """
     wrong = misfit(record, values)
     if wrong:

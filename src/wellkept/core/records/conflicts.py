@@ -1,7 +1,6 @@
-"""Conflict rows: a deterministic key per pair, a list to review, an end.
+"""Conflict rows: one deterministic key per pair and kind, a review list, a resolution.
 
-One pair is flagged once per kind, whoever found it and however often. A settled conflict stays
-settled: the key is known, so nothing opens it again but `restore` or `undo`.
+A pair is flagged once per kind. A resolved conflict stays resolved; only `restore` or `undo` reopens it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ EXCERPT = 200
 
 
 def key_of(a: str, b: str, kind: ConflictKind) -> str:
-    """The same 16 hex digits for a pair in either order."""
+    """16 hex digits for a pair, independent of its order."""
     first, second = sorted((a, b))
     return hashlib.sha256(f"{kind}\x1f{first}\x1f{second}".encode()).hexdigest()[:16]
 
@@ -25,7 +24,7 @@ def key_of(a: str, b: str, kind: ConflictKind) -> str:
 def between(
     old: Memory, new: Memory, comparison: Comparison, *, kind: ConflictKind, moment: tuple[datetime, float]
 ) -> Conflict:
-    """The open conflict of a pair; `moment` is the time and the days it stays open."""
+    """The open conflict of a pair; `moment` gives the time and the days until it expires."""
     now, days = moment
     return Conflict(
         key=key_of(old.id, new.id, kind),
@@ -47,7 +46,7 @@ def _unnamed(comparison: Comparison) -> str:
 
 
 def retold(conflict: Conflict, old: Memory, new: Memory, comparison: Comparison) -> Conflict:
-    """The same conflict with the words that the two memories have now."""
+    """The conflict with the current texts of both memories."""
     return replace(
         conflict,
         differences=comparison.differences,
@@ -58,22 +57,22 @@ def retold(conflict: Conflict, old: Memory, new: Memory, comparison: Comparison)
 
 
 def opened(conflict: Conflict) -> ConflictChange:
-    """The effect that records a conflict."""
+    """The effect that records a new conflict."""
     return ConflictChange(None, conflict)
 
 
 def settled(conflict: Conflict, resolution: Resolution, *, at: datetime) -> Conflict:
-    """The conflict with its end."""
+    """The conflict with its resolution."""
     return replace(conflict, resolution=resolution, resolved_at=at)
 
 
 def is_open(conflict: Conflict, now: datetime) -> bool:
-    """Whether somebody still has to look: neither settled nor expired (expired means keep both)."""
+    """Whether review is pending: neither resolved nor expired (expired means keep both)."""
     return conflict.resolution is None and (conflict.expires_at is None or now < conflict.expires_at)
 
 
 def is_reviewed(conflict: Conflict) -> bool:
-    """Whether somebody decided it; one that upkeep closed because its time was over was read by nobody."""
+    """Whether a person or agent resolved it; conflicts that upkeep closed on expiry do not count."""
     if conflict.resolution is None:
         return False
     ended, decided = conflict.expires_at, conflict.resolved_at

@@ -1,4 +1,4 @@
-"""Effects as values: their inverse, what they touch, and what is left of them after an erasure."""
+"""Effects as values: inverse, touched memories, and erasure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _recorded = attrgetter(*(field.name for field in fields(Memory) if field.name no
 
 
 def invert(effect: Effect) -> Effect:
-    """The effect that takes this one back; twice inverted it is the same again."""
+    """The inverse effect; inverting twice gives the original."""
     match effect:
         case MemoryChange(before, after):
             return MemoryChange(after, before)
@@ -38,9 +38,9 @@ def invert(effect: Effect) -> Effect:
 
 
 def touched(effects: Iterable[Effect]) -> tuple[str, ...]:
-    """Ids of the memories that effects are about, each once, in the order they first appear.
+    """Ids of the memories that effects touch, each once, in order of appearance.
 
-    Both ends of a link and both sides of a conflict count; a name that waits for its memory is none.
+    Both ends of a link and both sides of a conflict count; the name of a waiting link does not.
     """
     ids: dict[str, None] = {}
     for effect in effects:
@@ -65,23 +65,23 @@ def _named(effect: Effect) -> tuple[str, ...]:
 
 
 def same_record(a: Memory | None, b: Memory | None) -> bool:
-    """Whether two memories are the same but for their usage; None is only the same as None."""
+    """Whether two memories are equal apart from usage fields; None equals only None."""
     if a is None or b is None:
         return a is b
     return a is b or bool(_recorded(a) == _recorded(b))
 
 
 # --------------------------------------------------------------------------------------------
-# Erasure (the one verb that removes content)
+# Erasure
 
 
 def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:
-    """What remains of an erased memory: id, namespace, kind, times and the status.
+    """The remains of an erased memory: id, namespace, kind, times and status.
 
     Args:
         memory: The memory as it was.
-        at: When it was erased; then the tombstone is its next version. None keeps version and
-            time, for the copies of former versions in the journal.
+        at: When it was erased; the tombstone is then the next version. None keeps version and time, for
+            copies of earlier versions in the journal.
     """
     return Memory(
         id=memory.id,
@@ -96,11 +96,11 @@ def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:
 
 
 def scrubbed(entry: JournalEntry, ids: Collection[str]) -> JournalEntry:
-    """The entry without anything the memories said.
+    """The entry without any content of the erased memories.
 
-    Their former versions become tombstones; their aliases, links and conflicts go. In an entry
-    that concerns one of them the refused text and the details of the reasons go as well, since
-    both may quote it; so do title and differing words where one was only a match.
+    Their earlier versions become tombstones; their aliases, links and conflicts are removed. If the entry
+    concerns one of them, the refused text and the reason details are removed, because they may quote it. If one was
+    only a match, its title and differences are removed.
     """
     matched = any(match.memory_id in ids for match in entry.matches)
     concerned = (
@@ -136,5 +136,5 @@ def _scrubbed_effect(effect: Effect, ids: Collection[str]) -> Effect | None:
 def _scrubbed_match(match: Match, ids: Collection[str], *, whole: bool) -> Match:
     if match.memory_id in ids:
         return replace(match, title="", differences=())
-    # The words of a difference come from both texts, so they go when either was erased.
+    # A difference quotes both texts, so it is removed when either is erased.
     return replace(match, differences=()) if whole else match

@@ -1,4 +1,4 @@
-"""Decisions in words: the sentence for the agent, the seeds' message texts, log lines, `check-similar`."""
+"""Decisions as text: messages for agents, log lines, `check-similar`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wellkept.types import (
 )
 
 _NEAR = 0.5
-"""Similarity from which the nearest memory is named although nothing became of it."""
+"""Similarity from which the nearest memory is named even if the decision ignores it."""
 _REASON_WORDS = {
     "content_hash": "exactly the same text",
     "canonical_hash": "the same text in another spelling",
@@ -65,18 +65,18 @@ _REASON_WORDS = {
     "repair": "it was repaired",
     "refused": "it would be refused",
 }
-"""Every rule that a decision or an entry of the journal can name, but those of your own consolidation rules."""
+"""Text for each rule id of decisions and journal entries, except custom consolidation rules."""
 
 _HOLDS_IT: tuple[MatchAction, ...] = ("duplicate", "reuse")
-"""What a write does with a memory that holds the text already: no row is added."""
+"""Match actions under which no row is added."""
 
 
 def duplicate_message(match: Match, *, verb: str = "restore") -> str:
-    """What an agent is told of a duplicate, with the reactivation hint for a faded memory.
+    """The message for a duplicate, with a hint to reactivate a faded memory.
 
     Args:
         match: The memory that holds the text.
-        verb: What reactivates it where the message is read.
+        verb: Name of the command that reactivates it.
     """
     text = f'Duplicate: already stored as "{match.title or "Untitled"}" ({match.memory_id or "?"})'
     if match.lifecycle != "ACTIVE":
@@ -85,12 +85,12 @@ def duplicate_message(match: Match, *, verb: str = "restore") -> str:
 
 
 def queued_message(memory: Memory, *, linking: bool = True) -> str:
-    """What an agent is told of a queued text: what waits, and what it will be linked to where its kind links names."""
+    """The message for a queued text, with the names it will link."""
     return f'Queued: "{short(memory)}"{will_link(names(memory.content) if linking else ())}'
 
 
 def message(decision: Decision, *, asked_only: bool = False) -> str:
-    """One sentence or two for the agent: what became of its text, or would, after a `check`."""
+    """The message for a decision in one or two sentences; `asked_only` words it for a `check`."""
     if asked_only:
         return f"Not written, only checked. It would answer: {message(decision)}"
     memory = decision.memory
@@ -120,7 +120,7 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
 
 
 def _judged_by(decision: Decision) -> str:
-    """Where the relation model decided: what it said, how sure it was, and its version."""
+    """The relation model's answer, probability and version, where it decided."""
     said = [
         f"{_reported(match)} with probability {match.opinion.of(_reported(match)):.4f} by {match.opinion.model}"
         for match in decision.matches
@@ -130,7 +130,7 @@ def _judged_by(decision: Decision) -> str:
 
 
 def _reported(match: Match) -> Relation:
-    """What is said of a match: of two that are called distinct, the conflict that is still possible."""
+    """The relation to show: a possible conflict instead of *distinct* where one was flagged."""
     return "conflict" if match.action == "conflict" and match.relation == "distinct" else match.relation
 
 
@@ -160,7 +160,7 @@ def _because(conflict: Conflict) -> str:
 
 
 def difference_words(difference: Difference) -> str:
-    """`number: "0.85" -> "0.95"`; "Node 18" and "room 18" cannot be told apart, so it says so."""
+    """`number: "0.85" -> "0.95"`; bare numbers read as identifiers are named "version or number"."""
     kind, old, new = difference.kind.replace("_", " "), difference.old, difference.new
     if kind == "identifier" and old.isdecimal() and new.isdecimal():
         kind = "version or number"
@@ -168,7 +168,7 @@ def difference_words(difference: Difference) -> str:
 
 
 def reason_words(rule: str) -> str:
-    """A rule id in words a person understands."""
+    """Text for a rule id."""
     return _REASON_WORDS.get(rule, rule.replace("_", " "))
 
 
@@ -181,7 +181,7 @@ def _reason_line(reason: Reason, matches: Sequence[Match]) -> str:
 
 
 def why(result: WriteResult) -> str:
-    """The reasons of a result in one line, with the differences that decided."""
+    """The reasons of a result in one line, with the deciding differences."""
     parts = list(dict.fromkeys(_reason_line(reason, result.matches) for reason in result.reasons))
     near = any(reason.rule == "near_but_different" for reason in result.reasons)
     told = result.matches[:1] if near else [match for match in result.matches if match.action != "none"]
@@ -203,10 +203,10 @@ def dropped_line(dropped: Memory, match: Match) -> str:
 
 
 def check_similar(result: WriteResult, *, limit: int = 5) -> dict[str, Json]:
-    """A check as the answer of `check-similar`: what is near, and what a write would do about it.
+    """The `check-similar` answer: near memories and what a write would do.
 
-    Shown is what is near at .90 and more, and whatever the write would act on, repeats first. The
-    recommendation says what a write would do; it does not depend on how many matches are shown.
+    It lists matches at similarity .90 or more and every match the write would act on, duplicates first. The
+    recommendation does not depend on `limit`.
     """
     near = [
         match

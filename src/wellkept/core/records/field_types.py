@@ -1,4 +1,4 @@
-"""Whether the fields of a record hold what their declared types say: values from a store or a file may be anything."""
+"""Checks field values against their declared types, because values from a store or a file may be anything."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LARGEST = sys.float_info.max
 
 
 def misfit(record: type, values: Mapping[str, object]) -> str:
-    """Name of the first field whose value is not of its declared type; empty when all fit.
+    """Name of the first field whose value has the wrong type; empty when all fit.
 
-    Numbers have to be finite. Fields that the record does not have are passed over.
+    Numbers must be finite. Unknown fields are ignored.
 
     Args:
         record: A dataclass.
-        values: Values of its fields, by name; some may be missing.
+        values: Field values by name; some may be missing.
 
     Example:
         >>> from wellkept.types import Link
@@ -36,7 +36,7 @@ def misfit(record: type, values: Mapping[str, object]) -> str:
 
 @cache
 def _fields(record: type) -> Mapping[str, tuple[frozenset[type], _Test]]:
-    """By name: types of which every value fits, and what to ask of a value of another type."""
+    """By field: types whose every value fits, and a test for values of other types."""
     hints = get_type_hints(record)
     return {name: (frozenset(_sure(hint)), _test(hint)) for name, hint in hints.items()}
 
@@ -45,7 +45,7 @@ def _sure(hint: Any) -> Iterator[type]:
     if get_origin(hint) in (Union, types.UnionType):
         for part in get_args(hint):
             yield from _sure(part)
-    elif isinstance(hint, type) and hint is not float:  # a float has to be finite
+    elif isinstance(hint, type) and hint is not float:  # floats are tested for finiteness
         yield hint
 
 

@@ -1,8 +1,7 @@
-"""Status and lifecycle, which are two things.
+"""Status and lifecycle of memories.
 
-Status is stored and changes only by acts: supersede, restore, archive. Lifecycle (ACTIVE, WEAK,
-DORMANT) is computed from time and use, so no decay pass can ever bring a superseded memory back or
-undo a reactivation.
+Status is stored and changes only by supersede, restore or archive. Lifecycle (ACTIVE, WEAK, DORMANT) is
+computed from time and use, so decay never revives a superseded memory or undoes a reactivation.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _DAY = 86_400.0
 
 
 def last_use(memory: Memory) -> datetime:
-    """When the memory was last read or reactivated; its creation if never."""
+    """Time of the last read or reactivation; the creation time if never used."""
     return memory.last_accessed_at or memory.created_at
 
 
@@ -56,11 +55,11 @@ def lifecycle(memory: Memory, decay: Decay, now: datetime) -> Lifecycle:
 
 
 DECAY_RATE = 0.1
-"""Share of its worth an unused memory loses in a day."""
+"""Rate per day of the exponential decay of an unused memory."""
 
 
 def decay_score(memory: Memory, now: datetime) -> float:
-    """What a memory is still worth: `importance * exp(-0.1 * days since last use)`."""
+    """Importance after decay: `importance * exp(-0.1 * days since last use)`."""
     days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
     return memory.importance * math.exp(-DECAY_RATE * days)
 
@@ -72,31 +71,31 @@ def grown_stability(memory: Memory, decay: Decay) -> float:
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:
-    """Whether the memory has outlived its `expires_at`."""
+    """Whether `expires_at` has passed."""
     return memory.expires_at is not None and memory.expires_at <= now
 
 
 def effective_time(statement: Statement, recorded: datetime) -> datetime:
-    """When a statement was true in the world, or else when it was written."""
+    """Event time of a statement, or its recording time without one."""
     return statement.event_time or recorded
 
 
 def is_ahead(new: Statement, old: Memory, *, recorded: datetime, now: datetime) -> bool:
-    """Whether one of two statements begins later than now, and not with the other: then neither replaces the other.
+    """Whether one of two statements starts in the future, at another time than the other; neither replaces the other.
 
     Args:
-        new: The newer statement; `recorded` is when it was written.
+        new: The newer statement; `recorded` is its recording time.
         old: The stored memory.
-        now: The moment of the decision.
+        now: Time of the decision.
     """
     ours, theirs = effective_time(new, recorded), effective_time(old, old.created_at)
     return max(ours, theirs) > now and ours != theirs
 
 
 def supersede(old: Memory, new: Memory, *, at: datetime) -> tuple[Effect, ...]:
-    """Effects that hide `old` behind `new` and write the `supersedes` link.
+    """Effects that supersede `old` by `new` and add the `supersedes` link.
 
-    The caller carries `pinned` over (`inherit`) and has checked for cycles (`check_supersession`).
+    The caller keeps the pin (`inherit`) and checks for cycles (`check_supersession`).
     """
     hidden = replace(
         old, status="superseded", superseded_by=new.id, superseded_at=at, updated_at=at, version=old.version + 1
@@ -105,27 +104,27 @@ def supersede(old: Memory, new: Memory, *, at: datetime) -> tuple[Effect, ...]:
 
 
 def born_superseded(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, LinkChange]:
-    """A late statement of something older: stored behind the head that replaced it."""
+    """A late statement about an earlier time: stored as superseded by the current head."""
     hidden = replace(new, status="superseded", superseded_by=head.id, superseded_at=at)
     return hidden, LinkChange(None, Link(head.id, new.id, "supersedes", at))
 
 
 def inherit(new: Memory, old: Memory) -> Memory:
-    """The replacement with what must not get lost on the way: a pin."""
+    """The replacement, pinned if the old memory was."""
     return replace(new, pinned=True) if old.pinned and not new.pinned else new
 
 
 def check_supersession(old: Memory, new: Memory, successor: Callable[[str], str]) -> None:
-    """Refuse a supersession that makes no sense.
+    """Check that a supersession is valid.
 
     Args:
-        old: The memory to hide.
-        new: The memory to show instead.
-        successor: Id of the memory that superseded a given id; empty for a head.
+        old: The memory to supersede.
+        new: The memory to supersede it.
+        successor: Gives the id that superseded a given id; empty for a head.
 
     Raises:
         SelfReference: Both are the same memory.
-        CycleError: `new` is itself, directly or along a chain, superseded by `old`.
+        CycleError: `old` supersedes `new`, directly or along a chain.
         IllegalTransition: One of them is not active.
     """
     if old.id == new.id:
@@ -152,10 +151,9 @@ def check_supersession(old: Memory, new: Memory, successor: Callable[[str], str]
 def restore(
     memory: Memory, *, at: datetime, links: tuple[Link, ...], conflicts: tuple[Conflict, ...]
 ) -> tuple[Effect, ...]:
-    """Effects that make a superseded or archived memory current again.
+    """Effects that make a superseded or archived memory active again.
 
-    The `supersedes` link goes, and a conflict that had been settled against this memory is open
-    again, so that somebody decides between the two.
+    The `supersedes` link is removed. A conflict resolved against this memory is reopened for review.
 
     Raises:
         IllegalTransition: The memory was erased.
@@ -166,7 +164,7 @@ def restore(
         memory, status="active", superseded_by="", superseded_at=None, updated_at=at, version=memory.version + 1
     )
     if memory.status == "archived":
-        # What was archived for want of use would be archived again by the next pass: a restore is a use.
+        # Restoring counts as a use, so that the next decay pass does not archive it again.
         back = replace(back, access_count=memory.access_count + 1, last_accessed_at=at)
     effects: list[Effect] = [MemoryChange(memory, back)]
     effects += [
@@ -182,7 +180,7 @@ def restore(
 
 
 def archive(memory: Memory, *, at: datetime) -> tuple[Effect, ...]:
-    """Effects of `forget`: hidden, kept, restorable.
+    """Effects of `forget`: the memory is archived and can be restored.
 
     Raises:
         IllegalTransition: The memory is not active.
@@ -193,7 +191,7 @@ def archive(memory: Memory, *, at: datetime) -> tuple[Effect, ...]:
 
 
 def head_of(memory: Memory, known: Mapping[str, Memory]) -> Memory:
-    """The current end of a supersession chain, as far as `known` reaches."""
+    """The head of a supersession chain, as far as `known` contains it."""
     seen = {memory.id}
     while memory.superseded_by in known and memory.superseded_by not in seen:
         memory = known[memory.superseded_by]

@@ -1,8 +1,8 @@
-"""Two texts become one memory without losing either: confirm, evolve, absorb.
+"""Merges two texts into one memory without loss: confirm, evolve, absorb.
 
-Evolution is append-only: the original stands first, dated updates follow. The last ten stay
-in the text; older ones live on in the memory's history. Every text change asks for a
-new vector, and every absorbed text leaves its hashes behind, so that a replay finds it.
+Updates are append-only: the original text first, then dated updates. The text keeps the last ten; older ones
+are in the journal. Every text change needs a new vector. Every absorbed text leaves its hashes as aliases, so
+that a replay is found.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ REVIEW_MARK = "needs_review"
 
 
 def content_alias(text: str) -> str:
-    """The alias under which exactly this text is found again."""
+    """Alias of exactly this text."""
     return f"content:{content_hash(text)}"
 
 
 def canonical_alias(text: str) -> str:
-    """The alias under which this text is found again in any spelling that means the same."""
+    """Alias of this text in any equivalent spelling."""
     return f"canonical:{canonical_hash(text)}"
 
 
@@ -36,27 +36,26 @@ def aliases(text: str) -> tuple[str, str]:
 
 
 def original(memory: Memory) -> str:
-    """The first text of a memory, without its dated updates."""
+    """The original text of a memory, without dated updates."""
     tail = added(memory.updates)
     return memory.content[: len(memory.content) - len(tail)] if tail else memory.content
 
 
 def added(updates: Sequence[Update]) -> str:
-    """What dated updates add to a text."""
+    """The text that dated updates append."""
     return "".join(_line(update) for update in updates)
 
 
 def segments(memory: Memory) -> tuple[str, ...]:
-    """The texts a memory is made of, oldest first; one for a memory that never evolved."""
+    """The texts of a memory, oldest first; a single one if it never evolved."""
     return (original(memory), *(update.text for update in memory.updates))
 
 
 def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Memory:
     """The memory with one more dated update, as a new version.
 
-    When more than ten updates have gathered, the oldest leaves the text (it stays in the journal)
-    and the memory is marked for review. The vector is the caller's to make: `embedding` is
-    cleared.
+    Above ten updates the oldest leaves the text (it stays in the journal) and the memory is marked for review.
+    `embedding` is cleared; the caller computes the vector.
     """
     first = original(memory)
     updates = (*memory.updates, Update(at, text, similarity))
@@ -78,7 +77,7 @@ def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Mem
 
 
 def evolution(memory: Memory) -> dict[str, Json]:
-    """What the metadata tell of updates: count, time of the last update, and the last ten in short."""
+    """Summary of the updates for metadata: count, last time, and the last ten in short."""
     return {
         "evolution_count": memory.evolution_count,
         "last_evolution": memory.updates[-1].at.isoformat() if memory.updates else None,
@@ -90,11 +89,10 @@ def evolution(memory: Memory) -> dict[str, Json]:
 
 
 def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: bool = False) -> Memory:
-    """The memory after the same thing was said again.
+    """The memory after a duplicate.
 
-    It is counted; what the stored one lacks is filled in; the ids it was made from are united; its
-    importance stays, unless a merge under `supersede` raises it to the higher of the two. Another title
-    is kept as a further one.
+    The confirmation is counted, empty fields are filled, provenance ids are merged. Importance changes only with
+    `raise_importance`, to the higher of the two. A different title is kept as an additional one.
     """
     confirmed = replace(
         memory,
@@ -117,9 +115,9 @@ def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: b
 
 
 def gathered(memory: Memory, new: Statement) -> Memory:
-    """The memory with what an added text brings beside its words: ids, tags and what was missing.
+    """The memory with the other fields of an appended text: ids, tags and missing fields.
 
-    What cannot be united (another importance, another stance) stays in the journal with the text.
+    Importance becomes the higher of the two; a differing stance stays in the journal with the text.
     """
     grown = replace(
         memory,
@@ -140,18 +138,18 @@ def gathered(memory: Memory, new: Statement) -> Memory:
 
 
 def united(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """Both in order, each once."""
+    """Both sequences in order, without repeats."""
     return tuple(dict.fromkeys((*first, *second)))
 
 
 def absorbed(memory_id: str, texts: Sequence[str], held: frozenset[str]) -> tuple[AliasChange, ...]:
-    """Alias effects that let the memory be found under all these texts; `held` are those it has already."""
+    """Alias effects for all these texts; `held` are the aliases the memory already has."""
     wanted = dict.fromkeys(alias for text in texts for alias in aliases(text))
     return tuple(AliasChange(memory_id, alias, present=True) for alias in wanted if alias not in held)
 
 
 def absorb(kept: Memory, other: Memory, *, at: datetime, held: frozenset[str]) -> tuple[Memory, tuple[Effect, ...]]:
-    """The kept memory with the other's text as a dated update and its metadata united (`resolve` by merge)."""
+    """`kept` with the other's text as a dated update and merged metadata (`resolve` by merge)."""
     grown = evolve(kept, other.content, at=at, similarity=1.0)
     grown = replace(
         grown,
@@ -166,7 +164,7 @@ def absorb(kept: Memory, other: Memory, *, at: datetime, held: frozenset[str]) -
 
 
 def short(memory: Memory) -> str:
-    """Title, or the beginning of the text: what a message calls this memory."""
+    """Title, or the start of the text, to name a memory in messages."""
     return memory.title or excerpt(original(memory), 60)
 
 

@@ -1,6 +1,6 @@
-"""What marks a summary of other memories, and how many summaries deep it lies.
+"""Marks of summaries and their level.
 
-The marks are plain tags and the ids in `provenance`, so that they survive export, import and any tool.
+The marks are plain tags and ids in `provenance`, so that they survive export and import.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LEVEL = re.compile(r"level:(\d{1,3})")
 
 
 def level_of(memory: Statement) -> int:
-    """How deep a summary lies: 0 for what was said, 1 for a summary of it, 2 for a summary of summaries.
+    """Level of a summary: 0 for a statement, 1 for a summary, 2 for a summary of summaries.
 
     Example:
         >>> from wellkept.types import NewMemory
@@ -27,19 +27,19 @@ def level_of(memory: Statement) -> int:
 
 
 def is_level(tag: str) -> bool:
-    """Whether a tag is the mark of a level."""
+    """Whether a tag marks a level."""
     return _LEVEL.fullmatch(slot_key(tag)) is not None
 
 
 def is_summary(memory: Statement) -> bool:
-    """Whether a memory is a summary that reflection made: tags and provenance say so.
+    """Whether reflection made this memory, by tags and provenance.
 
-    A tag alone is not enough: anybody may tag a memory, and a summary is treated with more care.
+    A tag alone is not enough, because any writer can set tags.
     """
     marked = any(slot_key(tag) == REFLECTION for tag in memory.tags)
     return marked and bool(memory.provenance) and level_of(memory) > 0
 
 
 def is_summary_of(summary: Statement, source: Memory) -> bool:
-    """Whether the one was made from the other, so that the two never contradict each other."""
+    """Whether `summary` was made from `source`, so that the two never contradict each other."""
     return source.id in summary.provenance and is_summary(summary)

@@ -1,4 +1,4 @@
-"""When a memory held in the world, as far as it says: from its event to its end or its replacement."""
+"""Valid time of a memory: from its event to its end or its replacement."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from wellkept.types import Memory
 
 
 def replaced_at(memory: Memory, successor: Memory | None) -> datetime | None:
-    """When another statement took this one's place in the world; None if none did.
+    """When another statement replaced this one in valid time; None if none did.
 
-    That is when the successor became true, which may be long before somebody wrote it down. Where that
-    cannot be, since the other is the older one, it is when the memory was superseded.
+    That is the successor's event time, which may precede its recording. If the successor is the older one, it is
+    the time of supersession.
     """
     if memory.status != "superseded":
         return None
@@ -24,13 +24,12 @@ def replaced_at(memory: Memory, successor: Memory | None) -> datetime | None:
 
 
 def held_at(memory: Memory, successor: Memory | None, at: datetime) -> bool:
-    """Whether the statement was true at a moment: begun, and neither ended nor replaced yet.
+    """Whether the statement held at a time: started, not ended, not replaced.
 
     Args:
-        memory: The memory. Without `event_time` it counts from when it was written: before that, nobody
-            had said so. Its last moment, `event_end`, still counts.
-        successor: What replaced it, if that is known.
-        at: The moment.
+        memory: The memory. Without `event_time` it starts at its recording time. `event_end` is inclusive.
+        successor: The memory that replaced it, if known.
+        at: The time.
     """
     end = replaced_at(memory, successor)
     return (

@@ -1,7 +1,7 @@
-"""Vector arithmetic: the one cosine of the product, and how a vector is stored.
+"""Vector arithmetic: the one cosine of the library, and vector storage.
 
-Every backend proposes candidates by its own arithmetic; the similarity that meets a threshold is
-always computed here, from the stored components, in double precision.
+Backends propose candidates with their own arithmetic. The cosine behind every threshold is computed here, from
+the stored components, in double precision.
 """
 
 from __future__ import annotations
@@ -15,34 +15,35 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 COMPARISON_DIMS = 512
-"""How many leading components are compared: long Matryoshka vectors keep their
-meaning in the prefix, and a shorter vector is used whole."""
+"""Leading components that are compared: Matryoshka vectors keep their meaning in the prefix; shorter vectors are used
+whole.
+"""
 
 SIMILARITY_DECIMALS = 4
-"""Digits that a cosine or similarity is rounded to before it meets a threshold."""
+"""Decimals to which cosines and similarities are rounded before a threshold."""
 
 _STORED = np.dtype("<f2")
 
 
 def cosine(a: NDArray[Any], b: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> float:
-    """How alike two vectors point, from -1 to 1.
+    """Cosine of two vectors, from -1 to 1.
 
     Args:
         a: One vector.
-        b: The other one.
-        dims: Compare only this many leading components of each.
+        b: The other vector.
+        dims: Compare only this many leading components.
 
     Returns:
-        The cosine, not rounded; 0.0 when either vector has no length.
+        The cosine, not rounded; 0.0 when a vector is zero.
 
     Raises:
-        ValueError: The compared parts differ in length, are no vectors or are not finite. The
-            caller skips this one candidate and goes on.
+        ValueError: The compared parts differ in length, are not vectors or are not finite. The caller skips
+            this candidate.
     """
     left, right = _prefix(a, dims), _prefix(b, dims)
     if left.shape != right.shape:
         raise ValueError(f"cannot compare vectors of {left.size} and {right.size} components")
-    # One text against itself is exactly 1.0, whatever the last bit of a square root says.
+    # Equal vectors give exactly 1.0, without rounding errors of two square roots.
     lengths = float(np.sqrt(float(left @ left) * float(right @ right)))
     if lengths == 0.0:
         return 0.0
@@ -50,11 +51,10 @@ def cosine(a: NDArray[Any], b: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> 
 
 
 def cosines(query: NDArray[Any], matrix: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> NDArray[np.float64]:
-    """The cosine of one query with every row of a matrix; rows without length give 0.
+    """Cosine of a query with every row of a matrix; zero rows give 0.
 
     Raises:
-        ValueError: Lengths differ after truncation, the shapes are no vector and matrix, or a
-            component is not finite.
+        ValueError: Lengths differ after truncation, the shapes are wrong, or a component is not finite.
     """
     left = _prefix(query, dims)
     rows = np.asarray(matrix, dtype=np.float64)
@@ -72,13 +72,13 @@ def cosines(query: NDArray[Any], matrix: NDArray[Any], *, dims: int = COMPARISON
 
 
 def unit(v: NDArray[Any]) -> Vector:
-    """The same direction with length 1, as float32; a vector without length stays zero.
+    """The vector scaled to length 1, as float32; a zero vector stays zero.
 
     Raises:
-        ValueError: It is no vector or a component is not finite.
+        ValueError: Not a vector, or a component is not finite.
     """
     values = _finite(v)
-    # Dividing by the largest component first keeps squares of huge and tiny numbers in range.
+    # Dividing by the largest component first avoids overflow and underflow of the squares.
     largest = float(np.max(np.abs(values)))
     if largest == 0.0:
         return np.zeros(values.size, dtype=np.float32)
@@ -88,10 +88,10 @@ def unit(v: NDArray[Any]) -> Vector:
 
 
 def quantise(v: NDArray[Any]) -> bytes:
-    """A unit vector as the bytes that are stored: little-endian float16, two bytes a component.
+    """A unit vector as stored bytes: little-endian float16.
 
     Raises:
-        ValueError: It is no vector, not finite, or too long for half precision.
+        ValueError: Not a vector, not finite, or longer than 1.
     """
     values = _finite(v)
     if float(np.max(np.abs(values))) > 1.001:
@@ -100,10 +100,10 @@ def quantise(v: NDArray[Any]) -> bytes:
 
 
 def restore(blob: bytes | bytearray | memoryview) -> Vector:
-    """The vector that `quantise` stored, brought back to unit length as float32.
+    """Decode a vector stored by `quantise` to unit length, as float32.
 
     Raises:
-        ValueError: The bytes are not such a vector (empty, odd length, not finite).
+        ValueError: The bytes are no such vector (empty, odd length, not finite).
     """
     size = memoryview(blob).nbytes
     if size == 0 or size % _STORED.itemsize:
@@ -112,7 +112,7 @@ def restore(blob: bytes | bytearray | memoryview) -> Vector:
 
 
 def rounded(x: float) -> float:
-    """A cosine or similarity as it is shown, stored and compared with thresholds."""
+    """A cosine or similarity, rounded as it is shown, stored and compared."""
     # Adding 0.0 turns -0.0 into 0.0, so that one number has one spelling.
     return round(float(x), SIMILARITY_DECIMALS) + 0.0
 

@@ -1,8 +1,8 @@
-"""`[[names]]` in a text: which memories it names, and how a name waits for a memory that is not written yet.
+"""Wikilinks: `[[names]]` in a text, and links that wait for a memory that does not exist yet.
 
-A name is a title or an id. One that nobody has yet is kept as a link to a *waiting* end, `[[name]]` in
-its canonical spelling. No memory has such an id, so the link is dangling and told as such, and
-the memory that is written under the name later finds it by that end.
+A name is a title or an id. An unknown name is kept as a link to a *waiting* end, `[[name]]` in canonical
+spelling. No memory has such an id, so the link is dangling; a memory written later under the name resolves
+it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from wellkept.core.text.forms import canonical
 from wellkept.types import Memory
 
 MAX_NAMES = 20
-"""Names of one text that are followed; texts are untrusted, and each name costs a search."""
+"""Most names followed per text; texts are untrusted, and each name costs a search."""
 MAX_NAME = 200
 _NAME = re.compile(rf"\[\[([^\[\]\r\n]{{1,{MAX_NAME}}})\]\]")
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The names between double brackets in their order, each thing once, at most `MAX_NAMES`.
+    """Names in double brackets, in order, without repeats, at most `MAX_NAMES`.
 
-    What stands behind a bar is only shown to readers: `[[Risk rules|the rules]]` names *Risk rules*. A
-    list of numbers is no name.
+    Text after a bar is only a label: `[[Risk rules|the rules]]` names *Risk rules*. A list of numbers is not a
+    name.
 
     Example:
         >>> names("See [[Risk rules]] and [[risk rules]], not [[1, 2]]; [[週末|weekend]].")
@@ -44,18 +44,18 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a person would call something so; code has nested lists of numbers."""
+    """Whether it can be a name: lists of numbers in code are not."""
     return any(map(str.isalpha, name)) or (any(map(str.isalnum, name)) and "," not in name)
 
 
 def keys(memory: Memory) -> frozenset[str]:
-    """Under which names a memory is found: its title, or what messages call it where it has none."""
+    """Names under which a memory is found: its title, or its short text without one."""
     key = canonical(short(memory))
     return frozenset((key,)) if key else frozenset()
 
 
 def waiting(name: str) -> str:
-    """The end of a link whose name nobody has yet.
+    """The waiting end of a link to an unknown name.
 
     Example:
         >>> waiting("Risk Rules"), is_waiting(waiting("Risk Rules")), is_waiting("0190a1b2")
@@ -65,12 +65,12 @@ def waiting(name: str) -> str:
 
 
 def is_waiting(end: str) -> bool:
-    """Whether the end of a link is a name that waits for its memory."""
+    """Whether a link end is a waiting name."""
     return end.startswith("[[") and end.endswith("]]")
 
 
 def will_link(found: Iterable[str]) -> str:
-    """The end of the answer of a queued text that names others; empty when it names none.
+    """Suffix of the message for a queued text with links; empty without links.
 
     Example:
         >>> will_link(["Risk rules", "Weekends"])

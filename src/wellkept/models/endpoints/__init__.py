@@ -1,1 +1,1 @@
-"""Models behind HTTP endpoints: one question, with retries, limits and a deadline."""
+"""Models behind HTTP endpoints: requests with retries, limits and a deadline."""

@@ -1,4 +1,4 @@
-"""What every client of a chat endpoint needs: text that can be sent, and what the model said."""
+"""Shared by chat clients: text that can be sent as JSON, and the content of an answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def sendable(text: str) -> str:
 
 
 def content_of(body: bytes, where: str) -> object:
-    """What the model said in an answer.
+    """The message content of a chat completion.
 
     Raises:
-        ModelResponseInvalid: The answer is no chat completion.
+        ModelResponseInvalid: The answer is not a chat completion.
     """
     answer = parsed_json(body, where=where, error=ModelResponseInvalid)
     choices = answer.get("choices") if isinstance(answer, dict) else None

@@ -1,5 +1,6 @@
-"""A deadline for a whole HTTP call. An HTTP client bounds each read by itself, and a server that sends one byte
-after the other is in time with every one of them.
+"""A deadline for a whole HTTP call.
+
+HTTP clients limit each read, so a server that sends single bytes never times out.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ _MADE = ".complete"
 
 
 class Lines:
-    """The connections of one HTTP client, to be cut where a call takes too long.
+    """Connections of one HTTP client, closed when a call exceeds its deadline.
 
-    Safe to share between threads. A call on a connection that an earlier one has made cannot be told from
-    the others of the client; then all of them are cut.
+    Safe to share between threads. A call on a reused connection cannot be identified; then all connections of the
+    client are closed.
 
     Example:
         >>> lines = Lines()
@@ -35,16 +36,16 @@ class Lines:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[Trace]:
-        """Cut the call made in the block once it has taken so long.
+        """Close the connection of the call in the block after a deadline.
 
         Args:
-            seconds: From now until the end of the block.
+            seconds: Time from now to the end of the block.
 
         Yields:
-            The `trace` extension that the request has to carry.
+            The `trace` extension for the request.
 
         Raises:
-            httpx2.ReadTimeout: The call took longer; what it gave is not whole.
+            httpx2.ReadTimeout: The call took longer; its answer is incomplete.
         """
         own: list[Any] = []
         over = threading.Event()
@@ -80,5 +81,5 @@ class Lines:
 
 def _shut(line: Any) -> None:
     if isinstance(line, socket.socket):
-        with suppress(OSError):  # it has ended meanwhile
-            socket.socket.shutdown(line, socket.SHUT_RDWR)  # not that of TLS, which another thread may be reading
+        with suppress(OSError):  # already closed
+            socket.socket.shutdown(line, socket.SHUT_RDWR)  # not the TLS method: another thread may be reading

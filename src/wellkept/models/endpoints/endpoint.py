@@ -1,4 +1,4 @@
-"""One JSON question to an HTTP endpoint: retries, a limit on size and on time, and errors that name no secret."""
+"""One JSON request to an HTTP endpoint: retries, limits on size and time, errors without secrets."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Endpoint:
     """Posts JSON and returns the body of the answer; safe to share between threads.
 
     Args:
-        url: Where to; an http or https URL.
-        what: What it is, for messages: "the judge's endpoint".
+        url: An http or https URL.
+        what: Name of the endpoint for messages: "the judge's endpoint".
         api_key: Sent as a bearer token; never shown.
-        timeout: Seconds to wait for each answer, from the first byte sent to the last received.
-        retries: How often a call that failed for a passing reason is repeated.
-        path: Where most servers answer, for messages.
-        most: The most bytes of an answer.
+        timeout: Seconds per attempt, for the whole answer.
+        retries: Retries after transient failures.
+        path: Usual path of such endpoints, for messages.
+        most: Most bytes of an answer.
 
     Raises:
         ConfigError: The URL is no http(s) URL, or a number is out of range.
@@ -68,20 +68,19 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """The host; user, password, port and query are left out."""
+        """The host, without user, password, port and query."""
         return self._url.host
 
     def post(self, payload: Mapping[str, Any], *, where: str, until: float = math.inf) -> bytes:
-        """The body of the answer with status 200.
+        """Post a payload and return the body of the 200 answer.
 
         Args:
-            payload: What is asked.
+            payload: The JSON payload.
             where: Host and model, for messages.
-            until: When there is no use in an answer any more, on the monotonic clock; the time that each
-                answer has and the number of tries bound it too.
+            until: Deadline on the monotonic clock, in addition to the timeout and the retries.
 
         Raises:
-            ModelUnavailable: It cannot be reached, refuses, keeps failing, or is late.
+            ModelUnavailable: The endpoint is unreachable, refuses, keeps failing, or is late.
             ModelResponseInvalid: The answer is too large.
         """
         failure: ModelError | None = None
@@ -114,7 +113,7 @@ class Endpoint:
         raise failure if failure is not None else self._late(where)
 
     def _once(self, payload: Mapping[str, Any], where: str, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and, of a success, the body of one answer: an answer must not fill the memory."""
+        """Status, headers and, for status 200, the body; the body size is limited."""
         body = bytearray()
         with (
             self._lines.within(seconds) as trace,
@@ -156,7 +155,7 @@ def _parsed(url: str, what: str, path: str) -> httpx2.URL:
 
 
 def _retry_after(header: str, otherwise: float) -> float:
-    """Seconds a server asks to wait, within reason; dates are not read, there is no clock here."""
+    """Seconds from a Retry-After header, limited; dates are not parsed."""
     try:
         asked = float(header)
     except ValueError:

@@ -1,8 +1,7 @@
 """Embeddings from any OpenAI-compatible HTTP endpoint: OpenAI, Ollama, vLLM, LM Studio.
 
-Whatever a server answers is judged here, so that a broken answer is a named error and never a
-wrong vector in the store. Messages name the host and the model; the key, passwords in the URL and
-the server's own words (which may quote the key) never appear.
+Answers are validated, so that a broken answer is a typed error and never a wrong vector. Messages name host and
+model. They never contain the key, passwords of the URL, or the server's text (which may quote the key).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from wellkept.models.port import Embedded
 from wellkept.parsing import parsed_json
 
 WINDOW_CHARACTERS = 6_000
-"""Longer texts are cut, since common endpoints refuse or silently truncate beyond 8,191 tokens."""
+"""Longer texts are split, because common endpoints reject or truncate beyond 8,191 tokens."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _PATH = "/v1/embeddings"
 
@@ -33,17 +32,17 @@ class HttpEmbedder:
 
     Args:
         url: The embeddings endpoint, such as `http://localhost:11434/v1/embeddings`.
-        model: The model's name there.
+        model: Model name at the endpoint.
         api_key: Sent as a bearer token; never shown.
-        dim: Length of the vectors; found out with the first answer when not given.
-        timeout: Seconds to wait for each answer, from the first byte sent to the last received; 600 at most.
-        retries: How often a call that failed for a passing reason is repeated; 10 at most.
-        batch: Texts in one call.
-        prefix: Put before every text, for models that want one ("query: ").
+        dim: Length of the vectors; taken from the first answer if not given.
+        timeout: Seconds per attempt, for the whole answer; at most 600.
+        retries: Retries after transient failures; at most 10.
+        batch: Texts per call.
+        prefix: Prepended to every text, for models that need one ("query: ").
 
     Attributes:
-        send_dimensions: Whether to ask the server for vectors of `dim` components. By default only
-            models known to shorten on request are asked, since other servers refuse the field.
+        send_dimensions: Whether to request vectors of `dim` components. By default only for models known to
+            support it, because other servers reject the field.
 
     Raises:
         ConfigError: The URL is no http(s) URL, or a number is out of range.
@@ -79,7 +78,7 @@ class HttpEmbedder:
 
     @property
     def id(self) -> str:
-        """Host, model, asked dimensions and prefix; the port is left out, since it names no model."""
+        """Host, model, requested dimensions and prefix; without the port."""
         name = f"http/{self.endpoint.host}/{self._model}"
         if self.send_dimensions:
             name += f"/{self._dim}"
@@ -89,18 +88,18 @@ class HttpEmbedder:
 
     @property
     def dim(self) -> int:
-        """Length of a vector; asks the endpoint once when nobody has said it."""
+        """Length of a vector; the first use asks the endpoint if it is unknown."""
         if self._dim is None:
             self._ask(["dimension"])
         assert self._dim is not None  # every accepted answer sets it
         return self._dim
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Vectors in the order of the texts; None for a text of white space only.
+        """Vectors in the order of the texts; None for a blank text.
 
         Raises:
-            ModelUnavailable: The endpoint cannot be reached, refuses, or keeps failing.
-            ModelResponseInvalid: It answered with something that is no embedding of these texts.
+            ModelUnavailable: The endpoint is unreachable, refuses, or keeps failing.
+            ModelResponseInvalid: The answer is no valid embedding of these texts.
         """
         windows = [_windows(text) for text in texts]
         pending = list(dict.fromkeys(window for of_text in windows for window in of_text))
@@ -137,7 +136,7 @@ def _require(holds: bool, what: str, where: str) -> None:  # noqa: FBT001 — an
 
 
 def _windows(text: str) -> list[str]:
-    """A text in parts of at most `WINDOW_CHARACTERS`, cut at white space if there is any nearby."""
+    """A text in parts of at most `WINDOW_CHARACTERS`, split at a space if one is near."""
     # Lone surrogates cannot be sent as JSON.
     rest = text.encode("utf-8", "replace").decode().strip()
     parts: list[str] = []
@@ -157,7 +156,7 @@ def _averaged(windows: Sequence[str], vectors: Mapping[str, NDArray[np.float64]]
 
 
 # --------------------------------------------------------------------------------------------
-# Judging an answer
+# Validating an answer
 
 
 def _matrix(body: bytes, expected: int, where: str) -> NDArray[np.float64]:
@@ -180,7 +179,7 @@ def _ordered(data: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
     """The items in the order of the inputs; servers may answer in any order."""
     if all("index" not in item for item in data):
         return data
-    # As text, since to Python True and 1.0 equal 1, and a list would be no key at all.
+    # Compared as text, because in Python True and 1.0 equal 1, and a list cannot be a key.
     by_place = {repr(item.get("index")): item for item in data}
     if by_place.keys() != {repr(place) for place in range(len(data))}:
         raise ModelResponseInvalid("the numbers `index` do not match the texts", where=where)
@@ -188,7 +187,7 @@ def _ordered(data: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
 
 
 def _row(values: Any, where: str) -> NDArray[np.float64]:
-    # bool is an int to Python and a string of digits a number to numpy; neither is an embedding.
+    # In Python bool is an int, and numpy parses digit strings; neither is a valid embedding.
     if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
         raise ModelResponseInvalid("an embedding is not a list of numbers", where=where)
     if not values:

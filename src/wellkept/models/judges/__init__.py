@@ -1,1 +1,1 @@
-"""Judges: optional second opinions on contradictions; each may only add a possible conflict to review."""
+"""Optional judges of contradictions; a judge may only add possible conflicts for review."""

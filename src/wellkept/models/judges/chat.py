@@ -1,8 +1,7 @@
-"""A chat model behind an OpenAI-compatible endpoint as a judge of contradictions.
+"""A judge of contradictions: a chat model behind an OpenAI-compatible endpoint.
 
-Each pair is a question of its own, so that a text can at most mislead the answer about itself. The
-texts are sent as JSON data that the prompt declares untrusted, and only a bare JSON object with one
-of three verdicts counts as an answer; whatever else a model says is no answer.
+Each pair is a separate request, so that a text can only influence its own verdict. Texts are sent as JSON data that
+the prompt marks as untrusted. Only a bare JSON object with one of three verdicts counts as an answer.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from wellkept.models.judges.timeboxed import SECONDS
 log = logging.getLogger("wellkept")
 
 PROMPT = "judge-prompt-v1"
-"""The prompt and its version; another wording is another version, and thereby another judge."""
+"""Name and version of the prompt; part of the judge's id."""
 LONGEST_TEXT = 4_000
-"""Characters; longer texts are not sent, and not judged."""
+"""Most characters per text; longer texts are not judged."""
 SAID: Mapping[str, float | None] = {"conflict": 1.0, "no_conflict": 0.0, "unsure": None}
-"""The verdicts, and what each stands for. A model's word is no measured probability: it is yes, no or nothing."""
+"""Verdicts and their values. A chat model gives no calibrated probability, only yes, no or unknown."""
 
 
 class ChatJudge:
@@ -36,16 +35,16 @@ class ChatJudge:
 
     Args:
         url: The endpoint, such as `http://localhost:11434/v1/chat/completions`.
-        model: The model's name there.
+        model: Model name at the endpoint.
         api_key: Sent as a bearer token; never shown.
-        seconds: For all pairs of one write together; what is unanswered then stays so.
-        timeout: Seconds to wait for each answer.
-        retries: How often a call that failed for a passing reason is repeated.
-        max_tokens: Bound on the length of an answer.
-        json_mode: Ask the server for JSON (`response_format`), which some refuse.
+        seconds: Deadline for all pairs of one write.
+        timeout: Seconds per answer.
+        retries: Retries after transient failures.
+        max_tokens: Limit on the length of an answer.
+        json_mode: Request JSON (`response_format`), which some servers reject.
 
     Attributes:
-        unanswered: How many answers were no verdict.
+        unanswered: Number of answers without a verdict.
 
     Raises:
         ConfigError: The URL is no http(s) URL, or a number is out of range.
@@ -79,11 +78,11 @@ class ChatJudge:
         self._counting = threading.Lock()
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """1 for a verdict of conflict, 0 for none; None for unsure, for no verdict, and for texts too long to send.
+        """1 for conflict, 0 for no conflict; None for unsure, no verdict, and texts that are too long.
 
         Raises:
-            ModelUnavailable: The endpoint cannot be reached, refuses, keeps failing, or is late.
-            ModelResponseInvalid: It answered with something that is no chat completion.
+            ModelUnavailable: The endpoint is unreachable, refuses, keeps failing, or is late.
+            ModelResponseInvalid: The answer is not a chat completion.
         """
         until = time.monotonic() + self._seconds
         return [self._judged(sendable(old), sendable(new), until) for old, new in pairs]
@@ -91,7 +90,7 @@ class ChatJudge:
     def _judged(self, old: str, new: str, until: float) -> float | None:
         if max(len(old), len(new)) > LONGEST_TEXT:
             return None
-        # Inside JSON a text cannot end its own quotation.
+        # JSON quoting keeps a text from closing its own quotation.
         quoted = json.dumps({"older": old, "newer": new}, ensure_ascii=False)
         messages = [{"role": "system", "content": prompt()}, {"role": "user", "content": quoted}]
         body = self.endpoint.post({**self._asking, "messages": messages}, where=self._where, until=until)
@@ -105,7 +104,7 @@ class ChatJudge:
 
 
 def verdict_of(content: object) -> str | None:
-    """The verdict in a model's words; None unless they are one bare JSON object with one known verdict.
+    """The verdict in a model's answer; None unless the answer is one bare JSON object with one known verdict.
 
     Example:
         >>> verdict_of('{"verdict": "conflict"}'), verdict_of('Sure! {"verdict": "conflict"}')
@@ -117,7 +116,7 @@ def verdict_of(content: object) -> str | None:
         said = json.loads(content, object_pairs_hook=list)
     except (ValueError, RecursionError):
         return None
-    # A list of pairs, so that a second `verdict` is seen and not silently the one that counts.
+    # Parsed as pairs, so that a duplicate key `verdict` is detected.
     for verdict in SAID:
         if said == [("verdict", verdict)]:
             return verdict
@@ -126,5 +125,5 @@ def verdict_of(content: object) -> str | None:
 
 @lru_cache(maxsize=1)
 def prompt() -> str:
-    """The instructions a chat judge gets."""
+    """The system prompt of the chat judge."""
     return resources.files("wellkept.models").joinpath("data", f"{PROMPT}.txt").read_text("utf-8")

@@ -1,7 +1,7 @@
-"""A program that ends while a model runs: the run is stopped and waited for, briefly.
+"""Shutdown while a model runs: the run is stopped and awaited briefly.
 
-A late judge goes on in a daemon thread. Such a thread inside a native library when the interpreter is
-taken down aborts the whole process, and a finished program must not end with a crash.
+The thread of a late judge is a daemon. A daemon thread inside a native library aborts the process when the
+interpreter shuts down.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from wellkept.errors import ModelUnavailable
 
 PATIENCE = 2.0
-"""Seconds the end of a program waits for a run to stop; a run is asked to stop between two of its steps."""
+"""Seconds that shutdown waits for a run; a run stops between two graph nodes."""
 
 
 class Work:
-    """Native work under way in this process."""
+    """Native model runs of this process."""
 
     def __init__(self) -> None:
         self._restart()
@@ -33,13 +33,13 @@ class Work:
 
     @contextmanager
     def under_way(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Around work that `stop`, called from another thread, brings to an early end.
+        """Register a run that `stop`, called from another thread, ends early.
 
         Raises:
-            ModelUnavailable: The program is ending.
+            ModelUnavailable: The program is shutting down.
         """
         if self._process != os.getpid():
-            self._restart()  # threads do not survive a fork, nor may a lock that one of them held
+            self._restart()  # threads and held locks do not survive a fork
         with self._changed:
             if self._ending:
                 raise ModelUnavailable("the program is ending")
@@ -54,7 +54,7 @@ class Work:
                 self._changed.notify_all()
 
     def end(self) -> None:
-        """Stop what is under way and wait for it, within patience; nothing new may begin."""
+        """Stop all runs and wait up to `PATIENCE`; no new run may start."""
         if self._process != os.getpid():
             return
         with self._changed:

@@ -1,8 +1,8 @@
-"""Any NLI cross-encoder in ONNX, from a file of your own, as a judge of contradictions.
+"""A judge of contradictions: any NLI cross-encoder in a local ONNX file.
 
-Such models were trained on sentences about one scene, and take any two sentences to be about the same
-event: on memories they call related but compatible texts contradictions. That is why this judge only
-adds to the review list, and only when both orders of a pair together are sure enough.
+NLI models are trained on sentence pairs about one scene and assume the same event. On memories they call
+related but compatible texts contradictions. So this judge only adds to the review list, and only if the mean of
+both orders is high enough.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
 
 LONGEST = 256
-"""Tokens of a pair; longer ones are not judged. Most such models take 512, at four times the cost."""
+"""Most tokens of a pair; longer pairs are not judged. Many models allow 512, at four times the cost."""
 _WHAT = "the NLI judge"
 
 
@@ -40,12 +40,11 @@ class NliJudge:
     """An NLI model in a local file; loaded on first use, safe between threads. Nothing is downloaded.
 
     Args:
-        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`). The tokenizer is
-            read from `tokenizer.json` beside it or one folder up, the meaning of the outputs from
-            `config.json` there.
-        sha256: What the model's file must hash to; anything will do when empty.
-        contradiction: Which output means contradiction, from 0; by default `id2label` tells.
-        longest: Tokens of a pair above which nothing is judged.
+        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`). `tokenizer.json` and
+            `config.json` (labels of the outputs) are read from the same folder or its parent.
+        sha256: Expected hash of the model file; not checked when empty.
+        contradiction: Index of the contradiction output; by default from `id2label`.
+        longest: Most tokens of a pair.
 
     Raises:
         ConfigError: A number is out of range.
@@ -72,11 +71,11 @@ class NliJudge:
         return f"nli/{self._path.name}@{self._hash[:8]}"
 
     def check(self) -> None:
-        """Make sure that all files can be found and are right, without making a session.
+        """Check all files without creating a session.
 
         Raises:
-            ModelUnavailable: A package or file is missing, cannot be read, or is another.
-            ConfigError: Nothing says which output means contradiction.
+            ModelUnavailable: A package or file is missing, unreadable, or has another hash.
+            ConfigError: The contradiction output is unknown.
         """
         need_libraries(_WHAT)
         files = files_at(self._path, what=_WHAT)
@@ -85,12 +84,12 @@ class NliJudge:
         self._output(files)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """The model's probability of a contradiction, the mean of both orders; None for pairs that are too long.
+        """P(contradiction) as the mean of both orders; None for pairs that are too long.
 
         Raises:
             ModelUnavailable: The model cannot be loaded or fails to run.
             ModelResponseInvalid: Its output is no row of logits.
-            ConfigError: Nothing says which output means contradiction.
+            ConfigError: The contradiction output is unknown.
         """
         model = self._model()
         return [model.contradiction(old, new) for old, new in pairs]
@@ -119,7 +118,7 @@ class NliJudge:
 
 
 class _Model:
-    """Tokenizer and session, loaded."""
+    """A loaded tokenizer and session."""
 
     def __init__(self, tokenizer: Tokenizer, running: Any, output: int, longest: int) -> None:
         self._session = running
@@ -127,7 +126,7 @@ class _Model:
         self._pairs = Pairs(tokenizer, running, longest)
 
     def contradiction(self, old: str, new: str) -> float | None:
-        """Probability of a contradiction, the same for the swapped pair."""
+        """P(contradiction), the same for the swapped pair."""
         options = importlib.import_module("onnxruntime").RunOptions()
         with WORK.under_way(lambda: setattr(options, "terminate", True)):
             fed = [self._pairs.feed(old, new), self._pairs.feed(new, old)]
@@ -139,7 +138,7 @@ class _Model:
     def _run(self, feed: dict[str, Any], options: Any) -> float:
         try:
             told = self._session.run(None, feed, options)[0]
-        except Exception as error:  # its error classes share no base of their own; all become ours
+        except Exception as error:  # onnxruntime errors have no common base class
             raise ModelUnavailable("the NLI judge failed to run", where=type(error).__name__) from error
         return _share(np.asarray(told, dtype=np.float64), self._output)
 
@@ -149,11 +148,11 @@ def nli_relation(path: str | Path, *, at: float = FLAG_AT) -> ContradictionFn:
 
     Args:
         path: As for `NliJudge`.
-        at: Probability from which the answer is yes.
+        at: Least probability of a contradiction.
 
     Raises:
-        ModelUnavailable: A file is missing, or cannot be read.
-        ConfigError: Nothing says which output means contradiction.
+        ModelUnavailable: A file is missing or unreadable.
+        ConfigError: The contradiction output is unknown.
     """
     judge = NliJudge(path)
     judge.check()
@@ -166,7 +165,7 @@ def nli_relation(path: str | Path, *, at: float = FLAG_AT) -> ContradictionFn:
 
 
 def _labelled(path: Path) -> int:
-    """The output that `id2label` calls contradiction."""
+    """The output that `id2label` names contradiction."""
     todo = "Say which output it is, as in nli:PATH?contradiction=0"
     try:
         config = parsed_json(bytes_of(path, what=_WHAT))
@@ -181,16 +180,16 @@ def _labelled(path: Path) -> int:
 
 
 def _share(logits: NDArray[np.float64], output: int) -> float:
-    """The softmax share of one output of a single row."""
+    """The softmax probability of one output."""
     if logits.ndim != 2 or logits.shape[0] != 1 or logits.shape[1] < 2 or not np.isfinite(logits).all():
         raise ModelResponseInvalid("the NLI judge gave no row of logits", where=str(logits.shape))
     if output >= logits.shape[1]:
         raise ModelResponseInvalid(f"the NLI judge has no output {output}", where=f"{logits.shape[1]} outputs")
-    # Threads may add up in another order: what differs in the last bits must not decide.
+    # Summation order depends on threads; rounding removes the difference.
     row = np.round(logits[0], 4)
     shares = np.exp(row - row.max())
     return float(shares[output] / shares.sum())
 
 
 def _let_it_finish() -> None:
-    """Loading cannot be stopped; it is only waited for."""
+    """Loading cannot be stopped; shutdown only waits for it."""

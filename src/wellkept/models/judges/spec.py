@@ -1,4 +1,4 @@
-"""From a setting to a judge: `nli:PATH` or the URL of a chat endpoint, each with its options in the query."""
+"""Builds a judge from a setting: `nli:PATH` or the URL of a chat endpoint, with options in the query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nli_judge(spec: str) -> TimeBoxed:
 
     Raises:
         ConfigError: An option is unknown or out of range.
-        ModelUnavailable: A file is missing, or another than its sha256 says.
+        ModelUnavailable: A file is missing or has another sha256.
     """
     from pathlib import Path
 
@@ -46,10 +46,10 @@ def nli_judge(spec: str) -> TimeBoxed:
 
 
 def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
-    """The judge behind the URL of a chat endpoint; parts of its query that are not ours are sent along.
+    """The judge of a chat endpoint's URL; unknown query options are passed to the endpoint.
 
     Raises:
-        ConfigError: The URL cannot be read, or an option is out of range.
+        ConfigError: The URL is invalid, or an option is out of range.
     """
     from wellkept.models.judges.chat import ChatJudge
 
@@ -84,10 +84,10 @@ def _seconds(options: Mapping[str, str]) -> float:
 def number(
     options: Mapping[str, str], name: str, default: _Number, read: Callable[[str], _Number], *, where: str = _WHERE
 ) -> _Number:
-    """The number that an option says, or its default.
+    """The numeric value of an option, or its default.
 
     Raises:
-        ConfigError: It says something else.
+        ConfigError: The value is not a number.
     """
     try:
         return read(options[name]) if name in options else default

@@ -1,4 +1,4 @@
-"""A judge with a time box: one that is late has not answered, and a write waits no longer than that."""
+"""A time limit for judges: a late judge counts as no answer, and the write does not wait longer."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from wellkept.errors import ModelResponseInvalid, ModelUnavailable
 from wellkept.models.port import Judge
 
 SECONDS = 5.0
-"""How long one write waits for its judge."""
+"""Default time limit of a judge per write."""
 AT_ONCE = 4
-"""Questions under way at a time; a judge that hangs for ever thus keeps four threads, never more."""
+"""Most concurrent calls; a judge that never returns blocks at most four threads."""
 _REMEMBERED = 1024
 
 
 class TimeBoxed:
-    """Asks a judge in a thread of its own and waits no longer than the box; itself a `Judge`.
+    """Calls a judge in a separate thread with a time limit; itself a `Judge`.
 
-    The thread of a late judge goes on until the judge returns; it does not keep the interpreter alive.
-    The newest answers are remembered, so that a `check` and the `remember` after it cost one question
-    and agree.
+    The thread of a late judge runs until the judge returns; it is a daemon thread. Recent answers are cached, so that
+    a `check` and the following `remember` make one call and agree.
 
     Args:
-        judge: The one that is asked.
-        seconds: The box, for all pairs of one write together.
+        judge: The wrapped judge.
+        seconds: Time limit for all pairs of one write.
 
     Example:
         >>> class Yes:
@@ -49,16 +48,16 @@ class TimeBoxed:
 
     @property
     def id(self) -> str:
-        """The judge's own; the name of its class where it has none."""
+        """The judge's id; its class name if it has none."""
         return str(getattr(self._judge, "id", type(self._judge).__name__))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The judge's answers, in the order of the pairs.
 
         Raises:
-            ModelUnavailable: It is late, or still busy with earlier questions.
-            ModelResponseInvalid: It gave more or fewer answers than it was asked for.
-            Exception: Whatever the judge itself raised.
+            ModelUnavailable: The judge is late or busy with earlier calls.
+            ModelResponseInvalid: The number of answers is wrong.
+            Exception: Any error of the judge.
         """
         keys = [_key(old, new) for old, new in pairs]
         with self._lock:
@@ -80,7 +79,7 @@ class TimeBoxed:
             raise ModelUnavailable("the judge is still busy with earlier questions", where=self.id)
         call = _Call(self._judge, pairs, self._free)
         try:
-            # A daemon: waiting for somebody's model must not keep a finished program from ending.
+            # A daemon thread: a waiting model must not keep the program from exiting.
             threading.Thread(target=call.run, name="wellkept-judge", daemon=True).start()
         except BaseException:
             self._free.release()
@@ -91,7 +90,7 @@ class TimeBoxed:
 
 
 class _Call:
-    """One question under way; what the judge raises is carried to whoever asked."""
+    """One call in progress; errors of the judge are passed to the caller."""
 
     def __init__(self, judge: Judge, pairs: Sequence[tuple[str, str]], free: threading.BoundedSemaphore) -> None:
         self.done = threading.Event()
@@ -100,26 +99,26 @@ class _Call:
         self._failure: BaseException | None = None
 
     def run(self) -> None:
-        """Ask; in the thread."""
+        """Call the judge; runs in the thread."""
         with self:
             self._told = list(self._judge.judge(self._pairs))
 
     def answer(self) -> list[float | None]:
-        """What it said, in the thread of the asker."""
+        """The answers, or the error, for the caller."""
         if self._failure is not None:
             raise self._failure
         return self._told if self._told is not None else []
 
     def __enter__(self) -> None:
-        """Nothing to prepare."""
+        """No setup needed."""
 
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Carry the failure over instead of leaving it to the thread, where nobody would hear of it."""
+        """Keep the error for the caller instead of losing it in the thread."""
         if isinstance(failure, Exception):
             self._failure = failure
-        elif failure is not None:  # sys.exit() in a judge must not end the program that asked
+        elif failure is not None:  # sys.exit() in a judge must not end the calling program
             self._failure = ModelUnavailable("the judge gave up", where=type(failure).__name__)
         self._free.release()
         self.done.set()
@@ -127,7 +126,7 @@ class _Call:
 
 
 def timeboxed(judge: Judge) -> TimeBoxed:
-    """The judge in the usual time box, unless it has one of its own."""
+    """The judge with the default time limit, unless it already has one."""
     return judge if isinstance(judge, TimeBoxed) else TimeBoxed(judge)
 
 
@@ -136,7 +135,7 @@ def _is_probability(value: object) -> TypeGuard[float]:
 
 
 def _key(old: str, new: str) -> bytes:
-    """A short stand-in for two texts, so that remembering an answer does not keep the texts."""
+    """A hash of two texts, so that the cache does not hold the texts."""
     first = old.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(
         len(first).to_bytes(8, "big") + first + new.encode("utf-8", "surrogatepass"), digest_size=16

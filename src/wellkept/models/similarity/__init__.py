@@ -1,1 +1,1 @@
-"""The similarity scale: graded pairs, and the tables measured with them."""
+"""The similarity scale: graded pairs and the calibrations fitted on them."""

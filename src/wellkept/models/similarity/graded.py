@@ -1,10 +1,10 @@
-"""The graded pairs: what the similarity scale means, and how an embedder is measured against it.
+"""Graded pairs: the definition of the similarity scale, and the calibration of embedders.
 
-The set that ships was written for this purpose, by hand: repeats, refinements, changed values, negations
-and unrelated statements as agents remember them, in English, ten other languages and across languages,
-with about as many changed or contradicted statements as repeats, since that is what a memory meets.
+The packaged set is hand-written for this purpose: repeats, refinements, changed values, negations and unrelated
+statements in English, ten other languages and across languages. It has about as many changed or contradicting
+statements as repeats, as in real memories.
 
-What a grade means, with an example of each:
+Meaning of each grade, with an example:
 
 | grade | meaning | example |
 |---|---|---|
@@ -51,12 +51,12 @@ Progress = Callable[[int, int], None]
 BATCH = 64
 _REPEAT, _UNRELATED = 0.95, 0.3
 _TELLS_APART = 0.9
-"""Share of (repeat, unrelated pair) couples of a language that an embedder must order rightly to count there."""
+"""Share of (repeat, unrelated) couples per language that an embedder must order correctly."""
 _LEAST_ORDER = 0.2
 
 
 class GradedPair(NamedTuple):
-    """Two texts, how much of them is the same (0 to 1), and the language; `xx` across languages."""
+    """Two texts, their grade (0 to 1), and the language; `xx` across languages."""
 
     a: str
     b: str
@@ -66,10 +66,10 @@ class GradedPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradedSet:
-    """Graded pairs under the hash of what they say.
+    """Graded pairs and the hash of their content.
 
     Attributes:
-        shipped: Whether this is the product's own set.
+        shipped: Whether this is the packaged set.
     """
 
     pairs: tuple[GradedPair, ...]
@@ -78,19 +78,19 @@ class GradedSet:
 
     @property
     def texts(self) -> list[str]:
-        """Every text once."""
+        """All texts, without repeats."""
         return list(dict.fromkeys(text for pair in self.pairs for text in (pair.a, pair.b)))
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A table fitted for an embedder, and how far to trust it.
+    """A calibration fitted for an embedder, with its quality.
 
     Attributes:
-        pairs: How many pairs the fit stands on.
-        left_out: Pairs that say nothing about this embedder's scale, by language.
-        order: How alike cosine and grade order the pairs, at best 1.
-        error: On pairs left out of the fit.
+        pairs: Number of pairs in the fit.
+        left_out: Number of excluded pairs by language.
+        order: Rank correlation of cosine and grade, at best 1.
+        error: Cross-validated error.
     """
 
     calibration: Calibration
@@ -102,16 +102,16 @@ class Measured:
 
 @lru_cache(maxsize=1)
 def shipped() -> GradedSet:
-    """The pairs that come with the product."""
+    """The packaged pairs."""
     data = resources.files("wellkept.models").joinpath("data", "graded_pairs.jsonl").read_text("utf-8")
     return _graded(data, "graded_pairs.jsonl", shipped=True)
 
 
 def read(file: Path) -> GradedSet:
-    """Pairs of your own: JSON lines with `a`, `b`, `grade` (0 to 1) and, if wanted, `lang`.
+    """Your own pairs: JSON lines with `a`, `b`, `grade` (0 to 1) and optional `lang`.
 
     Raises:
-        InvalidField: It cannot be read, a line is no graded pair, or there are too few.
+        InvalidField: The file is unreadable, a line is no graded pair, or there are too few.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -123,14 +123,13 @@ def read(file: Path) -> GradedSet:
 
 
 def measure(embedder_id: str, embed: Embed, graded: GradedSet, *, progress: Progress | None = None) -> Measured:
-    """Embed the pairs once and fit the embedder's table.
+    """Embed the pairs and fit a calibration for the embedder.
 
-    Left out are pairs with a text the embedder cannot read or only spells, and languages in
-    which it does not tell repeats from unrelated statements: they would pull the scale of those
-    it does read down, and make every threshold too easy.
+    Excluded are pairs with a text that the embedder cannot read or only spells, and languages in which it does not
+    separate repeats from unrelated statements. They would lower the scale of the other languages and every threshold.
 
     Raises:
-        ModelResponseInvalid: Its cosines say nothing about the pairs.
+        ModelResponseInvalid: The cosines do not correlate with the grades.
     """
     vectors = _embedded(graded.texts, embed, progress)
     rows, left_out = [], dict[str, int]()
@@ -199,7 +198,7 @@ def _tells_apart(rows: Sequence[tuple[float, float]]) -> bool:
 
 
 def _graded(text: str, where: str, *, shipped: bool = False) -> GradedSet:
-    # Only line feeds end a line: a text may hold any other separator.
+    # Only line feeds end a line: texts may hold other separators.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     pairs = tuple(_pair(line, f"{where}, line {number}") for number, line in lines)
     if len(pairs) < LEAST_PAIRS:
@@ -218,7 +217,7 @@ def _pair(line: str, where: str) -> GradedPair:
     a, b, grade, lang = row.get("a"), row.get("b"), row.get("grade"), row.get("lang", "")
     if not (isinstance(a, str) and isinstance(b, str) and a.strip() and b.strip() and isinstance(lang, str)):
         raise InvalidField("a and b must be texts", where=where, todo='Write {"a": "…", "b": "…", "grade": 0.8}')
-    # bool is an int to Python, and no grade; written so that a NaN fails too.
+    # In Python bool is an int; the comparison also rejects NaN.
     if not isinstance(grade, int | float) or isinstance(grade, bool) or not 0.0 <= grade <= 1.0:
         raise InvalidField("grade must be a number from 0 to 1", where=where, todo="Rescale your grades")
     return GradedPair(a, b, float(grade), lang)

@@ -1,7 +1,7 @@
-"""Calibrations that were measured on this machine, one small file for each embedder.
+"""Calibrations measured on this machine, one file per embedder.
 
-A file can always be made again, so one that cannot be read counts as absent, with a warning; and a
-place that cannot be written costs a warning and a new measurement in the next process, never a write.
+A file can always be recomputed: an unreadable one counts as missing and is logged. If the folder is not writable,
+a warning is logged and the next process measures again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A table as it was kept.
+    """A stored calibration.
 
     Attributes:
         pairs: Hash of the graded pairs it was fitted on.
-        own: Whether these were the user's own pairs, not those that ship.
+        own: Whether the pairs were the user's own.
     """
 
     calibration: Calibration
@@ -38,39 +38,39 @@ class Stored:
     own: bool = False
 
     def is_of(self, shipped_hash: str) -> bool:
-        """Whether it still holds: fitted on the user's own pairs, or on the set that ships now."""
+        """Whether it is current: fitted on the user's own pairs or on the packaged set."""
         return self.own or self.pairs == shipped_hash
 
 
 class Tables:
-    """The folder of stored tables.
+    """The folder of stored calibrations.
 
     Args:
-        folder: Made with the first table.
+        folder: Created with the first file.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def file(self, embedder_id: str) -> Path:
-        """Where the table of an embedder stands; readable, and apart for every id."""
+        """File of an embedder's calibration; readable and unique per id."""
         plain = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower()).strip("-")[:60]
         return self._folder / f"{plain}-{hashlib.sha256(embedder_id.encode()).hexdigest()[:12]}.json"
 
     def get(self, embedder_id: str) -> Stored | None:
-        """The table of an embedder, if there is one that can be read."""
+        """The stored calibration of an embedder; None if missing or unreadable."""
         file = self.file(embedder_id)
         try:
             return _stored(parsed_json(file.read_bytes()), embedder_id)
         except FileNotFoundError:
             return None
-        # What json, the fields and the table itself object to: all of it means "no table".
+        # Errors of JSON, fields or calibration all mean "no calibration".
         except (OSError, ValueError, KeyError, TypeError) as error:
             log.warning("The calibration in %s cannot be used and will be made again: %s", file, error)
             return None
 
     def put(self, embedder_id: str, stored: Stored) -> Path | None:
-        """Keep a table, whole or not at all; None where it cannot be written."""
+        """Store a calibration atomically; None where the folder is not writable."""
         file = self.file(embedder_id)
         told = {
             "format": FORMAT,
@@ -97,23 +97,23 @@ class Tables:
 
 
 class KeptTables:
-    """Looks tables up, and makes and keeps those that are missing, on the graded pairs that ship."""
+    """Looks up calibrations; measures and stores missing ones on the packaged graded pairs."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def stored(self, embedder_id: str) -> tuple[Calibration | None, bool]:
-        """The table that was kept, and whether it still holds: a newer set of pairs is another scale."""
+        """The stored calibration, and whether it is current for the packaged pairs."""
         found = self._tables.get(embedder_id)
         if found is None:
             return None, False
         return found.calibration, found.is_of(graded.shipped().hash)
 
     def measure(self, embedder_id: str, embed: graded.Embed) -> Calibration:
-        """A new table, kept for later.
+        """Measure and store a new calibration.
 
         Raises:
-            ModelError: The embedder failed, or its cosines say nothing.
+            ModelError: The embedder failed, or its cosines do not correlate with the grades.
         """
         pairs = graded.shipped()
         table = graded.measure(embedder_id, embed, pairs).calibration

@@ -1,1 +1,1 @@
-"""Summarisers that write the text of a reflection's summary; none is used unless it is asked for."""
+"""Summarisers that write summary texts for reflection; none is used by default."""

@@ -1,7 +1,7 @@
-"""A chat model behind an OpenAI-compatible endpoint as a writer of summaries.
+"""A summariser: a chat model behind an OpenAI-compatible endpoint.
 
-The notes are sent as JSON data that the prompt declares untrusted, and only a bare JSON object with the
-one key `summary` counts as an answer. Whether the text may be taken, the core decides (`core/reflection`).
+Notes are sent as JSON data that the prompt marks as untrusted. Only a bare JSON object with the single key
+`summary` counts as an answer. `core.consolidation.reflection` decides whether the text is accepted.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from wellkept.models.judges.spec import number
 from wellkept.models.port import Summariser
 
 PROMPT = "summary-prompt-v1"
-"""The prompt and its version; another wording is another version, and thereby another summariser."""
+"""Name and version of the prompt; part of the summariser's id."""
 SECONDS = 60.0
-"""How long one summary is waited for, retries included."""
+"""Deadline for one summary, including retries."""
 LONGEST_ALL = 32_000
-"""Characters of all notes together; what is longer is not sent, and sentences are chosen instead."""
+"""Most characters of all notes together; above it sentences are extracted instead."""
 MAX_TOKENS = 1_024
 _OPTIONS = frozenset({"model", "seconds", "retries", "max_tokens", "json"})
 _WHERE = "summariser"
@@ -37,12 +37,12 @@ class ChatSummariser:
 
     Args:
         url: The endpoint, such as `http://localhost:11434/v1/chat/completions`.
-        model: The model's name there.
+        model: Model name at the endpoint.
         api_key: Sent as a bearer token; never shown.
-        seconds: For one summary, retries included.
-        retries: How often a call that failed for a passing reason is repeated.
-        max_tokens: Bound on the length of an answer.
-        json_mode: Ask the server for JSON (`response_format`), which some refuse.
+        seconds: Deadline for one summary, including retries.
+        retries: Retries after transient failures.
+        max_tokens: Limit on the length of an answer.
+        json_mode: Request JSON (`response_format`), which some servers reject.
 
     Raises:
         ConfigError: The URL is no http(s) URL, or a number is out of range.
@@ -74,16 +74,16 @@ class ChatSummariser:
             self._asking["response_format"] = {"type": "json_object"}
 
     def summarise(self, texts: Sequence[str], *, limit: int) -> str:
-        """What the model wrote; empty where it gave no summary, or the notes are too long to send.
+        """The model's summary; empty if it gave none or the notes are too long.
 
         Raises:
-            ModelUnavailable: The endpoint cannot be reached, refuses, keeps failing, or is late.
-            ModelResponseInvalid: It answered with something that is no chat completion.
+            ModelUnavailable: The endpoint is unreachable, refuses, keeps failing, or is late.
+            ModelResponseInvalid: The answer is not a chat completion.
         """
         notes = [sendable(text) for text in texts]
         if sum(map(len, notes)) > LONGEST_ALL:
             return ""
-        # Inside JSON a text cannot end its own quotation.
+        # JSON quoting keeps a text from closing its own quotation.
         quoted = json.dumps({"notes": notes, "limit": limit}, ensure_ascii=False)
         messages = [{"role": "system", "content": prompt()}, {"role": "user", "content": quoted}]
         until = time.monotonic() + self._seconds
@@ -92,7 +92,7 @@ class ChatSummariser:
 
 
 def summary_of(content: object) -> str | None:
-    """The summary in a model's words; None unless they are one bare JSON object with that one key.
+    """The summary in a model's answer; None unless the answer is one bare JSON object with that one key.
 
     Example:
         >>> summary_of('{"summary": "Tea is upstairs."}'), summary_of("Sure! Tea is upstairs.")
@@ -104,7 +104,7 @@ def summary_of(content: object) -> str | None:
         said = json.loads(content, object_pairs_hook=list)
     except (ValueError, RecursionError):
         return None
-    # A list of pairs, so that a second `summary` is seen and not silently the one that counts.
+    # Parsed as pairs, so that a duplicate key `summary` is detected.
     if not isinstance(said, list) or len(said) != 1 or not isinstance(said[0], tuple) or said[0][0] != "summary":
         return None
     text = said[0][1]
@@ -113,17 +113,17 @@ def summary_of(content: object) -> str | None:
 
 @lru_cache(maxsize=1)
 def prompt() -> str:
-    """The instructions a chat summariser gets."""
+    """The system prompt of the chat summariser."""
     return resources.files("wellkept.models").joinpath("data", f"{PROMPT}.txt").read_text("utf-8")
 
 
 def load_summariser(spec: str | None = None, *, api_key: str | None = None) -> Summariser | None:
-    """The summariser a setting names.
+    """Load the summariser of a setting.
 
     Args:
-        spec: `extractive` (also none or empty): none, sentences are chosen. An http(s) URL with `model`
-            and, if wanted, `seconds, retries, max_tokens, json` in its query: an OpenAI-compatible chat
-            endpoint; other parts of the query are sent along.
+        spec: `extractive` (also `none` or empty): no model, sentences are extracted. An http(s) URL with `model`
+            and optional `seconds, retries, max_tokens, json` in its query: an OpenAI-compatible chat endpoint;
+            other query parameters are passed on.
         api_key: For the endpoint.
 
     Raises:
@@ -137,7 +137,7 @@ def load_summariser(spec: str | None = None, *, api_key: str | None = None) -> S
     if name.lower() in _NONE:
         return None
     if not name.lower().startswith(("http://", "https://")):
-        # A URL without its scheme may hold a password; only plain words are repeated.
+        # A URL without its scheme may hold a password; only plain words are quoted.
         shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
         todo = "Use extractive, or http(s)://HOST/v1/chat/completions?model=NAME"
         raise ConfigError(f"unknown summariser{shown}", todo=todo)

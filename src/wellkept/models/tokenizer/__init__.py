@@ -1,1 +1,1 @@
-"""How a text is cut into the pieces of the vocabulary, alone or as a pair."""
+"""Tokenisation of single texts and of pairs."""

@@ -1,7 +1,7 @@
-"""How BERT folds a text before its words are looked up: cleaned, split, without case and accents.
+"""BERT text normalisation: cleaning, splitting, lower-casing, removing accents.
 
-What happens to each character stands in a frozen table (`data/characters.json.gz`, made by `training/characters.py`).
-So a text reads the same under every Python, whichever version of Unicode it has.
+A frozen character table (`data/characters.json.gz`, made by `training/characters.py`) defines the result, so that it
+does not depend on the Unicode version of Python.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Ranges: TypeAlias = list[list[int]]
 
 
 class Folding:
-    """The table of characters, ready to use.
+    """The character table, ready to use.
 
     Args:
-        table: As `training/characters.py` writes it: ranges of code points by what happens to them, forms of
-            those that change, and canonical combining classes.
+        table: From `training/characters.py`: ranges of code points by class, replacement forms, and canonical
+            combining classes.
     """
 
     def __init__(self, table: dict[str, Any]) -> None:
         space, ideograph, punctuation = (_set(table[kind]) for kind in ("space", "ideograph", "punctuation"))
-        # Plain letters and figures are tried first: they are found sooner than in the long set.
+        # ASCII letters and digits come first: matching them is faster than the long set.
         other = f"[^{space}{ideograph}{punctuation}]"
         self._words = re.compile(f"[0-9A-Za-z]+{other}*|{other}+|[{ideograph}{punctuation}]")
         self._removed = frozenset(_characters(table["removed"]))
@@ -39,13 +39,13 @@ class Folding:
         self._sorted = self._classes.keys() - marks
 
     def words(self, text: str) -> Iterator[re.Match[str]]:
-        """The words as they stand in the text; each punctuation character and ideograph is a word of its own."""
+        """The words of a text; each punctuation character and ideograph is a separate word."""
         return self._words.finditer(text)
 
     def fold(self, word: str) -> tuple[str, Sequence[int]]:
-        """A word as the vocabulary spells it, and the position in the word that each of its characters comes from.
+        """The normalised word, and for each of its characters the position in the original word.
 
-        Nothing is left of a word of accents or control characters alone.
+        Empty for a word of accents or control characters only.
         """
         if word.isascii() and word.isprintable():
             return word.lower(), range(len(word))
@@ -58,10 +58,11 @@ class Folding:
         return folded, [position for position, part in enumerate(parts) for _ in part]
 
     def _fold_sorted(self, word: str) -> tuple[str, Sequence[int]]:
-        """As `fold`, where some combining marks stay and others go, and canonical order may exchange them.
+        """Like `fold`, where some combining marks are kept and canonical order may swap them.
 
-        Marks after one letter are sorted by their class. Positions do not move with them: the second mark in
-        canonical order has the position of the second mark in the word.
+        Marks after one letter are sorted by class. Positions are not: the second mark in canonical order has the
+        position
+        of the second mark in the word.
         """
         positions: list[int] = []
         parts: list[tuple[int, int, str, bool]] = []
@@ -85,7 +86,7 @@ class Folding:
 
 
 class _Forms(dict[str, str]):
-    """What is left of a character; Hangul and private use are the same in every version of Unicode."""
+    """Replacement form of a character; Hangul and private use do not depend on the Unicode version."""
 
     def __missing__(self, character: str) -> str:
         form = character
@@ -93,7 +94,7 @@ class _Forms(dict[str, str]):
             form = unicodedata.normalize("NFD", character)
         elif unicodedata.category(character) == "Co":
             form = ""
-        if character <= "\uffff":  # what most texts consist of; a million others would fill the memory
+        if character <= "\uffff":  # the basic plane covers most texts; caching all characters costs too much memory
             self[character] = form
         return form
 
@@ -113,5 +114,5 @@ def _characters(ranges: Ranges) -> Iterator[str]:
 
 
 def _set(ranges: Ranges) -> str:
-    """The inside of a character set of a regular expression."""
+    """The inside of a regex character class."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)

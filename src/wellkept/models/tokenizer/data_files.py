@@ -1,4 +1,4 @@
-"""Compressed data files that come with Wellkept, used only when they are the known ones."""
+"""Packaged compressed data files, verified by hash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def unpacked(path: Path, sha256: str) -> bytes:
     """The content of a compressed file.
 
     Args:
-        sha256: Of the content, so that another compressor may have packed it.
+        sha256: Hash of the uncompressed content.
 
     Raises:
         ModelUnavailable: The file is missing or damaged.

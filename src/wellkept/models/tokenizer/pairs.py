@@ -1,8 +1,8 @@
-"""How the relation model reads two texts: one row of pieces, each marked with whether the other text has its word.
+"""Input rows of the relation model: the pieces of both texts, each with a mark.
 
-A small encoder compares poorly what it has to find first. So every piece carries, beside its side,
-a mark: its word stands in the other text too, or it does not, and then whether it is a number, a
-name or an ordinary word. Case, which the vocabulary folds away, survives in the mark.
+A small encoder is poor at finding what to compare. So each piece has a mark for its side and for whether its word
+also occurs in the other text, and if not, whether it is a number, a name or another word. The mark also keeps
+capitalisation, which the vocabulary drops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer
 
 SHARED, WORD, NUMBER, NAME = range(4)
 MARKS = 4
-"""Marks of a side; the newer text's come after the older one's."""
+"""Marks per side; the newer text's marks follow the older one's."""
 _ENGLISH = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
@@ -35,16 +35,16 @@ _NUMBERS: dict[str, str] = _TENS | {
     for language in (_PORTUGUESE, _SPANISH, _FRENCH, _GERMAN, _RUSSIAN, _ENGLISH)
     for value, word in enumerate(language.split(), start=1)
 }
-"""Spelled numbers are the figures they mean: "two" in one text and "2" in the other is a shared word."""
+"""Number words equal their digits: "two" and "2" are a shared word."""
 _ORDINAL = re.compile(r"0*([0-9]+)(?:st|nd|rd|th)?")
 FRAME_PIECES = 3
 LONGEST = 256
-"""Pieces of both texts together, frame pieces included; the model does not judge longer pairs."""
+"""Most pieces of both texts together, including frame pieces; longer pairs are not judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pair as the model takes it: pieces and their marks, of equal length."""
+    """One pair as model input: pieces and marks, of equal length."""
 
     pieces: tuple[int, ...]
     marks: tuple[int, ...]
@@ -52,10 +52,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One text cut into pieces, with the word each piece belongs to.
+    """One tokenised text, with the word of each piece.
 
     Attributes:
-        unknown: Share of its letters and digits that the vocabulary cannot spell.
+        unknown: Share of letters and digits that the vocabulary cannot spell.
     """
 
     pieces: tuple[int, ...]
@@ -65,10 +65,10 @@ class Read:
 
 
 class PairReader:
-    """Turns two texts into a row; knows the vocabulary's frame pieces.
+    """Turns two texts into a row.
 
     Args:
-        tokenizer: Over MiniLM's vocabulary, and what was added to it.
+        tokenizer: With MiniLM's vocabulary and the added pieces.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -77,8 +77,8 @@ class PairReader:
         self._start, self._end, self._unknown = pieces["[CLS]"], pieces["[SEP]"], pieces["[UNK]"]
 
     def read(self, text: str) -> Read:
-        """Cut one text into pieces."""
-        # Width variants are one character; lone surrogates stand for nothing.
+        """Tokenise one text."""
+        # NFKC merges width variants; lone surrogates have no meaning.
         text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
         encoding = self._tokenizer.encode(text)
         words, kinds = _words(text, encoding)
@@ -97,7 +97,7 @@ class PairReader:
 
 
 def _words(text: str, encoding: Encoding) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The folded word of each piece, and what kind of word it is; marks of punctuation have no word."""
+    """The folded word of each piece and its kind; punctuation has no word."""
     spans: dict[int, tuple[int, int]] = {}
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
         first, last = spans.get(word, (start, end))
@@ -118,7 +118,7 @@ def _told(text: str, start: int, end: int) -> tuple[str, int]:
         plain = _ORDINAL.fullmatch(folded)
         return plain[1] if plain else folded, NUMBER
     before = text[:start].rstrip()
-    # A capital says nothing at the beginning of a sentence.
+    # A capital at the start of a sentence has no meaning.
     begins = not before or before[-1] in '.!?:\n•–-"“„«(。'
     upper = word[:1].isupper() and not begins or any(sign.isupper() for sign in word[1:])
     return folded, NAME if upper else WORD
@@ -136,20 +136,20 @@ def _marks(own: Read, other: Read, base: int) -> Sequence[int]:
 
 LABELS = ("same", "refines", "generalises", "conflict", "distinct")
 MIRROR = (0, 2, 1, 3, 4)
-"""Where each relation stands when the texts change places."""
+"""Position of each relation when the texts are swapped."""
 CLEARLY_DISTINCT = 0.95
-"""Most neighbours of a text are merely near; one reading that is this sure of it needs no second."""
+"""P(*distinct*) from which one reading is enough; most neighbours are *distinct*."""
 
 Logits = NDArray[np.float64]
 
 
 def logits_of(run: Callable[[str, str], Logits], old: str, new: str) -> Logits:
-    """The mean of both readings, or the one in the fixed order where that calls the texts clearly distinct.
+    """The mean of both readings, or the first one if it is clearly *distinct*.
 
-    Which reading comes first depends on the texts alone, so the swapped pair has the mirrored logits.
+    The order of the readings depends on the texts only, so the swapped pair has the mirrored logits.
 
     Args:
-        run: Logits of (first text, second text).
+        run: Returns the logits of (first text, second text).
     """
     swapped = new < old
     first, second = (new, old) if swapped else (old, new)
@@ -160,6 +160,6 @@ def logits_of(run: Callable[[str, str], Logits], old: str, new: str) -> Logits:
 
 
 def shares(logits: Logits) -> Logits:
-    """Probabilities of the logits."""
+    """Softmax of the logits."""
     powers = np.exp(logits - logits.max())
     return np.asarray(powers / powers.sum(), dtype=np.float64)

@@ -1,6 +1,6 @@
-"""WordPiece without case, as BERT reads: the vocabulary of both models, and how a text is cut into its pieces.
+"""Uncased WordPiece as in BERT: the vocabulary of both models, and tokenisation.
 
-The same pieces at the same places as with the package `tokenizers`, without that package.
+Gives the same pieces and offsets as the package `tokenizers`, without that package.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ LONGEST_WORD = 100
 """Characters; a longer word is one unknown piece."""
 _REMEMBERED = 8192
 _SHORT = 32
-"""Words of at most so many characters are remembered, so that what is remembered is bounded in bytes too."""
+"""Words of at most this length are cached, which limits the cache in bytes."""
 Cut: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
-"""The pieces of a word, and where in the word each begins and ends."""
+"""The pieces of a word and their spans in the word."""
 
 
 def minilm_pieces() -> dict[str, int]:
-    """The 30,522 pieces of MiniLM, numbered.
+    """The 30,522 MiniLM pieces with their numbers.
 
     Raises:
-        ModelUnavailable: Their file is missing or damaged.
+        ModelUnavailable: The file is missing or damaged.
     """
     content = unpacked(DATA / "minilm-vocab.txt.gz", VOCABULARY_SHA256)
-    # Only line feeds separate entries: some of the pieces are exotic separators themselves.
+    # Only line feeds separate entries: some pieces are unusual separators themselves.
     lines = content.decode("utf-8").removesuffix("\n").split("\n")
     return {piece: number for number, piece in enumerate(lines)}
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A text in pieces; the three lists are equally long.
+    """A tokenised text; the three lists have equal length.
 
     Attributes:
-        ids: The number of each piece.
-        offsets: Where each piece begins and ends in the text.
-        word_ids: To which word of the text each piece belongs, counted from 0.
+        ids: Number of each piece.
+        offsets: Span of each piece in the text.
+        word_ids: Index of the word of each piece.
     """
 
     ids: list[int]
@@ -51,12 +51,12 @@ class Encoding:
 
 
 class Tokenizer:
-    """Cuts texts into pieces, each word into the longest that fit; safe to share between threads.
+    """Greedy longest-match tokeniser; safe to share between threads.
 
-    No piece is special: "[SEP]" in a memory is text like any other.
+    No piece is special: "[SEP]" in a memory is plain text.
 
     Args:
-        pieces: The vocabulary, "[UNK]" in it. Pieces inside of a word begin with "##".
+        pieces: The vocabulary, including "[UNK]". Pieces inside a word begin with "##".
 
     Example:
         >>> tokenizer = Tokenizer({"[UNK]": 0, "tea": 1, "##cup": 2, "!": 3})
@@ -74,7 +74,7 @@ class Tokenizer:
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._cut)
 
     def encode(self, text: str) -> Encoding:
-        """The pieces of a text; its words in the order in which they stand, each cut by itself."""
+        """Tokenise a text, word by word."""
         ids: list[int] = []
         offsets: list[tuple[int, int]] = []
         words: list[int] = []
@@ -91,7 +91,7 @@ class Tokenizer:
         return Encoding(ids, offsets, words)
 
     def words(self, text: str) -> Iterator[str]:
-        """The words of a text as the vocabulary would spell them."""
+        """The normalised words of a text."""
         table = folding()
         return (word for found in table.words(text) if (word := table.fold(found[0])[0]))
 
@@ -120,7 +120,7 @@ class Tokenizer:
 
 
 def _reach(pieces: Mapping[str, int]) -> Mapping[str, int]:
-    """The length of the longest piece by its first character: none longer need be looked up."""
+    """Length of the longest piece by first character; longer lookups are skipped."""
     reach: dict[str, int] = {}
     for piece in pieces:
         if len(piece) > reach.get(piece[:1], 0):
