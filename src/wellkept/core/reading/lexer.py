@@ -99,15 +99,15 @@ _HEAD = 2000
 
 def language_of(text: str) -> Language:
     """The language whose small words a text uses; English when it uses none of any."""
-    return _language_of(text[:_HEAD])
+    return lexicon().languages[_code_of(text[:_HEAD])]
 
 
 @remembered(4 * MIB)
-def _language_of(head: str) -> Language:
+def _code_of(head: str) -> str:
     known = lexicon()
     unspaced = len(_RUN.findall(head))
     if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
-        return unspaced_language(head)
+        return unspaced_language(head).code
     found = _PLAIN_WORD.findall(head.lower())
     codes, owners = _owners("markers")
     if len(_CYRILLIC.findall(head)) * 2 >= sum(map(str.isalpha, head)) and found:
@@ -121,7 +121,7 @@ def _language_of(head: str) -> Language:
         unsure = known.languages[code].no_markers
         if counts[code] and unsure:
             counts[code] += sum(word in unsure for word in found)
-    return known.languages[max(counts, key=counts.__getitem__)]
+    return max(counts, key=counts.__getitem__)
 
 
 def unspaced_language(text: str) -> Language:
