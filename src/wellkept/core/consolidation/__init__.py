@@ -1,1 +1,1 @@
-"""Cleaning stored memories: findings, rules, the plan and its file, reflection."""
+"""Consolidation of stored memories: findings, rules, the plan and its file, reflection."""

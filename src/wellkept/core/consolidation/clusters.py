@@ -1,4 +1,4 @@
-"""Deterministic complete-linkage clusters: everybody in a cluster is linked with everybody else."""
+"""Deterministic complete-linkage clustering: all members of a cluster are linked pairwise."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 
 def complete_linkage(order: Sequence[str], linked: Mapping[tuple[str, str], float]) -> tuple[tuple[str, ...], ...]:
-    """Clusters of two and more, found greedily in a fixed order.
+    """Greedy clusters of two or more, in a fixed order.
 
-    Links are taken from the strongest down, ties by the places of their ends; two clusters become
-    one when every member of the one is linked with every member of the other. So a chain of near
-    neighbours never becomes one cluster, and the order in which rows are stored decides nothing.
+    Links are processed by strength, ties by position. Two clusters are joined when every member of one is linked with
+    every member of the other. So a chain of near neighbours never becomes one cluster, and storage order does not
+    matter.
 
     Args:
         order: All ids, by (created_at, id).
-        linked: Strength of each link that may join two ids; the older id comes first.
+        linked: Strength of each link; the older id comes first.
 
     Returns:
-        The clusters with their members in order, by their first member.
+        The clusters, ordered by first member, with ordered members.
 
     Example:
         >>> complete_linkage("abc", {("a", "b"): 0.99, ("b", "c"): 0.97})

@@ -1,8 +1,8 @@
-"""A summary made of sentences that are there: chosen whole, never rewritten, never invented.
+"""Extractive summaries: whole sentences of the sources, never rewritten.
 
-A sentence is central when other texts share its words. The most central one comes first;
-each further one must add something. The result keeps the order of the texts, one sentence a line.
-The same texts give the same summary, in every script, on every machine.
+A sentence is central when other texts share its words. The most central sentence is chosen first; each further
+sentence must add something. The result keeps the order of the texts, one sentence per line, and is deterministic in
+every script.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from wellkept.core.reading.tokens import features
 from wellkept.core.text.forms import canonical, search_terms
 
 LIMIT = 512
-"""Characters of a summary."""
+"""Most characters of a summary."""
 MOST_SENTENCES = 400
 _MOST_TRIES = 48
 _TOLD = 0.25
-"""What a word still weighs that a chosen sentence has said."""
+"""Weight factor of a word that a chosen sentence already contains."""
 _UNHEARD = 0.1
-"""What a sentence gains whose text has not been heard yet."""
+"""Bonus for a sentence of a text that is not yet represented."""
 
-# A full stop ends a sentence only before white space; the marks of other scripts need none behind them.
+# A full stop ends a sentence only before white space; end marks of other scripts need none.
 _ENDS = re.compile(
     "(?:(?<![.!?\u2026])[.!?\u2026]++[\"'\u00bb\u201d\u2019)\\]]*+(?=\\s))"
     "|(?:[\u3002\uff01\uff1f\uff61\u061f\u06d4\u0964\u0965\u1362\u1367\u104b\u17d4\u0f0d\u0589]+"
@@ -51,10 +51,11 @@ class _Sentence:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each as it stands there.
+    """The sentences of a text, unchanged.
 
-    Where it is not sure that a sentence ends (a short form, a small letter behind the stop), it goes on:
-    a sentence too long is left out, one cut in two could say something else.
+    An uncertain sentence end (an abbreviation, a lower-case letter after the stop) does not split. A sentence that is
+    too
+    long is skipped later, but half a sentence could change the meaning.
 
     Example:
         >>> sentences("Use v1.5, e.g. for Dr. Wu. It is ready!")
@@ -74,7 +75,7 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
     if not end.group().startswith((".", "\u2026")):
         return False
     if end.group()[-1] not in ".!?\u2026":
-        return False  # what closes behind the stop is the end of what was said
+        return False  # a closing quote or bracket after the stop ends the sentence
     found = _FOLLOWING.match(text, end.end())
     following = found.group(1) if found else ""
     if following.islower():
@@ -88,16 +89,16 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[str], bool] | None = None) -> str:
-    """The most telling sentences of several texts.
+    """The most central sentences of several texts.
 
     Args:
-        texts: What is summed up, in the order the summary shall have.
+        texts: The texts, in the order of the summary.
         limit: Most characters.
-        allowed: Whether the summary so far may stand; a sentence that makes it say no is left out. So
-            a summary can be kept from contradicting what it was made from.
+        allowed: Check of the summary so far; a sentence that fails it is skipped. It prevents summaries that
+            contradict their sources.
 
     Returns:
-        Whole sentences of the texts, one a line; empty when none fits or none is allowed.
+        Whole sentences, one per line; empty when none fits or is allowed.
 
     Example:
         >>> print(summarise(["The deploy failed. Ana was away.", "The deploy failed again at night."], limit=60))
@@ -120,7 +121,7 @@ def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[st
 
 
 def _sentences(texts: Sequence[str]) -> list[_Sentence]:
-    """The sentences of all texts, the first of each text before the second of any; each once."""
+    """The sentences of all texts without repeats; the first of each text before the second of any."""
     split = [sentences(text) for text in texts]
     found: list[_Sentence] = []
     seen: set[str] = set()
@@ -136,7 +137,7 @@ def _sentences(texts: Sequence[str]) -> list[_Sentence]:
 
 
 def _terms(text: str) -> frozenset[str]:
-    """The words that say what a sentence is about; all of them where small ones are not known."""
+    """The content words of a sentence; all words where function words are unknown."""
     return frozenset(features(text).keys) or frozenset(search_terms(text))
 
 
@@ -148,7 +149,7 @@ def _round_robin(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _weights(found: Sequence[_Sentence]) -> dict[str, float]:
-    """Of each word the share of the other texts that have it too."""
+    """Per word, the share of the other texts that contain it."""
     holders: dict[str, set[int]] = {}
     for one in found:
         for term in one.terms:
@@ -158,7 +159,7 @@ def _weights(found: Sequence[_Sentence]) -> dict[str, float]:
 
 
 def _worth(one: _Sentence, weights: Mapping[str, float], chosen: Sequence[_Sentence]) -> float:
-    """How central a sentence is: what its words weigh, told ones less, long sentences no more than short ones."""
+    """Centrality: word weights, reduced for words already covered, normalised by length."""
     told = frozenset[str]().union(*(other.terms for other in chosen))
     weight = sum(weights[term] * (_TOLD if term in told else 1.0) for term in sorted(one.terms))
     silent = bool(chosen) and all(other.source != one.source for other in chosen)

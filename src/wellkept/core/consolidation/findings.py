@@ -1,8 +1,8 @@
-"""What stands in a store side by side: which pairs say the same, which contradict, before any rule is asked.
+"""Findings: which stored pairs are duplicates and which contradict, before any rule is applied.
 
-The same comparison as at the gate: the older of two stored memories is the old text, the newer
-one the new. A pair is *same* only if the texts are equal in every spelling, or the relation model
-says so within its bound and no difference forbids it; nearness alone never is.
+The comparison is the gate's: the older memory is the old text, the newer one the new. A pair is *same* only if its
+canonical texts are equal, or if the relation model says so within its bound and no difference is a veto. Similarity
+alone never suffices.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ from wellkept.types import Comparison, Memory, Opinion
 
 Verdict: TypeAlias = Literal["same", "conflict", "apart"]
 MOST_IN_SLOT = 8
-"""Neighbours in time of the same subject that are compared, however many it has."""
+"""Neighbours in time of one subject that are compared."""
 MOST_IN_FRAME = 8
-"""Words of a text up to which it is laid beside those that differ in one word."""
+"""Most words of a text that is compared with texts that differ in one word."""
 MOST_CONFLICTS = 4
 MOST_CLOSED = 8
-"""Older neighbours of one memory that the rules find to contradict it, or to be something else, before
-no further one is looked at."""
+"""Older neighbours of a memory that the rules decide as conflict or other, after which no further ones are
+compared.
+"""
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Two memories worth a comparison; `a` is the older.
+    """Two memories to compare; `a` is the older.
 
     Attributes:
-        cosine: Of their vectors; None where one has none.
-        similarity: On the published scale.
+        cosine: Raw cosine; None if one has no vector.
+        similarity: Calibrated similarity.
     """
 
     a: Memory
@@ -65,7 +66,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A pair after comparison."""
+    """A pair with its comparison and verdict."""
 
     near: Near
     comparison: Comparison
@@ -74,11 +75,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Court:
-    """By what pairs are judged: policy, bounds of the model, opinions it gave, and whether vectors mean anything.
+    """The context of verdicts: policy, model bounds, opinions, and whether vectors are usable.
 
     Attributes:
-        lexical: True when the vectors only compare letters: then only equal texts are the same.
-        silent: True when no relation model answers: rules decide alone.
+        lexical: True when vectors are lexical only; then only equal texts are *same*.
+        silent: True when no relation model is available; rules decide alone.
     """
 
     policy: Policy
@@ -89,15 +90,15 @@ class Court:
 
 
 def order_of(memory: Memory) -> tuple[object, str]:
-    """By creation, then id."""
+    """Sort key: creation time, then id."""
     return memory.created_at, memory.id
 
 
 def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, ...]]:
-    """Groups of memories that say the same in any spelling, each oldest first.
+    """Groups of memories with equal canonical text, each oldest first.
 
-    Only of kinds whose policy stops verbatim repeats; the same words of another kind, agent, subject
-    or event are another memory.
+    Only for kinds whose policy detects verbatim repeats. The same words with another kind, agent, subject or event are
+    another memory.
     """
     buckets: dict[tuple[str, str, str], list[Memory]] = {}
     for row in rows:
@@ -113,12 +114,12 @@ def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, .
 
 
 def merges(policy: KindPolicy) -> bool:
-    """Whether repeats of a kind are repeats at all; events of append-only kinds never are."""
+    """Whether a kind has duplicates; append-only kinds do not."""
     return "canonical" in policy.stages or "hash" in policy.stages
 
 
 def families(rows: Sequence[Memory], policy: Policy) -> list[list[Memory]]:
-    """Memories that may be compared with each other: by kind, or all kinds that look further together."""
+    """Memories that may be compared: grouped by kind; kinds with cross-kind comparison form one group."""
     found: dict[str, list[Memory]] = {}
     for row in rows:
         wide = reaches(row.kind, policy)
@@ -128,7 +129,7 @@ def families(rows: Sequence[Memory], policy: Policy) -> list[list[Memory]]:
 
 
 def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
-    """Pairs about the same attribute of the same subject, each with its nearest in time."""
+    """Pairs with the same subject and attribute, each memory with its nearest in time."""
     slots: dict[tuple[str, str], list[Memory]] = {}
     for row in rows:
         slot = slot_of(row)
@@ -142,10 +143,10 @@ def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
 
 
 def of_one_frame(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
-    """Pairs whose texts are the same but for one word in its place, each with its nearest in time.
+    """Pairs whose texts differ in one word, each memory with its nearest in time.
 
-    Vectors of short texts lie far apart for one word, or for a full stop; here they are not asked. A number in
-    another's place moves a vector little, and tells things of one sort apart ("Machine 1", "Machine 2").
+    Vectors of short texts differ much for one word, so they are not used here. Positions that hold a number are
+    excluded: numbers often distinguish items of one sort ("Machine 1", "Machine 2").
 
     Example:
         "Use ruff for linting" and "Use flake8 for linting." are a pair.
@@ -172,13 +173,13 @@ def of_one_frame(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
 
 
 def slot_of(row: Memory) -> tuple[str, str]:
-    """Of which subject and attribute it speaks; both empty unless both are given."""
+    """Subject and attribute of a memory; both empty unless both are given."""
     slot = slot_key(row.subject), slot_key(row.attribute)
     return slot if all(slot) else ("", "")
 
 
 def comparable(near: Near, policy: Policy) -> bool:
-    """Whether the policy lets the two be compared; tags do not part what is stored already."""
+    """Whether the policy lets the two be compared; tags do not separate stored memories."""
     kind = policy.for_kind(near.b.kind)
     if near.a.kind != near.b.kind:
         return may_contradict(near.b, near.a, policy)
@@ -186,12 +187,12 @@ def comparable(near: Near, policy: Policy) -> bool:
 
 
 def looked_at(near: Near, opposites: Opposites = NO_OPPOSITES) -> Comparison:
-    """What the rules say of the pair."""
+    """The comparison by rules."""
     return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opposites=opposites)
 
 
 def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
-    """Whether the relation model shall read the pair: near enough, and left open by the rules."""
+    """Whether the relation model reads the pair: similar enough and undecided by rules."""
     if near.similarity is None or near.similarity < ask_at:
         return False
     if max(len(near.a.content), len(near.b.content)) > LONG_TEXT:
@@ -202,9 +203,9 @@ def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
 
 
 def in_turn(nears: Iterable[Near]) -> list[Near]:
-    """Pairs in the order in which they are looked at: by their newer memory, its likeliest repeats first.
+    """Pairs in comparison order: by the newer memory, likeliest duplicates first.
 
-    Vectors hardly see numbers, so among near-copies those with the same numbers come first.
+    Vectors hardly reflect numbers, so neighbours with the same numbers come first.
     """
     pairs = list(nears)
     rows = {row.id: row for near in pairs for row in (near.a, near.b)}
@@ -226,7 +227,7 @@ def _numbers(text: str) -> frozenset[str]:
 
 
 class Patience:
-    """How long one memory is compared: thousands of values of one thing differ all, and each pair costs."""
+    """Limits the comparisons per memory: thousands of values of one slot all differ."""
 
     def __init__(self) -> None:
         self._left: dict[str, list[int]] = {}
@@ -236,13 +237,13 @@ class Patience:
         return min(self._left.get(near.b.id, [1])) <= 0
 
     def told(self, near: Near, told: Comparison) -> None:
-        """One more neighbour that the rules decide about by themselves."""
+        """Count a neighbour that the rules decided."""
         left = self._left.setdefault(near.b.id, [MOST_CONFLICTS, MOST_CLOSED])
         left[told.relation != "conflict"] -= 1
 
 
 def judged(near: Near, court: Court, told: Comparison) -> Finding:
-    """The pair with its verdict; `told` is what the rules say of it."""
+    """The pair with its verdict; `told` is the comparison by rules."""
     opinion = court.opinions.get((near.a.content, near.b.content))
     if opinion is not None:
         told = compare(
@@ -257,7 +258,7 @@ def judged(near: Near, court: Court, told: Comparison) -> Finding:
 
 
 def says_something(found: Finding) -> bool:
-    """Whether a finding matters for the plan: a verdict, or what the model thinks of it."""
+    """Whether a finding matters for the plan: it has a verdict or an opinion."""
     return found.verdict != "apart" or found.comparison.opinion is not None
 
 
@@ -287,7 +288,7 @@ def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
 
 
 def nearest_only(findings: Sequence[Finding]) -> list[Finding]:
-    """The model's contradictions but for the nearest of each newer memory; what rules found stays."""
+    """Keep the rules' contradictions, and of the model's only the nearest per newer memory."""
     best: dict[str, tuple[float, str]] = {}
     for found in findings:
         if found.comparison.opinion is not None and found.comparison.relation in ("conflict", "distinct"):

@@ -1,4 +1,4 @@
-"""Contradictions that a plan flags: once for each pair, in the name of the memories that remain."""
+"""Contradictions that a plan flags: one flag per pair, between the memories that remain."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from wellkept.policy.antonyms import Opposites
 from wellkept.types import Action, Comparison, Flag, Memory, Rationale
 
 MOST_OF_ONE = 4
-"""Older memories that one newer memory is flagged against: thousands of values of one thing contradict
-each other all, and nobody reads a list that grows with their square."""
+"""Most older memories flagged against one newer memory. Thousands of values of one slot all contradict each other, and
+the
+list would grow quadratically.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A contradiction between two memories that remain."""
+    """A contradiction between two remaining memories."""
 
     old: Memory
     new: Memory
@@ -32,12 +34,12 @@ class _Pair:
 
     @property
     def key(self) -> str:
-        """As in the list of conflicts."""
+        """The conflict key of the pair."""
         return key_of(self.old.id, self.new.id, "contradiction")
 
     @property
     def score(self) -> float:
-        """How sure it is: 1 where rules decided, else the model's probability."""
+        """Certainty: 1 if rules decided, else the model's P(conflict)."""
         opinion = self.comparison.opinion
         decided = opinion is None or any(item.decisive for item in self.comparison.differences)
         return 1.0 if decided or opinion is None else opinion.conflict
@@ -47,13 +49,12 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
     """The flags of a plan.
 
     Args:
-        survey: What stands in the store.
+        survey: Rows, findings and conflicts of the store.
         setting: Policy and rules.
-        merged: For each memory of a cluster that is merged the one that stays.
+        merged: For each memory of a merged cluster, the memory that remains.
 
     Returns:
-        One action for each pair that no conflict names yet, whatever became of that conflict, and
-        whichever merged-away memory it was opened for.
+        One action per pair that has no conflict yet, open or resolved, also under the id of a merged memory.
     """
     names = {one: merged[row].id if row in merged else row for one, row in heirs(survey.rows).items()}
     names |= {one: row.id for one, row in merged.items()}
@@ -74,14 +75,14 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
 
 
 def _rank(finding: Finding, merged: Mapping[str, Memory]) -> tuple[object, ...]:
-    """What was found between the remaining memories themselves tells it better than what is carried over."""
+    """Findings between remaining memories come before findings of merged ones."""
     near = finding.near
     carried = any(name in merged and merged[name].id != name for name in near.key)
     return carried, order_of(near.b), order_of(near.a)
 
 
 def _between(finding: Finding, merged: Mapping[str, Memory], opposites: Opposites) -> _Pair | None:
-    """The pair in the name of those that remain; None when both ends became one memory."""
+    """The pair between the remaining memories; None when both were merged into one."""
     near = finding.near
     old, new = sorted((merged.get(row.id, row) for row in (near.a, near.b)), key=order_of)
     if old.id == new.id:
@@ -89,7 +90,7 @@ def _between(finding: Finding, merged: Mapping[str, Memory], opposites: Opposite
     if (old.id, new.id) == near.key:
         return _Pair(old, new, finding.comparison, finding)
     told = compare(new, old, cosine=None, similarity=near.similarity, opposites=opposites)
-    if told.relation != "conflict":  # only the model sees it, or a word of the one that goes: its own words then
+    if told.relation != "conflict":  # seen only by the model or in the merged text: original differences
         newer = merged.get(near.b.id, near.b)
         swapped = tuple(swap(item) for item in finding.comparison.differences)
         told = finding.comparison if newer.id == new.id else replace(finding.comparison, differences=swapped)
@@ -97,7 +98,7 @@ def _between(finding: Finding, merged: Mapping[str, Memory], opposites: Opposite
 
 
 def _most_telling(found: Mapping[str, _Pair]) -> dict[str, _Pair]:
-    """Of the pairs of each newer memory the nearest, of equally near ones the latest."""
+    """Per newer memory the most similar pairs, ties by the latest."""
     of_one: dict[str, list[_Pair]] = {}
     for pair in sorted(found.values(), key=lambda pair: order_of(pair.old), reverse=True):
         of_one.setdefault(pair.new.id, []).append(pair)
@@ -109,7 +110,7 @@ def _most_telling(found: Mapping[str, _Pair]) -> dict[str, _Pair]:
 
 
 def _rule(pair: _Pair, setting: Setting) -> Rule | None:
-    """The first rule for contradictions that fits; a `noop` leaves them alone."""
+    """The first matching rule for contradictions; None if it is a `noop`."""
     seen = Figures(similarity=pair.finding.near.similarity, size=2, contradiction=pair.score)
     for rule in considered(setting.config.rules, setting.config.trigger):
         spares = rule.action == "noop" and rule.trigger == "on_contradiction"
@@ -151,7 +152,7 @@ def _flag(pair: _Pair, rule: Rule) -> Action:
 
 
 def _signals(comparison: Comparison) -> tuple[str, ...]:
-    """What differs, the decisive first; what one text merely adds is no sign of a contradiction."""
+    """Kinds of differences, decisive ones first; additions are not listed."""
     kinds = [item.kind for item in comparison.differences if item.decisive]
     if not kinds:
         return ("model",)

@@ -1,7 +1,7 @@
-"""What a merge leaves: one memory with the winner's text and what the others know beside it.
+"""The result of a merge: the winner's text plus the other members' fields.
 
-No text is joined and none is lost: the winner keeps its words and its vector, the others are kept
-as they are, out of sight, and their hashes lead to the winner.
+No text is joined or lost. The winner keeps its text and vector, the other memories are hidden unchanged, and their
+hashes become aliases of the winner.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from wellkept.types import Json, Memory, RowChange
 MERGED_FROM = "merged_from"
 PROMOTED = "promoted"
 COUNTS = ("confirmations",)
-"""Counts change by a difference, so that what happens between plan and execution is not lost."""
+"""Counts are applied as differences, so that changes between planning and execution are kept."""
 _OWN_METADATA = (MERGED_FROM, PROMOTED, FURTHER_TITLES)
 _TUPLES = ("tags", "provenance")
 T = TypeVar("T")
 
 
 def winner(members: Sequence[Memory], how: Winner) -> Memory:
-    """The member whose text stays; ties go to the newer one."""
+    """The member whose text remains; ties go to the newer one."""
     match how:
         case "newest":
             return max(members, key=order_of)
@@ -42,18 +42,17 @@ def winner(members: Sequence[Memory], how: Winner) -> Memory:
 
 
 def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:
-    """The winner after the merge; `version` and times are left to whoever applies it.
+    """The winner after the merge; the caller sets `version` and times.
 
-    Importance is the highest of all, accesses and confirmations add up, tags and provenance are
-    united, a pin stays a pin, a copy that never expires makes the whole not expire, and the titles of
-    the others become further titles.
+    Importance is the maximum, accesses and confirmations are summed, tags and provenance are merged, a pin is kept, the
+    latest expiry counts (none if any has none), and the other titles become further titles.
     """
     everyone = (kept, *others)
     metadata: dict[str, Json] = {}
     for row in reversed(everyone):
         metadata |= {key: value for key, value in row.metadata.items() if key not in _OWN_METADATA}
     promoted = {rule_id: was for row in reversed(everyone) for rule_id, was in promoted_by(row).items()}
-    if promoted:  # the highest importance is taken over, and with it that a rule has raised it already
+    if promoted:  # the highest importance keeps its record of promotions
         metadata[PROMOTED] = promoted
     metadata[MERGED_FROM] = list(_sources(kept, others))
     counted = frozenset(merged_from(kept))
@@ -80,9 +79,9 @@ def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:
 
 
 def used_by_all(kept: Memory, others: Iterable[Memory]) -> Memory:
-    """The winner with the use of all: reads add up, the last one and the firmest trace count.
+    """The winner with the usage of all members: reads are summed, the latest read and the highest stability count.
 
-    A memory that was merged into it before (and restored since) has been counted then.
+    Members that were merged into it before (and restored since) are already counted.
     """
     counted = frozenset(merged_from(kept))
     everyone = (kept, *(row for row in others if row.id not in counted))
@@ -95,19 +94,19 @@ def used_by_all(kept: Memory, others: Iterable[Memory]) -> Memory:
 
 
 def merged_from(row: Memory) -> tuple[str, ...]:
-    """Ids of what an earlier run merged into a memory; what else a writer put there says nothing."""
+    """Ids that an earlier run merged into a memory; other values in that field are ignored."""
     said = row.metadata.get(MERGED_FROM)
     return tuple(one for one in said if isinstance(one, str)) if isinstance(said, list | tuple) else ()
 
 
 def promoted_by(row: Memory) -> dict[str, Json]:
-    """Rules that have raised a memory, and from what; what else a writer put there says nothing."""
+    """Rules that promoted a memory, with the earlier importance; other values in that field are ignored."""
     said = row.metadata.get(PROMOTED)
     return dict(said) if isinstance(said, Mapping) else {}
 
 
 def raised(importance: float, rule: Rule) -> float:
-    """An importance after the rule's bump, never above its cap and never lowered.
+    """Importance after the rule's bump, limited by its cap and never lowered.
 
     Example:
         >>> from wellkept.core.consolidation.rules import DEFAULT_RULES
@@ -133,7 +132,7 @@ def change_of(before: Memory, after: Memory) -> RowChange:
 def changed(memory: Memory, change: RowChange, *, at: datetime) -> Memory:
     """The memory with a planned change applied, as its next version.
 
-    Its use is left to whoever applies it: it moves on without a new version, so the plan's is of the past.
+    Usage fields are left to the caller: usage may have changed since the plan.
     """
     values: dict[str, Json] = {}
     for name, value in change.after.items():
@@ -147,7 +146,7 @@ def changed(memory: Memory, change: RowChange, *, at: datetime) -> Memory:
 
 
 def holds(memory: Memory, after: Mapping[str, Json]) -> bool:
-    """Whether a memory already is what a change would make of it; usage and counts do not tell."""
+    """Whether a memory already has the values of a change; usage and counts are ignored."""
     loose = {*COUNTS, *USAGE}
     return all(to_plain(getattr(memory, name, None)) == value for name, value in after.items() if name not in loose)
 
@@ -161,7 +160,7 @@ def _typed(name: str, value: Json) -> Json:
 
 
 def _sources(kept: Memory, others: Sequence[Memory]) -> tuple[str, ...]:
-    """Ids of everything the winner is made of but itself, earlier merges included."""
+    """Ids of all memories merged into the winner, including earlier merges."""
     earlier = [one for row in (kept, *others) for one in merged_from(row)]
     return tuple(one for one in dict.fromkeys((*earlier, *(row.id for row in others))) if one != kept.id)
 
@@ -174,17 +173,17 @@ def _all(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _slot(everyone: Sequence[Memory]) -> tuple[str, str]:
-    """Subject and attribute of one and the same statement: a slot put together from two is nobody's."""
+    """Subject and attribute from one statement; halves of two statements are not combined."""
     return _pair([(row.subject, row.attribute) for row in everyone], ("", ""), slot_key)
 
 
 def _times(everyone: Sequence[Memory]) -> tuple[datetime | None, datetime | None]:
-    """Begin and end of one and the same event."""
+    """Start and end of one event."""
     return _pair([(row.event_time, row.event_end) for row in everyone], (None, None), lambda value: value)
 
 
 def _pair(said: Sequence[tuple[T, T]], nothing: tuple[T, T], key: Callable[[T], object]) -> tuple[T, T]:
-    """The winner's pair, completed from members that say the same in the half that it has; else the first."""
+    """The winner's pair, completed by members that agree in its given half; else the first complete pair."""
     one, other = said[0]
     if one and not other:
         return one, next((b for a, b in said if b and key(a) == key(one)), nothing[1])

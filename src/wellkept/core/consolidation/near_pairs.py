@@ -1,7 +1,7 @@
-"""Pairs of near vectors among many: exact cosines from blocked products, bounded in memory.
+"""Finds pairs of near vectors by blocked matrix products with bounded memory.
 
-Products in single precision only choose what is worth the exact arithmetic; every cosine that leaves
-here is that of `core.records.vectors`, so the order of rows and the shape of blocks decide nothing.
+Single-precision products only select candidates. Returned cosines are recomputed in double
+precision, so row order and block shape do not matter.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from wellkept.core.records.vectors import COMPARISON_DIMS
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""Places of the first and the second of each pair, first < second, and their exact cosines."""
+"""Positions of both rows of each pair, first < second, and exact cosines."""
 
 MOST_NEAR = 24
-"""Pairs of one row above `all_from` that are kept: a store of near-copies must not cost its square."""
+"""Most pairs per row above `all_from`, so that near-copies do not cost quadratic space."""
 _ROWS, _COLUMNS = 1024, 8192
 _MARGIN = 1e-3
 _SPARE = 8
@@ -26,18 +26,18 @@ _EXACT_AT_ONCE = 16_384
 
 
 def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, nearest: int) -> Pairs:
-    """Pairs of rows that are near enough.
+    """Pairs of sufficiently near rows.
 
     Args:
-        rows: One vector a row, of any length but zero, oldest first.
-        floor: Least cosine of any pair.
-        all_from: From this cosine on, up to `MOST_NEAR` pairs of each row with older ones are kept,
-            and as many with newer ones; below, the `nearest` of each.
-        nearest: How many neighbours of each row.
+        rows: One non-zero vector per row, oldest first.
+        floor: Least cosine of a pair.
+        all_from: From this cosine up to `MOST_NEAR` pairs per row with older and with newer rows are kept; below
+            it, `nearest` of each.
+        nearest: Number of neighbours per row.
 
     Returns:
-        The pairs by place; a pair is there if it is among the nearest of either row. Nearness counts
-        to four decimals, as everywhere; of equally near rows the next in age come first.
+        The pairs by position; a pair is included if it is among the nearest of either row. Cosines are ranked to
+        four decimals; ties go to the rows closest in age.
 
     Example:
         >>> import numpy as np
@@ -71,7 +71,7 @@ def _units(part: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs]:
-    """What reaches the floor above the diagonal, tile by tile."""
+    """Pairs above the floor in the upper triangle, tile by tile."""
     count = len(unit)
     for top in range(0, count, _ROWS):
         rows = unit[top : top + _ROWS]
@@ -88,18 +88,18 @@ def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs
 
 
 def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
-    """Of a crowded tile the nearest of each row and of each column: near-copies must not fill the memory.
+    """The nearest of each row and column of a dense tile, to limit memory.
 
-    Whole numbers of four decimals and the place in one key: ties are settled, and the last bit of a
-    product decides nothing. A crowded tile is larger than `most` both ways.
+    Sort keys combine four decimals and the position, so that ties are stable and rounding errors do not matter. A
+    dense tile is larger than `most` in both dimensions.
     """
     tens = np.where(near, np.rint(scores * 10_000), -1).astype(np.int64)
     height, width = scores.shape
     kept = np.zeros(scores.shape, dtype=np.bool_)
-    keys = tens * width + np.arange(width - 1, -1, -1)  # of a row the next newer ones first
+    keys = tens * width + np.arange(width - 1, -1, -1)  # per row, the next newer ones first
     best = np.argpartition(keys, width - most, axis=1)[:, width - most :]
     np.put_along_axis(kept, best, values=True, axis=1)
-    keys = tens * height + np.arange(height)[:, None]  # of a column the next older ones first
+    keys = tens * height + np.arange(height)[:, None]  # per column, the next older ones first
     best = np.argpartition(keys, height - most, axis=0)[height - most :]
     np.put_along_axis(kept, best, values=True, axis=0)
     return kept
@@ -117,7 +117,7 @@ def _joined(parts: Sequence[Pairs]) -> Pairs:
 
 
 def _nearest(pairs: Pairs, all_from: float, nearest: int, most: int) -> Pairs:
-    """Those that are among the nearest of either end: `nearest` of them, or `most` of those from `all_from` on."""
+    """Pairs among the nearest of either end: `nearest` per row, or `most` from `all_from` on."""
     first, second, values = pairs
     if not len(first):
         return pairs

@@ -1,8 +1,8 @@
-"""Rules meet findings: the plan of a consolidation, complete before anything is written.
+"""Builds the plan of a consolidation from findings and rules, before anything is written.
 
-Read from top to bottom this is the order of precedence. A contradiction is flagged and vetoes a
-merge; what is merged away is not promoted or archived too: one action for each memory and run.
-Flags change no memory, come first, and name the memories that remain after the merges.
+The order of this file is the precedence. A contradiction is flagged and vetoes a merge. A merged memory is not also
+promoted or archived: one action per memory and run. Flags change no memory, come first, and name the memories that
+remain after the merges.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from wellkept.types.showing import count_of
 
 SAMPLES = 3
 PROTECTED_KINDS = frozenset(("procedural",))
-"""Kinds that decay and archiving leave alone, as they do what is pinned."""
+"""Kinds that decay and archiving skip, like pinned memories."""
 _DAY = 86_400.0
 _FADING: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """Memories that all say the same, oldest first, and how near the farthest two are."""
+    """A cluster of duplicates, oldest first, with the similarity of its least similar pair."""
 
     members: tuple[Memory, ...]
     similarity: float
 
     @property
     def id(self) -> str:
-        """Deterministic over the members."""
+        """Deterministic id of the members."""
         return id_of(*(row.id for row in self.members))
 
 
 def plan_of(survey: Survey, setting: Setting) -> Plan:
-    """The whole plan.
+    """Build the plan.
 
     Args:
-        survey: What stands in the store.
+        survey: Rows, findings, links and conflicts of the store.
         setting: Policy, rules and time.
 
     Returns:
-        Flags, merges, promotions and archivings in this order, each by its oldest memory.
+        Flags, merges, promotions and archivings in this order, each by oldest memory.
     """
     clusters = _clusters(survey, setting)
     around = _Around(survey)
@@ -114,7 +114,7 @@ def plan_of(survey: Survey, setting: Setting) -> Plan:
 
 
 def config_hash(setting: Setting) -> str:
-    """`sha256:` and 16 hex digits over policy, rules, thresholds and the names of the models."""
+    """Hash of policy, rules, thresholds and model names: `sha256:` and 16 hex digits."""
     config = setting.config
     numbers = (config.trigger, config.ask_at, config.look_at, config.nearest)
     said = dumps([setting.policy.hash, plain(config.rules), list(numbers), list(setting.models)])
@@ -122,7 +122,7 @@ def config_hash(setting: Setting) -> str:
 
 
 def plan_id_of(config: str, snapshot: str, actions: Iterable[Action]) -> str:
-    """16 hex digits over configuration, snapshot and actions, without any time."""
+    """Hash of configuration, snapshot and actions, independent of time: 16 hex digits."""
     return id_of(config, snapshot, *(dumps(action) for action in actions), size=16)
 
 
@@ -131,10 +131,10 @@ def plan_id_of(config: str, snapshot: str, actions: Iterable[Action]) -> str:
 
 
 def _clusters(survey: Survey, setting: Setting) -> list[_Cluster]:
-    """Groups of equal texts, joined with those that the model calls the same; complete linkage.
+    """Complete-linkage clusters of equal texts and of pairs that the model calls *same*.
 
-    A pair that is held apart holds apart whatever says the same as either of them, and so does
-    something said beside the texts: no cluster has two members that may not be one.
+    A pair kept apart by a conflict also separates their duplicates, and so do differing fields: no cluster contains two
+    members that must not be merged.
     """
     parted = apart(survey.conflicts, heirs(survey.rows))
     groups = {group[-1].id: group for group in _unparted(survey.groups, parted)}
@@ -168,7 +168,7 @@ def _ordered_pairs(names: Sequence[str], linked: Mapping[tuple[str, str], float]
 def _unparted(
     groups: Iterable[tuple[Memory, ...]], parted: Mapping[str, AbstractSet[str]]
 ) -> Iterable[tuple[Memory, ...]]:
-    """The groups, each cut where somebody holds two of its members apart."""
+    """The groups, split where a conflict keeps two members apart."""
     for group in groups:
         if not any(row.id in parted for row in group):
             yield group
@@ -184,7 +184,7 @@ def _unparted(
 
 
 def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
-    """The first rule for clusters that fits; also a `noop` that shields one."""
+    """The first matching rule for clusters, including a `noop`."""
     seen = Figures(
         age_days=min(_age(row, setting.now) for row in cluster.members),
         access_count=sum(row.access_count for row in cluster.members),
@@ -207,7 +207,7 @@ def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
 
 
 class _Around:
-    """Links, conflicts and hidden rows by the memory they concern, so that a merge reads only its own."""
+    """Index of links, conflicts and hidden rows by memory."""
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
@@ -218,17 +218,17 @@ class _Around:
         return {row.id: row for row in self._survey.rows}
 
     def links(self, ids: Iterable[str]) -> list[Link]:
-        """Links from or to any of the memories, each once, in order."""
+        """Links from or to any of the memories, without repeats, in order."""
         found = {(link.src, link.dst, link.rel): link for one in ids for link in self._links[one]}
         return [found[edge] for edge in sorted(found)]
 
     def conflicts(self, ids: Iterable[str]) -> list[Conflict]:
-        """Conflicts of any of the memories, each once, in order."""
+        """Conflicts of any of the memories, without repeats, in order."""
         found = {item.key: item for one in ids for item in self._conflicts[one]}
         return sorted(found.values(), key=lambda item: (item.created_at, item.key))
 
     def behind(self, ids: Iterable[str]) -> list[Memory]:
-        """Superseded rows that any of the memories hides."""
+        """Rows superseded by any of the memories."""
         return [row for one in ids for row in self._survey.hidden.get(one, ())]
 
     @cached_property
@@ -295,7 +295,7 @@ def _merge_reason(cluster: _Cluster) -> str:
 
 
 def _single(row: Memory, setting: Setting, *, disputed: bool) -> Action | None:
-    """What the rules do with one memory: promoted, archived, left alone, or nothing said."""
+    """The action for a single memory: promote, archive, noop or None."""
     seen = Figures(
         age_days=_age(row, setting.now),
         access_count=row.access_count,
@@ -328,14 +328,14 @@ def _single(row: Memory, setting: Setting, *, disputed: bool) -> Action | None:
 
 
 def _may_go(row: Memory, seen: Figures, *, disputed: bool) -> bool:
-    """A pinned or procedural memory is only archived when it has expired; one in dispute waits for its end."""
+    """Whether archiving is permitted: if expired, always; else not if pinned, procedural or in an open conflict."""
     if seen.expired:
         return True
     return not row.pinned and row.kind not in PROTECTED_KINDS and not disputed
 
 
 def _promoted(row: Memory, rule: Rule) -> Action | None:
-    """Raised once by each rule: a run repeated every night must not raise it every night."""
+    """Promotion, once per rule, so that repeated runs do not raise the importance again."""
     value = raised(row.importance, rule)
     if value == row.importance and (row.pinned or not rule.pin):
         return None
@@ -348,7 +348,7 @@ def _promoted(row: Memory, rule: Rule) -> Action | None:
 def _archive(row: Memory, rule: Rule, seen: Figures) -> Action:
     if seen.expired:
         reason = "it has expired"
-    else:  # neither age nor lifecycle, unless the rule asks: it would be another plan tomorrow
+    else:  # age and lifecycle only if the rule uses them: otherwise the plan would change daily
         read = "never read" if seen.access_count == 0 else f"read {count_of(seen.access_count, 'time')}"
         faded = f", {seen.lifecycle}" if rule.when.lifecycle_any else ""
         reason = f"{read}, importance {row.importance:g}{faded}"

@@ -1,9 +1,9 @@
-"""Plans as files: one JSON object by a versioned schema, an action a line, and the strict way back.
+"""Plan files: JSON with a versioned schema, one action per line, and a strict parser.
 
-A plan file is an order to change a store, and anybody may have edited it. So reading trusts nothing:
-unknown keys, wrong types and numbers out of range are refused by place, `plan_id` must be the hash of
-what stands there, and no action may go beyond what the planner plans (`core/consolidation/plan_limits.py`).
-The schema for other programs is `plan.schema.json` in `wellkept.core`.
+A plan file changes a store and may have been edited, so parsing trusts nothing. Unknown keys, wrong types and numbers
+out of range are errors that name the place. `plan_id` must match the content, and no action may exceed what the
+planner produces (`core/consolidation/plan_limits.py`). The schema for other programs is `plan.schema.json` in
+`wellkept.core`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ T = TypeVar("T")
 
 
 def plan_text(plan: Plan) -> str:
-    """The file of a plan: the same plan gives the same text, and `plan_from` gives the plan back.
+    """The file of a plan; deterministic, and `plan_from` is its inverse.
 
-    What is empty or has its default is left out.
+    Empty and default values are omitted.
 
     Example:
         >>> plan = Plan(plan_id="0" * 16, config_hash="sha256:" + "0" * 16, snapshot="0" * 16,
@@ -77,21 +77,21 @@ def plan_text(plan: Plan) -> str:
 
 
 def line(value: Json) -> str:
-    """JSON on one line, in every script, without characters that a terminal would act on or hide."""
+    """One-line JSON without control, invisible or bidirectional characters."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def plan_from(text: str, *, origin: str = "plan") -> Plan:
-    """The plan that stands in a file.
+    """Parse a plan file.
 
     Args:
-        text: What the file holds; nothing about it is trusted.
-        origin: The file's name, for errors.
+        text: Content of the file; untrusted.
+        origin: Name of the file, for errors.
 
     Raises:
-        InvalidPlan: It is no plan, of another schema, was changed since it was written, or asks for
-            more than a plan may; names the place.
+        InvalidPlan: Not a plan, another schema, changed since it was written, or an action exceeds the limits;
+            names the place.
     """
     if len(text) > MAX_CHARS:
         raise InvalidPlan(f"has {len(text)} characters", where=origin, todo=f"A plan has at most {MAX_CHARS}")
@@ -99,7 +99,7 @@ def plan_from(text: str, *, origin: str = "plan") -> Plan:
         data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_each_key_once)
         plan = _plan(data, origin)
         expected = plan_id_of(plan.config_hash, plan.snapshot, plan.actions)
-    except (ValueError, RecursionError) as error:  # half characters cannot be hashed, deep nests not be read
+    except (ValueError, RecursionError) as error:  # lone surrogates cannot be hashed; deep nesting cannot be parsed
         if isinstance(error, InvalidPlan):
             raise
         raise InvalidPlan(f"not JSON as we write it: {error}", where=origin, todo="Make the plan again") from error
@@ -265,7 +265,7 @@ def _expect(data: Json, where: str) -> dict[str, int]:
 
 
 def _values(data: Json, where: str) -> dict[str, Json]:
-    """Fields with their plain values; which of them may change how is not a matter of reading."""
+    """Fields with plain values; permitted changes are checked by `plan_limits`."""
     _some_object(data, where)
     return {_label(key, where): value for key, value in data.items()}
 

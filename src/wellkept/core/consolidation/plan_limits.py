@@ -1,9 +1,8 @@
-"""What a plan may ask for, whoever wrote it: the reach of the planner, checked action by action.
+"""Limits of a plan: each action is checked against what the planner can produce.
 
-The planner hides, adds and flags; it never takes anything away. A file that asks
-for more was edited, and is refused before anything is read from a store: texts stay as they are, a
-memory goes out of sight only as archived or superseded, and what a merge or a promotion changes in
-the one that stays only ever grows.
+The planner hides, adds and flags; it never deletes. A file that exceeds this was edited and is refused before the
+store is read. Texts stay unchanged, memories are hidden only as archived or superseded, and fields of a remaining
+memory may only grow.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _OF_TYPE: Mapping[str, tuple[str, ...]] = {
 
 
 def refuse_beyond(plan: Plan, origin: str = "plan") -> None:
-    """Refuse a plan in which any action goes beyond what the planner does.
+    """Refuse a plan with an action beyond the limits.
 
     Raises:
-        InvalidPlan: Naming the action and what it may not do.
+        InvalidPlan: Names the action and the violation.
     """
     seen: set[str] = set()
     for place, action in enumerate(plan.actions):
@@ -66,7 +65,7 @@ def _beyond(what: str, where: str) -> InvalidPlan:
 
 
 def _check_frame(action: Action, where: str) -> None:
-    """What holds for every type: targets, versions, and only the parts that the type has."""
+    """Checks for every type: targets, versions, and permitted parts."""
     if not action.targets or len(set(action.targets)) != len(action.targets) or "" in action.targets:
         raise _beyond("needs targets, each once", f"{where}.targets")
     for part in _PARTS:
@@ -86,7 +85,7 @@ def _check_single(action: Action, where: str) -> None:
 
 
 def _check_flag(action: Action, where: str) -> None:
-    """Contradictions are flagged and nothing else."""
+    """A flag action flags exactly its two targets."""
     flags = action.flags
     if len(flags) != 1 or (flags[0].a, flags[0].b) != action.targets or flags[0].kind != "contradiction":
         raise _beyond("flags its two targets as a contradiction and nothing else", f"{where}.flags")
@@ -127,7 +126,7 @@ def _check_merge(action: Action, where: str) -> None:
 
 
 def _check_moved(action: Action, where: str, *, gone: frozenset[str]) -> None:
-    """Links, hashes and conflicts pass from the memories that go to the one that stays, and to no other."""
+    """Links, aliases and conflicts move only from merged memories to the remaining one."""
     kept = action.canonical
     if not gone.issuperset(action.aliases):
         raise _beyond("come from the memories that go", f"{where}.aliases")
@@ -146,7 +145,7 @@ def _check_exactly(row: RowChange, where: str, before: Mapping[str, Json], after
 
 
 def _check_hidden(row: RowChange, where: str, *, behind: str) -> None:
-    """A memory goes out of sight with everything it says."""
+    """A memory is hidden without any other change."""
     status = row.after.get("status")
     if status not in _HIDDEN or row.before.get("status") != "active":
         raise _beyond("may only become archived or superseded", f"{where}.after.status")
@@ -175,7 +174,7 @@ def _check_growth(row: RowChange, where: str, allowed: tuple[str, ...]) -> None:
 def _grows(name: str, before: Json, after: Json, *, own: str) -> bool:
     try:
         return _metadata_grows(before, after, own) if name == "metadata" else _GROWTH[name](before, after)
-    except (TypeError, ValueError, OverflowError, AttributeError):  # a value of another type than the field's
+    except (TypeError, ValueError, OverflowError, AttributeError):  # the value has another type than the field
         return False
 
 
@@ -224,8 +223,10 @@ def _is_pinned(before: Json, after: Json) -> bool:
 
 
 def _metadata_grows(before: Json, after: Json, own: str) -> bool:
-    """Nothing that was said goes; what consolidation notes itself may get longer. What a writer put in
-    place of such a note says nothing."""
+    """Existing metadata stays; only consolidation's own notes may grow.
+
+    Other values in place of such a note are ignored.
+    """
     notes = (MERGED_FROM, PROMOTED)
     if not isinstance(after, dict) or any(key not in notes and after.get(key) != was for key, was in before.items()):
         return False
@@ -251,7 +252,7 @@ _GROWTH: Mapping[str, Callable[[Json, Json], bool]] = {
     "event_end": _time_is_filled,
     "expires_at": _end_is_later,
 }
-"""Fields that a merge may change in the memory that stays beside its metadata, and what makes each more."""
+"""Fields besides metadata that a merge may change in the remaining memory, with the check for growth."""
 
 
 def _is_number(value: Json) -> bool:

@@ -1,9 +1,8 @@
-"""Reflection: many memories about one thing become one summary, and stay behind it.
+"""Reflection: replaces many memories on one topic by a summary that keeps them as sources.
 
-The most important memory not yet taken is the seed; what is near enough to the *seed* belongs to it,
-so no chain of neighbours drifts from one topic into another. What contradicts a member stays out, and
-the summary consists of sentences that are there. Like a merge it is an action of a plan: nothing is
-written here, and nothing is lost.
+The most important memory not yet used is the seed. Members must be near the *seed*, so that chains of neighbours do
+not drift to other topics. Memories that contradict a member are excluded. The summary consists of existing
+sentences. Reflection produces a plan like a merge: nothing is written here.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ RULE = "reflection"
 SUMMARY_KIND = "semantic"
 NEAR_AT = 0.75
 MOST_MEMBERS = 32
-"""Memories behind one summary: more would not be heard in 512 characters."""
+"""Most memories per summary; more would not fit into 512 characters."""
 _BLOCK = 128
 _ROUGH = 1e-3
 _LEAST, _MOST = 64, 20_000
@@ -64,11 +63,11 @@ class Reflection:
     """The configuration of a reflection.
 
     Args:
-        similarity: How near a memory must be to the seed, on the published scale.
-        min_size: Least memories behind one summary; 2 or more.
-        max_level: How many summaries deep: 1 never sums up a summary.
-        consolidate: `default` hides the sources behind the summary, `hard` archives them (restorable
-            all the same), `keep` leaves them as they are.
+        similarity: Least similarity of a memory to the seed.
+        min_size: Least number of memories per summary; 2 or more.
+        max_level: Highest level of a summary; 1 means that summaries are not summarised again.
+        consolidate: `default` supersedes the sources by the summary, `hard` archives them (restorable),
+            `keep` leaves them unchanged.
         limit: Most characters of a summary.
 
     Raises:
@@ -97,14 +96,14 @@ def _within(name: str, value: object, least: float, most: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a reflection looks at.
+    """Input of a reflection.
 
     Attributes:
-        rows: The active memories of the scope, by (created_at, id).
-        vectors: By the hash that a row's `embedding` names.
+        rows: Active memories of the scope, by (created_at, id).
+        vectors: Vectors by the hash in a row's `embedding`.
         conflicts: All conflicts that name one of the rows.
-        summed: Ids of memories that a living summary was made from already.
-        opposites: The opposites that the policy names.
+        summed: Ids of memories that are sources of an active summary.
+        opposites: Additional antonyms of the policy.
     """
 
     rows: tuple[Memory, ...]
@@ -119,8 +118,8 @@ class Cluster:
     """Memories for one summary, oldest first.
 
     Attributes:
-        seed: The most important one.
-        similarity: How near to the seed the farthest member is.
+        seed: The most important member.
+        similarity: Similarity of the least similar member to the seed.
     """
 
     members: tuple[Memory, ...]
@@ -129,16 +128,17 @@ class Cluster:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the members say, oldest first."""
+        """Texts of the members, oldest first."""
         return tuple(row.content for row in self.members)
 
 
 def clusters(material: Material, config: Reflection, calibration: Calibration, *, now: datetime) -> list[Cluster]:
-    """The clusters, by their oldest member; each memory is in one at most.
+    """The clusters, by oldest member; each memory is in at most one.
 
-    Left out are memories without a vector, lapsed ones, those behind a living summary, summaries as
-    deep as the limit and, where sources would be hidden, what is pinned or in open dispute. Kinds,
-    agents, stances and given subjects stay apart.
+    Excluded are memories without a vector, expired ones, sources of an active summary, summaries at the highest level
+    and, if sources would be hidden, pinned memories and memories in an open conflict. Clusters do not mix kinds,
+    agents,
+    stances or given subjects.
     """
     hides = config.consolidate != "keep"
     disputed = {one for item in material.conflicts if is_open(item, now) for one in (item.a, item.b)}
@@ -150,7 +150,7 @@ def clusters(material: Material, config: Reflection, calibration: Calibration, *
         if row.id in material.summed or level_of(row) >= config.max_level:
             continue
         if hides and (row.pinned or row.id in disputed):
-            continue  # somebody wants to see it, or has to decide about it
+            continue  # pinned, or waiting for a review
         groups.setdefault((row.kind, row.agent, row.polarity), []).append(row)
     found = []
     for key in sorted(groups):
@@ -159,7 +159,7 @@ def clusters(material: Material, config: Reflection, calibration: Calibration, *
 
 
 def _parted(conflicts: Iterable[Conflict]) -> frozenset[frozenset[str]]:
-    """Contradicting pairs that nobody has settled against one of them, decided to keep both included."""
+    """Contradicting pairs that are open or resolved as keep both."""
     return frozenset(
         frozenset((item.a, item.b))
         for item in conflicts
@@ -186,7 +186,7 @@ def _seeded(
         places = [at for at in range(start, min(start + _BLOCK, len(ordered))) if free[at]]
         if not places:
             continue
-        scores = unit[places] @ unit.T  # only chooses what is worth the exact arithmetic
+        scores = unit[places] @ unit.T  # only selects candidates for the exact cosine
         for row, at in enumerate(places):
             if not free[at]:
                 continue
@@ -214,7 +214,7 @@ def _units(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 def _near(
     matrix: NDArray[np.float32], at: int, rough: NDArray[np.intp], *, floor: float, calibration: Calibration
 ) -> list[tuple[int, float]]:
-    """Places of those near enough to the seed by the exact cosine, nearest first."""
+    """Positions near the seed by exact cosine, nearest first."""
     if not len(rough):
         return []
     exact = cosines(matrix[at], matrix[rough]).tolist()
@@ -230,7 +230,7 @@ def _agreeing(
     parted: frozenset[frozenset[str]],
     opposites: Opposites,
 ) -> dict[int, float]:
-    """The seed, and of those near it the nearest that no member is held apart from or contradicts."""
+    """The seed and its nearest memories that no member contradicts."""
     members = {at: 1.0}
     for place, similarity in near:
         if len(members) == MOST_MEMBERS:
@@ -247,7 +247,7 @@ def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]], opposites: O
     if frozenset((a.id, b.id)) in parted:
         return False
     old, new = sorted((a, b), key=order_of)
-    # Read without their dates: a summary has none, and what held on two days would contradict itself there.
+    # Compared without event times: a summary has none, and values of two days would contradict in it.
     undated = replace(new, event_time=None)
     return compare(undated, old, cosine=None, similarity=None, opposites=opposites).relation != "conflict"
 
@@ -257,7 +257,7 @@ def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]], opposites: O
 
 
 def extract(cluster: Cluster, config: Reflection, opposites: Opposites = NO_OPPOSITES) -> str:
-    """Sentences of the members that contradict none of them; empty when no whole sentence fits."""
+    """Sentences of the members that contradict no member; empty when no whole sentence fits."""
     fields = _beside(cluster)
     return summarise(
         cluster.texts,
@@ -272,9 +272,9 @@ def contradicted(
     fields: Mapping[str, Json] | None = None,
     opposites: Opposites = NO_OPPOSITES,
 ) -> str:
-    """The id of a source that a text contradicts by the rules; empty when there is none."""
+    """Id of a source that a text contradicts by the rules; empty if none."""
     beside = fields or {}
-    # Without the marks of a summary: those would tell `compare` to see no contradiction at all.
+    # Without the marks of a summary, because `compare` finds no contradiction between a summary and its source.
     said = NewMemory(
         content=text,
         subject=beside.get("subject", ""),
@@ -288,9 +288,9 @@ def contradicted(
 
 
 def refused(text: str, cluster: Cluster, config: Reflection, opposites: Opposites = NO_OPPOSITES) -> str:
-    """Why a summary that somebody else wrote must not be taken; empty when it may.
+    """The reason to reject an external summary; empty if it is accepted.
 
-    It must be short enough, name no figure that is not in the sources, and contradict none of them.
+    It must be short enough, contain no number that is not in the sources, and contradict no source.
     """
     if not text.strip():
         return "it is empty"
@@ -310,7 +310,7 @@ def _figures(text: str) -> frozenset[str]:
 
 
 def _beside(cluster: Cluster) -> dict[str, Json]:
-    """The fields of the summary beside its text: what all members share, their mean, their lowest."""
+    """The other fields of the summary: shared values, mean importance, lowest confidence."""
     members = cluster.members
     level = 1 + max(level_of(row) for row in members)
     tags: dict[str, str] = {}
@@ -334,7 +334,7 @@ def _beside(cluster: Cluster) -> dict[str, Json]:
         fields.pop("attribute", None)
     expiries = [row.expires_at for row in members if row.expires_at is not None]
     if len(expiries) == len(members):
-        fields["expires_at"] = iso(max(expiries))  # it knows nothing that outlives them all
+        fields["expires_at"] = iso(max(expiries))  # the summary expires with its last source
     return fields
 
 
@@ -347,9 +347,9 @@ class Told:
     """A cluster with its summary.
 
     Attributes:
-        text: The summary; empty when none could be made.
-        by: Who wrote it.
-        note: Why another summariser's text was not taken, if one was asked.
+        text: The summary; empty if none could be made.
+        by: Its author.
+        note: The reason why another summariser's text was rejected.
     """
 
     cluster: Cluster
@@ -368,15 +368,15 @@ def reflection_plan(
     scope: Scope,
     degraded: tuple[str, ...] = (),
 ) -> Plan:
-    """The plan of a reflection; the same values give the same plan, without time.
+    """The plan of a reflection; deterministic and independent of time.
 
     Args:
         told: The clusters with their summaries.
-        rows: Everything that was looked at.
-        config: How.
-        names: What else decides: the policy's hash, the models' names.
-        namespace / scope: Where.
-        degraded: What could not run.
+        rows: All rows that were read.
+        config: The configuration.
+        names: Other inputs of the hash: policy hash and model names.
+        namespace / scope: Where the plan applies.
+        degraded: Parts that could not run.
     """
     actions = tuple(_action(one, config) for one in told)
     settings = [config.similarity, config.min_size, config.max_level, config.consolidate, config.limit, list(names)]
@@ -425,7 +425,7 @@ def _action(told: Told, config: Reflection) -> Action:
 
 
 def _hidden(members: Sequence[Memory], how: Consolidate) -> tuple[RowChange, ...]:
-    """What becomes of the sources; behind which memory they are hidden is known when it has an id."""
+    """Changes of the sources; `superseded_by` is set when the summary has an id."""
     match how:
         case "default":
             return tuple(change_of(row, replace(row, status="superseded")) for row in members)
@@ -436,10 +436,10 @@ def _hidden(members: Sequence[Memory], how: Consolidate) -> tuple[RowChange, ...
 
 
 def _links(ids: Sequence[str], how: Consolidate) -> tuple[Edge, ...]:
-    """From the summary, whose id is not known yet: `""` stands for it."""
+    """Links of the summary; `""` stands for its unknown id."""
     made = [("", one, "derived_from") for one in ids]
     if how == "default":
-        made += [("", one, "supersedes") for one in ids]  # column and link are written together
+        made += [("", one, "supersedes") for one in ids]  # `superseded_by` and the link are written together
     return tuple(sorted(made))
 
 

@@ -1,7 +1,7 @@
-"""What points at a memory that is merged away, and where it points from then on: links, conflicts, older rows.
+"""Repointing: links, conflicts and superseded rows of merged memories move to the remaining memory.
 
-A plan shows it as it stands when the plan is made; the execution computes it anew from what stands in
-the store by then, since a link or a conflict made in between changes no version of a memory.
+The plan shows the state at planning time; execution recomputes it, because links and conflicts change without
+a new version of a memory.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from wellkept.types import Conflict, Difference, Edge, Flag, Link, Memory
 
 
 def relinked(links: Iterable[Link], kept: str, gone: Collection[str]) -> tuple[list[Edge], list[Edge]]:
-    """Links to be made and links to go: what led to the others leads to the winner, and what they
-    pointed at, it points at too.
+    """Links to add and links to remove: links of merged memories move to the winner.
 
-    A link that hides an older row moves with the row's `superseded_by`; links inside the cluster say
-    nothing any more and stay with the rows they join.
+    A `supersedes` link moves together with the row's `superseded_by`. Links inside the cluster stay unchanged.
     """
     found = list(links)
     there = {(link.src, link.dst, link.rel) for link in found}
@@ -44,17 +42,18 @@ def relinked(links: Iterable[Link], kept: str, gone: Collection[str]) -> tuple[l
 def carried(
     conflicts: Iterable[Conflict], kept: Memory, gone: Collection[str], *, others: Mapping[str, Memory], now: datetime
 ) -> tuple[tuple[str, ...], tuple[Flag, ...]]:
-    """Open conflicts of the memories that go: their keys, and the same conflicts between the winner and the other side.
+    """Open conflicts of merged memories: their keys, and the replacing flags between winner and other side.
 
-    Inside the cluster a conflict is settled and nothing is left of it. One whose pair is known by the
-    winner's name already, open or settled, is not opened again.
+    Conflicts inside the cluster are closed. A pair that already has a conflict with the winner, open or resolved, is
+    not
+    flagged again.
 
     Args:
-        conflicts: All that name the winner or one of those that go.
+        conflicts: All conflicts of the winner or the merged memories.
         kept: The winner.
-        gone: Ids of those that go.
-        others: The other sides that are still current; a conflict with any other row ends here.
-        now: Conflicts past their time are left as they are.
+        gone: Ids of the merged memories.
+        others: Other sides that are still current; conflicts with other rows end.
+        now: Expired conflicts are not changed.
     """
     found = list(conflicts)
     known = {item.key for item in found}
@@ -82,15 +81,15 @@ def _flag(item: Conflict, a: str, b: str, *, swapped: bool) -> Flag:
 
 
 def swap(item: Difference) -> Difference:
-    """A difference told from the other side: the older memory became the newer one."""
+    """The difference seen from the other side, for a pair whose order changed."""
     return replace(item, old=item.new, new=item.old)
 
 
 def heirs(rows: Iterable[Memory]) -> dict[str, str]:
-    """Who speaks for a memory that an earlier run merged away: its id to that of the row that absorbed it.
+    """Map of merged memory ids to the id of the row that absorbed them.
 
-    What was decided about the one holds for the other: a pair that somebody kept apart stays apart,
-    and a conflict that was settled is not opened again under another name.
+    Decisions about a merged memory hold for that row: pairs kept apart stay apart, and resolved conflicts are not
+    reopened.
     """
     known = list(rows)
     current = {row.id for row in known}
@@ -98,8 +97,10 @@ def heirs(rows: Iterable[Memory]) -> dict[str, str]:
 
 
 def apart(conflicts: Iterable[Conflict], now_named: Mapping[str, str]) -> dict[str, set[str]]:
-    """Pairs that somebody, or the gate, holds apart, both ways: an open or kept contradiction, a repeat
-    that was denied."""
+    """Pairs kept apart, in both directions.
+
+    These are open contradictions, pairs resolved as keep both, and dismissed duplicates.
+    """
     found: dict[str, set[str]] = {}
     for item in conflicts:
         kept_apart = (

@@ -1,6 +1,6 @@
-"""Consolidation rules: data that say when a cluster or a memory is merged, promoted, archived or flagged.
+"""Consolidation rules: conditions under which clusters or memories are merged, promoted, archived or flagged.
 
-Five rules are built in; a TOML file replaces or adds rules by id. Whether a rule fits is a pure function of figures.
+Five rules are built in; a TOML file replaces or adds rules by id. Matching is a pure function of figures.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ Older: TypeAlias = Literal["archive", "supersede"]
 Winner: TypeAlias = Literal["newest", "oldest", "most_used", "longest"]
 
 DUPLICATE_AT = 0.95
-"""Similarity of near duplicates."""
+"""Least similarity of near duplicates."""
 EXACT_AT = 0.98
 PROMOTE_ACCESSES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """The figures a rule asks for; None does not matter.
+    """The conditions of a rule; None means no condition.
 
     Args:
-        min_similarity: Least similarity inside the cluster, 0 to 1.
-        min_cluster_size: Memories in it.
-        min_age_days / max_age_days: Days since the creation.
-        min_access_count / max_access_count: How often it was read.
+        min_similarity: Least similarity within the cluster, 0 to 1.
+        min_cluster_size: Least number of memories.
+        min_age_days / max_age_days: Days since creation.
+        min_access_count / max_access_count: Number of reads.
         min_importance / max_importance: On the rule's scale.
-        categories_any: Any of these is a tag, or the kind.
-        lifecycle_any: Any of ACTIVE, WEAK, DORMANT: how far it has faded.
-        expired: Whether it has outlived its `expires_at`.
-        max_score: Decay score at most this.
-        min_score: How sure a contradiction is at least: 1 where rules found it, else the relation
-            model's probability of it. Only for rules on contradictions.
+        categories_any: One of these is a tag or the kind.
+        lifecycle_any: One of ACTIVE, WEAK, DORMANT.
+        expired: Whether `expires_at` has passed.
+        max_score: Highest decay score.
+        min_score: Least certainty of a contradiction: 1 if found by rules, else the model's P(conflict). Only for
+            rules on contradictions.
     """
 
     min_similarity: float | None = None
@@ -59,18 +59,18 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """When these figures hold, this action is planned.
+    """A consolidation rule: conditions and an action.
 
     Args:
-        id: Its name, in reports and in every row it changed.
-        trigger: When it is considered; `daily` and `weekly` only in a run started with that word.
+        id: Name in reports and journal entries.
+        trigger: When the rule applies; `daily` and `weekly` only in a run with that trigger.
         action: merge, promote, archive, flag_contradiction or noop.
-        scale: Scale of its importances: `0-1`, or `1-3`.
-        bump: Added to the importance by promote, or by merge if not 0; on the rule's scale.
-        cap: Largest importance after a bump, on the rule's scale.
+        scale: Scale of its importances: `0-1` or `1-3`.
+        bump: Increase of importance by promote or merge, on the rule's scale.
+        cap: Highest importance after a bump, on the rule's scale.
         pin: Whether promote pins.
         winner: Whose text a merge keeps.
-        older: What a merge does with the others.
+        older: What a merge does with the other members.
     """
 
     id: str
@@ -85,11 +85,11 @@ class Rule:
     older: Older = "archive"
 
     def share(self, importance: float) -> float:
-        """An importance of this rule's scale on the scale 0 to 1."""
+        """An importance on this rule's scale, converted to 0 to 1."""
         return from_s1(importance) if self.scale == "1-3" else importance
 
     def share_of_bump(self) -> float:
-        """The bump on the scale 0 to 1."""
+        """The bump, converted to the scale 0 to 1."""
         return self.bump / 4 if self.scale == "1-3" else self.bump
 
 
@@ -143,11 +143,11 @@ DEFAULT_RULES: tuple[Rule, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What a rule may look at: of one memory, of a cluster, or of a contradiction.
+    """Figures of a memory, a cluster or a contradiction that a rule is matched against.
 
     Attributes:
         score: Decay score.
-        contradiction: How sure a contradiction is; None for anything else.
+        contradiction: Certainty of a contradiction; None otherwise.
     """
 
     age_days: float = 0.0
@@ -163,7 +163,7 @@ class Figures:
 
 
 def fits(rule: Rule, seen: Figures) -> bool:
-    """Whether a rule's conditions hold.
+    """Whether all conditions of a rule hold.
 
     Example:
         >>> fits(DEFAULT_RULES[3], Figures(age_days=45, importance=0.5))
@@ -195,7 +195,7 @@ def _within(value: float | None, least: float | None, most: float | None) -> boo
 
 
 def considered(rules: Sequence[Rule], trigger: Trigger | None) -> tuple[Rule, ...]:
-    """The rules of a run: those of a schedule only if the run was started for it."""
+    """The rules of a run; scheduled rules only with their trigger."""
     return tuple(rule for rule in rules if rule.trigger not in ("daily", "weekly") or rule.trigger == trigger)
 
 
@@ -231,7 +231,7 @@ _TRIGGERS: Mapping[str, tuple[Trigger, ...]] = {
     "flag_contradiction": ("on_contradiction", "always", "daily", "weekly"),
     "noop": get_args(Trigger),
 }
-"""What starts each action: a rule that could never be asked is an error, not a silent one."""
+"""Triggers permitted per action; a rule that could never fire is an error."""
 MAX_ID = 200
 _COUNTS = ("min_cluster_size", "min_access_count", "max_access_count")
 _SHARES = ("min_similarity", "max_score", "min_score")
@@ -240,14 +240,14 @@ _RULE_ACTIONS: tuple[ActionType, ...] = ("merge", "promote", "archive", "flag_co
 
 
 def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
-    """Rules from TOML: the defaults, with rules of the same id replaced and others added.
+    """Parse rules from TOML: the built-in rules, replaced or extended by id.
 
     Args:
         text: `[[rules]]` tables; `defaults = false` at the top drops the built-in rules.
-        origin: The file name that errors mention.
+        origin: File name for errors.
 
     Raises:
-        InvalidRules: Not TOML, or a wrong key or value; names the rule, and what is allowed.
+        InvalidRules: Not TOML, or a wrong key or value; names the rule and the permitted values.
 
     Example:
         >>> text = '''
@@ -377,27 +377,27 @@ def _number(value: Any, where: str, bounds: tuple[float, float]) -> float:
 
 
 def plain(rules: Sequence[Rule]) -> list[dict[str, Any]]:
-    """The rules as plain values, for the configuration's hash."""
+    """The rules as plain values, for the configuration hash."""
     return [{**_values(rule), "when": _values(rule.when)} for rule in rules]
 
 
 def _values(record: Rule | When) -> dict[str, Any]:
     values = {item.name: getattr(record, item.name) for item in fields(record)}
     if values.get("min_score", 0) is None:
-        del values["min_score"]  # it came later than the first plans, whose hashes know nothing of it
+        del values["min_score"]  # keeps the hashes of plans made before this field existed
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
-    """The configuration of a run.
+    """The configuration of a consolidation run.
 
     Args:
-        rules: In order of precedence: the first that fits decides.
-        trigger: The schedule the run was started for; None for a run by hand.
-        ask_at: Similarity from which the relation model reads a pair that rules leave open.
-        look_at: Similarity from which a pair is compared by rules at all.
-        nearest: How many neighbours of each memory are compared below the merge similarity.
+        rules: In order of precedence: the first match decides.
+        trigger: Schedule of the run; None for a manual run.
+        ask_at: Least similarity to ask the relation model about a pair that rules leave open.
+        look_at: Least similarity to compare a pair by rules.
+        nearest: Neighbours per memory that are compared below the merge similarity.
     """
 
     rules: tuple[Rule, ...] = field(default=DEFAULT_RULES)
@@ -408,11 +408,11 @@ class Consolidation:
 
     @property
     def merge_at(self) -> float:
-        """The least similarity that any merging rule asks for; above 1 when none merges."""
+        """The lowest `min_similarity` of the merge rules; above 1 without merge rules."""
         bounds = [rule.when.min_similarity or 0.0 for rule in self.merging]
         return min(bounds, default=2.0)
 
     @property
     def merging(self) -> tuple[Rule, ...]:
-        """The merging rules of this run, in order."""
+        """The merge rules of this run, in order."""
         return tuple(rule for rule in considered(self.rules, self.trigger) if rule.action == "merge")

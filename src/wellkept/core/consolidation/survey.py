@@ -1,4 +1,4 @@
-"""What a plan is made from: the rows and pairs that were found, and under what they are judged."""
+"""The input of a plan: rows, findings and setting."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from wellkept.types import Conflict, Link, Memory, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """Everything a plan is made from.
+    """All data that a plan is made from.
 
     Attributes:
-        rows: The active memories of the scope, by (created_at, id).
-        groups: Groups of equal texts among them, each oldest first.
-        findings: Judged pairs that say something; of a group only its newest member takes part.
-        compared: How many pairs were looked at; `asked`: how many the relation model read.
-        conflicts: All conflicts that name one of the rows, open or settled.
-        links: All links from or to a row that a merge may concern.
-        hidden: Superseded rows by the id of the row that hides them.
+        rows: Active memories of the scope, by (created_at, id).
+        groups: Groups of equal texts, each oldest first.
+        findings: Findings with a verdict or opinion; only the newest member of a group takes part.
+        compared: Number of compared pairs; `asked`: pairs read by the relation model.
+        conflicts: All conflicts that name one of the rows, open or resolved.
+        links: Links of rows that a merge may concern.
+        hidden: Superseded rows by the id of their successor.
     """
 
     rows: tuple[Memory, ...]
@@ -40,7 +40,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Under what a plan is made; `now` decides ages and never enters the plan."""
+    """The context of a plan; `now` determines ages and is not part of the plan."""
 
     policy: Policy
     config: Consolidation
@@ -51,5 +51,5 @@ class Setting:
 
 
 def id_of(*parts: str, size: int = 12) -> str:
-    """Hex digits that only the parts decide: ids of actions, clusters and plans."""
+    """Hex digits of a hash of the parts, for ids of actions, clusters and plans."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:size]

@@ -1,7 +1,7 @@
-"""Rules that let a store grow old in order: what has lapsed or faded is archived, and can be restored.
+"""Upkeep rules: archive expired and faded memories, which stay restorable.
 
-They are consolidation rules like any other, for `Consolidation(rules=…)` or a plan of their
-own (`fading_plan`). Nothing is erased: archived is a trash that keeps everything.
+They are ordinary consolidation rules, for `Consolidation(rules=…)` or a separate plan (`fading_plan`). Nothing is
+erased.
 """
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ from wellkept.types import Action, Conflict, Detected, Lifecycle, Memory, Plan, 
 
 EXPIRED = Rule(id="lifecycle-expired", trigger="always", action="archive", when=When(expired=True))
 FADED_SCORE = 0.05
-"""The decay score at which a memory is worth no more than its place in the trash."""
+"""Decay score at or below which a memory counts as faded."""
 FADED = Rule(
     id="lifecycle-faded",
     trigger="always",
     action="archive",
     when=When(max_score=FADED_SCORE, lifecycle_any=("DORMANT",)),
 )
-"""Faded by both measures, the decay score and the lifecycle: the score alone would take a lesson
-after 23 days that the lifecycle calls ACTIVE for 82."""
+"""Faded by both decay score and lifecycle: the score alone would archive a lesson after 23 days that is ACTIVE for
+82.
+"""
 LIFECYCLE_RULES: tuple[Rule, ...] = (EXPIRED, FADED)
-"""`expires_at` and fading; what is pinned or procedural goes only when it has expired."""
+"""Expiry and fading; pinned and procedural memories are archived only when expired."""
 
 TTL_DAYS: Mapping[str, float | None] = {"decision": 90.0, "summary": 7.0, "temp_note": 1.0, "lesson": None}
-"""Days by kind; None never goes, neither by age nor by fading. Used only when asked for."""
+"""Suggested days by kind; None means never, by age or by fading. Applied only on request."""
 _MOST_DAYS = 36_500.0
 _STAGES: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 
 
 def ttl_rule(kind: str, days: float) -> Rule:
-    """Archive memories of a kind that nobody has changed or confirmed for this long.
+    """Rule that archives memories of a kind not changed or confirmed for this long.
 
-    In a consolidation of your own a tag of that name counts as well, as in every rule.
+    In your own consolidation a tag of that name matches too, as in every rule.
 
     Example:
         >>> ttl_rule("temp_note", 1).when.min_age_days
@@ -53,7 +54,7 @@ def ttl_rule(kind: str, days: float) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class KindFading:
-    """How many active memories of a kind stand where in their lifecycle."""
+    """Number of active memories of a kind per lifecycle stage."""
 
     kind: str
     active: int
@@ -63,7 +64,7 @@ class KindFading:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A memory that has faded from one stage to another within the time that was asked about."""
+    """A memory whose lifecycle stage changed within the period."""
 
     memory_id: str
     kind: str
@@ -73,13 +74,13 @@ class Transition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayReport:
-    """What time has done to a store.
+    """The effect of time on a store.
 
     Attributes:
-        kinds: Counts by kind, in the order of their names.
-        transitions: What faded a stage further since `since`, oldest memory first.
-        since: The time that transitions are counted from.
-        plan: What would be archived, and why; nothing is until it is executed.
+        kinds: Counts by kind, sorted by name.
+        transitions: Stage changes since `since`, oldest memory first.
+        since: Start of the period.
+        plan: Archivings with reasons; not executed.
     """
 
     kinds: tuple[KindFading, ...]
@@ -93,9 +94,9 @@ class Aging:
     """The configuration of a decay pass.
 
     Args:
-        rules: What archives; `LIFECYCLE_RULES` by default.
-        ttl: Days by kind after which memories of it go, None for never; nothing by default.
-        days: How far back transitions are looked for.
+        rules: Archiving rules; `LIFECYCLE_RULES` by default.
+        ttl: Days to live by kind, None for never; empty by default.
+        days: Length of the period for transitions.
     """
 
     rules: tuple[Rule, ...] = LIFECYCLE_RULES
@@ -103,7 +104,7 @@ class Aging:
     days: float = 1.0
 
     def __post_init__(self) -> None:
-        """A value out of range is refused (`InvalidField`) wherever it comes from."""
+        """Raise `InvalidField` for values out of range."""
         for kind, days in self.ttl.items():
             if days is not None and not (_is_days(days) and days > 0):
                 where = f"ttl of {kind}"
@@ -119,9 +120,9 @@ def _is_days(value: object) -> bool:
 def fading(rows: Sequence[Memory], policy: Policy, *, now: datetime, days: float) -> tuple[
     tuple[KindFading, ...], tuple[Transition, ...]
 ]:  # fmt: skip
-    """Where each kind stands now, and what has faded a stage further within the last `days`.
+    """Lifecycle counts per kind, and stage changes within the last `days`.
 
-    The lifecycle is computed, never stored; so is what it was before.
+    Lifecycle stages are computed, never stored.
     """
     counts: dict[str, dict[Lifecycle, int]] = {}
     moved: list[Transition] = []
@@ -147,11 +148,11 @@ def fading_plan(
     scope: Scope,
     now: datetime,
 ) -> Plan:
-    """The plan of a decay pass: an archiving for each memory that has lapsed or faded.
+    """The plan of a decay pass: archive each expired or faded memory.
 
-    Kind by kind, so that a time to live concerns the memories of that kind and none that merely bears
-    its name as a tag. It runs from the last change of a memory: a restored, revised or confirmed one
-    has its time again.
+    Kinds are processed separately, so that a time to live does not match a tag of the same name. It counts from the
+    last
+    change, so restoring, revising or confirming a memory restarts it.
     """
     actions: list[Action] = []
     for kind in sorted({row.kind for row in rows}):
@@ -181,7 +182,7 @@ def fading_plan(
 
 
 def _rules_of(kind: str, aging: Aging) -> tuple[Rule, ...]:
-    """The rules for a kind: a time to live beside the others, or where it is never, only what has expired."""
+    """The rules of a kind: with its time to live, or with expiry only if that is None."""
     if kind not in aging.ttl:
         return aging.rules
     days = aging.ttl[kind]
@@ -198,7 +199,7 @@ def _archived(
     policy: Policy,
     now: datetime,
 ) -> list[Action]:
-    """The archivings that rules ask for, by the one function that weighs rules against memories."""
+    """The archivings of a kind, matched by `plan_of`."""
     setting = Setting(policy=policy, config=Consolidation(rules=rules), scope=Scope(), namespace="", models=(), now=now)
     survey = Survey(rows=tuple(rows), conflicts=tuple(conflicts))
     days = {rule.id: rule.when.min_age_days for rule in rules if rule.id.startswith("lifecycle-ttl-")}

@@ -1,1 +1,1 @@
-"""The forms of a text: hashed, searched, shown, titled; look-alike letters, time stamps, word diffs."""
+"""Text forms and helpers: hashing, search terms, excerpts, titles, look-alike letters, time stamps, word diffs."""

@@ -1,7 +1,7 @@
-"""The forms of a text: what is hashed, searched, embedded, shown, and what is refused.
+"""Forms of a text: canonical form, hashes, search terms, embedding text, excerpts, and validation.
 
-Everything here works for every script: a form may fold how something is written, never what it
-says. `1.5` stays apart from `15`, `C++` from `C`, `-5` from `5`, and Chinese is never empty.
+All forms support every script. A form may fold spelling, never meaning: `1.5` differs from `15`, `C++` from `C`, `-5`
+from `5`, and Chinese is never empty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
 
 EMBED_LIMIT = 30_000
-"""Characters of a text that an embedder ever sees."""
+"""Most characters of a text that are embedded."""
 
 MAX_TERMS = 4096
 MAX_TERM_LENGTH = 64
@@ -29,7 +29,7 @@ _COMPAT_NUMBER = re.compile(
     "[\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2116\u2122\u2120]"
 )
 _TAGS = re.compile("(\U0001f3f4[\U000e0020-\U000e007f]+)|[\U000e0000-\U000e0fff]+")
-"""Tags spell the name of a flag behind a black one; anywhere else they are hidden text."""
+"""Tag characters spell flag names after a black flag; elsewhere they are hidden text."""
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
@@ -39,13 +39,13 @@ _IDLE_JOINER = re.compile(
     "(?<=[!-\u00a8\u00aa-\u00ad\u00af-\u05ff\u10a0-\u11ff\u1e00-\u1fff\u2010-\u203b\u2c60-\u2c7f\u2e80-\ua4cf"
     "\ua720-\ua7ff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff])[\u200c\u200d]+"
 )
-"""Joiners shape Arabic and Indic letters and tie emoji together; behind letters of these scripts they do nothing."""
+"""Joiners shape Arabic and Indic letters and combine emoji; after letters of these scripts they have no effect."""
 _UNIT = re.compile(
     r"\d(\s?)(?=[^\W\d_]{1,7}+(?![^\W_]))(?:([yYzZafpPnu\u03bcmcdhkKMgGtTeE]i?)?"
     r"((?i:hz|pa|wh|ah|ev|bq|gy|sv|mol|bar|bit|ohm|cal|lm|lx)|[\u03a9\u03c9bBsSgmMlLtTwWvVaAjJnNfFhHcCkK])"
     r"|([mMgGtTpPkK]))(?=(?:/s|ps|h)?(?![^\W_]))"
 )
-"""A unit with the digit before it; where no short word follows the digit, nothing else is tried."""
+"""A unit after a digit; the lookahead skips digits that no short word follows."""
 _FLAG = re.compile(r"-(?<![^\W_]-)(?<!--)[A-Za-z](?![\w-])")
 _CASED = re.compile(f"(?P<flag>{_FLAG.pattern})|(?P<unit>{_UNIT.pattern})")
 _CASED_PREFIXES = frozenset("mMpPyYzZ")
@@ -81,13 +81,13 @@ _MAX_PASSES = 6
 
 
 def fold(text: str) -> str:
-    """The text with its writing variants folded and its case kept: the common ground of all forms.
+    """The text with spelling variants folded and case kept; the basis of all forms.
 
-    Superscripts are written out before NFKC would glue them to their base (5² is not 52), fractions
-    and enclosed numbers get blanks around them (1½ is not 11/2), invisible characters go.
+    Superscripts are written out, because NFKC would join them to their base (5² is not 52). Fractions and enclosed
+    numbers get spaces (1½ is not 11/2). Invisible characters are removed.
     """
     if text.isascii():
-        return text.translate(_APOSTROPHES)  # nothing below folds ASCII
+        return text.translate(_APOSTROPHES)  # no rule below applies to ASCII
     text = text.translate(_APOSTROPHES)
     text = _SUPERSCRIPT.sub(_raise_superscript, text)
     text = _SUBSCRIPT_AFTER_DIGIT.sub("_", text)
@@ -106,12 +106,12 @@ def _raise_superscript(found: re.Match[str]) -> str:
 
 @remembered(8 * MIB)
 def canonical(text: str) -> str:
-    """The text without case, ordinary punctuation and spacing.
+    """The text without case, ordinary punctuation and extra spacing.
 
-    Two texts with the same canonical form say the same in the same words. Whatever carries meaning
-    stays: letters, marks, digits and symbols of every script, signs, decimal points, paths, flags, the
-    mark of a question, and the case that tells flags (-c, -C) and units behind a number apart (mHz, MHz). Invisible
-    characters and letters borrowed from another script because they look alike are folded (`lookalikes`).
+    Texts with equal canonical form say the same in the same words. Meaningful characters stay: letters, marks, digits
+    and
+    symbols of every script, signs, decimal points, paths, flags, question marks, and the case of flags (-c, -C) and of
+    units after a number (mHz, MHz). Invisible characters and look-alike letters (`lookalikes`) are folded.
 
     Example:
         >>> canonical("Use  SQLite!")
@@ -121,7 +121,7 @@ def canonical(text: str) -> str:
     """
     current = text
     for _ in range(_MAX_PASSES):
-        # A dropped character can change what its neighbour is, so the rules run to a fixed point.
+        # Removing a character can change the class of its neighbour, so the rules run to a fixed point.
         following = _canonical_once(current)
         if following == current:
             return current
@@ -132,14 +132,14 @@ def canonical(text: str) -> str:
 def _canonical_once(text: str) -> str:
     collapsed = " ".join(_BULLET.sub(" ", one_script(fold(text))).split())
     if not any(map(str.isalnum, collapsed)):
-        # Nothing but punctuation or emoji: such texts are equal only when they truly are.
+        # Only punctuation or emoji: such texts are equal only if identical.
         return collapsed
     bare = " ".join(_MARKUP.sub(" ", _inches(_casefold(collapsed))).split())
     return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(_MARKS_AT_END.sub(_question_mark, bare)).split()))
 
 
 def _question_mark(found: re.Match[str]) -> str:
-    """One mark stands for all the marks that end a question; a mark that opens the text asks nothing."""
+    """Reduce the marks at the end of a question to one; marks at the start of a text are kept."""
     opening = 0 if found.start() else 1
     marks = found.group(1)
     if "?" not in marks[opening:] and "\u061f" not in marks[opening:]:
@@ -148,7 +148,7 @@ def _question_mark(found: re.Match[str]) -> str:
 
 
 def _inches(text: str) -> str:
-    """A quotation mark right behind a digit that closes no quotation is the inch: written as two strokes."""
+    """Write the inch mark (a quotation mark after a digit that closes no quotation) as two strokes."""
     opened = False
     pieces: list[str] = []
     last = 0
@@ -170,12 +170,12 @@ def _casefold(text: str) -> str:
         pieces.append(found["flag"] or _unit_case(found))
         last = found.end()
     pieces.append(text[last:].casefold())
-    # Case folding can leave a decomposed form behind; superscripts are gone by now, NFKC is safe.
+    # Case folding can produce decomposed forms; superscripts are already written out, so NFKC is safe.
     return unicodedata.normalize("NFKC", "".join(pieces))
 
 
 def _unit_case(found: re.Match[str]) -> str:
-    """Only the case that makes another unit is kept: milli and mega, bit and byte; "5 HZ" is "5 Hz"."""
+    """Keep only case that distinguishes units: milli and mega, bit and byte; "5 HZ" is "5 Hz"."""
     gap, prefix, unit, lone = found.group(3), found.group(4) or "", found.group(5) or "", found.group(6) or ""
     if lone or not prefix:
         symbol = lone or unit
@@ -192,7 +192,7 @@ def _drop_any(found: re.Match[str]) -> str:
 def _drop_punctuation(text: str) -> str:
     def decide(found: re.Match[str]) -> str:
         char, at = found.group(), found.start()
-        if char[0] == "_":  # a run stays or goes as a whole
+        if char[0] == "_":  # a run is kept or removed as a whole
             return char if _part_of_identifier(text, *found.span()) else " "
         if char == "\u2212" and text[at + 1 : at + 2].isdigit():
             return "-"  # the typographic minus is the sign
@@ -215,7 +215,7 @@ def _is_punctuation(char: str) -> bool:
 
 
 def _wordy(text: str, at: int) -> bool:
-    """True when a letter, digit or mark stands at this place."""
+    """Whether the position holds a letter, digit or mark."""
     if not 0 <= at < len(text):
         return False
     char = text[at]
@@ -228,7 +228,7 @@ _OPENING_RUN = re.compile(r"[-./_*]{0,8}[^\W_]")
 
 
 def _carries_meaning(char: str, text: str, at: int) -> bool:
-    """Does this punctuation mark belong to a number, identifier, path, flag or word?"""
+    """Whether a punctuation mark belongs to a number, identifier, path, flag or word."""
     before, after = _wordy(text, at - 1), _wordy(text, at + 1)
     if char in _BETWEEN_WORDS and before and after:
         return True
@@ -263,7 +263,7 @@ def _carries_meaning(char: str, text: str, at: int) -> bool:
 
 
 def _says_something(char: str, text: str, at: int) -> bool:
-    """A star that is a word or a pattern, the mark of a question, a stroke for feet or inches."""
+    """Whether the mark is a wildcard or operator, a question mark, or a foot or inch mark."""
     left = text[at - 1] if at else " "
     right = text[at + 1] if at + 1 < len(text) else " "
     match char:
@@ -276,22 +276,22 @@ def _says_something(char: str, text: str, at: int) -> bool:
 
 
 def _alone(text: str, at: int) -> bool:
-    """Is the star a word of its own (SELECT * FROM, 2 * 3)? Bullets are gone by now."""
+    """Whether the star is a separate word (SELECT * FROM, 2 * 3); bullets are already removed."""
     return at > 0 and text[at - 1] == " " and not _wordy(text, at + 1)
 
 
 def _told(char: str) -> bool:
-    """A character that stays, so that a mark may follow it."""
+    """Whether the character is kept, so that a mark may follow it."""
     return char in _ALWAYS_KEPT or not _is_punctuation(char)
 
 
 def _graded(text: str, at: int) -> bool:
-    """Does a minus stand behind one or two letters (A-, AB-)?"""
+    """Whether a minus follows one or two letters (A-, AB-)."""
     return at > 0 and text[at - 1].isalpha() and not (_wordy(text, at - 2) and _wordy(text, at - 3))
 
 
 def _measures(text: str, at: int) -> bool:
-    """Does a stroke behind a number mean feet, or two of them inches, and close no quotation?"""
+    """Whether a stroke after a number means feet or inches and closes no quotation."""
     start = at
     while start and text[start - 1] == "'" and at - start < 2:
         start -= 1
@@ -301,7 +301,7 @@ def _measures(text: str, at: int) -> bool:
 
 
 def _divides(char: str, text: str, at: int) -> bool:
-    """Does a point, comma or colon stand inside a number, name, time or path (1.5, a.b, 10:30, .env)?"""
+    """Whether a point, comma or colon is inside a number, name, time or path (1.5, a.b, 10:30, .env)."""
     before, after = _wordy(text, at - 1), _wordy(text, at + 1)
     left = text[at - 1] if at else " "
     right = text[at + 1] if at + 1 < len(text) else " "
@@ -329,7 +329,7 @@ def _between_spaced_digits(text: str, at: int) -> bool:
 
 
 def _part_of_identifier(text: str, start: int, end: int) -> bool:
-    """`_private`, `a__b` and `__init__` are identifiers; one pair of single underscores is emphasis."""
+    """`_private`, `a__b` and `__init__` are identifiers; a pair of single underscores is emphasis."""
     if _wordy(text, start - 1) and _wordy(text, end):
         return True
     if end - start == 2 or not (_wordy(text, end) or _wordy(text, start - 1)):
@@ -338,17 +338,17 @@ def _part_of_identifier(text: str, start: int, end: int) -> bool:
 
 
 def content_hash(text: str) -> str:
-    """64 hex digits that stand for exactly this text."""
+    """SHA-256 of exactly this text, as 64 hex digits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def canonical_hash(text: str) -> str:
-    """64 hex digits that stand for the canonical form of this text."""
+    """SHA-256 of the canonical form, as 64 hex digits."""
     return content_hash(canonical(text))
 
 
 def slot_key(text: str) -> str:
-    """The key by which subjects, attributes and tags are compared: no case, no spare blanks."""
+    """Key to compare subjects, attributes and tags: without case and extra spaces."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
@@ -357,12 +357,12 @@ def slot_key(text: str) -> str:
 
 
 def words(text: str | None) -> frozenset[str]:
-    """The set of lower-cased, blank-separated words."""
+    """The set of lower-cased words separated by spaces."""
     return frozenset((text or "").lower().split())
 
 
 def text_overlap(a: str | None, b: str | None) -> float:
-    """Shared words over the words of the shorter text, 0.0 when either has none.
+    """Shared words divided by the words of the shorter text; 0.0 if either is empty.
 
     Example:
         >>> text_overlap("Here's my status", "Here's my current status")
@@ -387,11 +387,11 @@ _SPECIAL_NAMES = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "g++": "gp
 
 
 def search_terms(text: str) -> list[str]:
-    """Terms for full text search in any script, in order, with repeats.
+    """Terms for full-text search in any script, in order, with repeats.
 
-    An identifier gives itself as one term, joined by "_" ("pr_441" for "PR#441"), and its parts; a
-    run of a script without blanks gives its character pairs. Every term consists of letters, marks,
-    digits and "_" only, so that terms can be stored blank-separated and asked for in quotes.
+    An identifier gives one joined term ("pr_441" for "PR#441") and its parts; unspaced scripts give character bigrams.
+    Terms consist of letters, marks, digits and "_" only, so that they can be stored separated by spaces and quoted in
+    queries.
 
     Example:
         >>> search_terms("PR#441 läuft")
@@ -427,12 +427,12 @@ def _chunk_terms(chunk: str) -> tuple[str, ...]:
     return (*whole, *parts, *snake, *finer)
 
 
-# Most words of a text are words of many texts.
+# Most words occur in many texts.
 _known_terms = lru_cache(maxsize=16_384)(_chunk_terms)
 
 
 def _fold_term(part: str) -> str:
-    """Case and Latin, Greek and Cyrillic diacritics folded; й keeps its breve, Indic signs stay."""
+    """Fold case and Latin, Greek and Cyrillic diacritics; й keeps its breve, Indic signs stay."""
     decomposed = unicodedata.normalize("NFD", part.casefold().replace("й", "\ue000"))
     return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", decomposed.replace("\u0306", ""))).replace("\ue000", "й")
 
@@ -445,7 +445,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 def excerpt(text: str, limit: int) -> str:
-    """The beginning of a text on one line, without control characters, at most `limit` long."""
+    """The start of a text on one line, without control characters, at most `limit` characters."""
     line = " ".join(_CONTROL.sub(" ", text[: limit * 4 + 64]).split())
     if len(line) <= limit and len(text) <= limit * 4 + 64:
         return line
@@ -453,28 +453,28 @@ def excerpt(text: str, limit: int) -> str:
 
 
 def label(title: str, content: str) -> str:
-    """What a memory is called: its title, else the beginning of its content."""
+    """The label of a memory: its title, or the start of its content."""
     return excerpt(title, 120) if title.strip() else excerpt(content, 60)
 
 
 def embed_text(*, kind: str, title: str, summary: str, content: str, trigger: str = "") -> str:
-    """The one text that stands for a memory before an embedder, on every path."""
+    """The text that is embedded for a memory."""
     head = f"[{kind}] {title.strip()}" if title.strip() else ""
     parts = [head, summary.strip(), trigger.strip() if head else "", content]
     return "\n".join(part for part in parts if part)[:EMBED_LIMIT]
 
 
 # --------------------------------------------------------------------------------------------
-# What is refused
+# Validation
 
 
 def check_text(text: str, *, limit: int) -> None:
-    """Refuses a text that cannot be kept as it is.
+    """Validate a text before it is stored.
 
     Raises:
-        EmptyContent: Nothing, or nothing but white space and invisible characters.
-        ContentTooLarge: Longer than `limit` characters.
-        InvalidText: NUL, control characters but tab and line ends, lone surrogates, noncharacters.
+        EmptyContent: Only white space or invisible characters.
+        ContentTooLarge: More than `limit` characters.
+        InvalidText: NUL, control characters except tab and line ends, lone surrogates, noncharacters.
     """
     if len(text) > limit:
         raise ContentTooLarge(
@@ -492,7 +492,7 @@ def check_text(text: str, *, limit: int) -> None:
 
 
 def is_line(text: str) -> bool:
-    """Whether a text is one line, with something to be seen and nothing hidden, in any script.
+    """Whether a text is one visible line without hidden characters, in any script.
 
     Example:
         >>> is_line("верно для"), is_line("two\\nlines"), is_line("over\\u202eturned")
@@ -504,10 +504,10 @@ def is_line(text: str) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """The text of UTF-8 bytes (with or without a byte order mark).
+    """Decode UTF-8 bytes, with or without a byte order mark.
 
     Raises:
-        InvalidText: The bytes are no UTF-8; names the offset of the first wrong one.
+        InvalidText: Not UTF-8; names the offset of the first wrong byte.
     """
     try:
         return data.decode("utf-8-sig")
@@ -518,9 +518,9 @@ def decode(data: bytes) -> str:
 
 
 def is_junk(text: str) -> str | None:
-    """Why a text is worth no memory, or None: only what certainly says nothing is junk.
+    """The reason why a text is junk, or None; only certain filler is junk.
 
-    A refusal ("no thanks", a thumb down) says something in any language and is kept.
+    A negative answer ("no thanks", a thumbs-down) is kept in any language.
 
     Example:
         >>> is_junk("On it 🚀")
@@ -529,7 +529,7 @@ def is_junk(text: str) -> str | None:
         True
     """
     if not _DISSENT.isdisjoint(text):
-        return None  # a thumb down is an answer; it says something
+        return None  # a thumbs-down is an answer
     found = _REPEATED.search(text)
     if found and len(set(text.strip())) == 1:
         return "one character repeated"
@@ -543,7 +543,7 @@ def is_junk(text: str) -> str | None:
 
 
 def _only_fillers(parts: tuple[str, ...]) -> bool:
-    """Can the words be read as filler phrases one after the other?"""
+    """Whether the words are a sequence of filler phrases."""
     fillers = in_all_languages("fillers")
     reachable = {0}
     for end in range(1, len(parts) + 1):

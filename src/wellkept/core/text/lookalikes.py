@@ -1,8 +1,8 @@
-"""Words that borrow letters of another script because they look alike, written in one script.
+"""Normalises words with look-alike letters of another script.
 
-A reader sees no difference between "paypal" and the same word with a Cyrillic "а"; a hash does. Only two sorts
-of words are changed, so that no real word of another script is: a word that mixes scripts, and a word of
-nothing but look-alikes in a text that is Latin otherwise. The result is for hashing; what is stored stays as it is.
+Readers cannot tell "paypal" from the same word with a Cyrillic "а", but hashes differ. Only two sorts of words change,
+so that no real word of another script does: words that mix scripts, and words of look-alikes only in an otherwise
+Latin text. The result is used for hashing; stored text is unchanged.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _LATIN_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _LATIN = re.compile(f"[{_LATIN_LETTERS}]")
 _WORD = re.compile(r"[^\W\d_]+")
 _MOSTLY = 2
-"""A text is Latin otherwise when it has more than so many Latin letters for each letter of the other script."""
+"""A text is Latin if it has more than this many Latin letters per letter of the other script."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Script:
-    """A script and its look-alikes.
+    """A script with its look-alikes.
 
     Attributes:
-        letters: Finds the letters of the script.
-        latin: Look-alike -> Latin letter.
-        inner: Those that count only between Latin letters.
-        own: Latin letter -> look-alike.
+        letters: Pattern of the script's letters.
+        latin: Look-alike to Latin letter.
+        inner: Look-alikes that count only between Latin letters.
+        own: Latin letter to look-alike.
     """
 
     letters: re.Pattern[str]
@@ -38,7 +38,7 @@ class _Script:
 
 
 def one_script(text: str) -> str:
-    """The text with each word that borrows look-alikes written in one script.
+    """The text with each mixed-script word normalised to one script.
 
     Example:
         >>> one_script("p\u0430ypal"), one_script("\u043fap\u043e\u043b\u044c"), one_script("TNF\u03b1")

@@ -1,4 +1,4 @@
-"""Short excerpts that may stand in a report: bounded, on one line, without what looks like a secret."""
+"""Redacted excerpts for reports: short, on one line, without likely secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wellkept.core.text.forms import excerpt
 
 LIMIT = 80
 _READ = 8
-"""So many times the limit are looked at: what is taken out must not draw in what nobody has looked at."""
+"""Factor of the limit that is scanned, so that text moved up by a redaction has been scanned too."""
 _NAMES = (
     r"pass(?:word|wd|phrase|code)|pass(?=\s*[=:])|secret|token|api[ _-]?key|credentials?|pin(?:[ _-]?code)?"
     r"|passwort|kennwort|geheimnis|mot de passe|contraseña|contrasena|clave|senha|parola"
@@ -18,7 +18,7 @@ _IS = r"is|ist|lautet|est|es|é|è|=|:|：|это|是|为|為|は|은|는|هي|-
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
     (re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"), "[login]"),
-    # A few words may stand between: "the password for the router is …".
+    # A few words may be in between: "the password for the router is …".
     (
         re.compile(rf"(?i)(?<![^\W_])({_NAMES})((?:\s+[^\s:=]+){{0,5}}?\s*(?:{_IS})(?:\s+|(?<=\W)|(?=\W)))\s*\S+"),
         r"\1\2[secret]",
@@ -30,13 +30,13 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Characters that turn the reading direction or are not seen at all."""
+"""Bidirectional and invisible characters."""
 
 
 def redacted(text: str, limit: int = LIMIT) -> str:
-    """The beginning of a text with addresses, passwords, keys and long numbers taken out.
+    """The start of a text with addresses, passwords, keys and long numbers removed.
 
-    It is a courtesy to whoever reads a report, not a protection: what a secret looks like is a guess.
+    Redaction is best effort and no protection: secrets are recognised heuristically.
 
     Example:
         >>> redacted("Mail ana@example.org, the password is hunter2.")
@@ -44,7 +44,7 @@ def redacted(text: str, limit: int = LIMIT) -> str:
     """
     line = _HIDDEN.sub("", excerpt(text, limit * _READ))
     if line.endswith("…") and " " in line:
-        line = line[: line.rindex(" ")] + " …"  # half a key would not look like one
+        line = line[: line.rindex(" ")] + " …"  # half a key would not be recognised
     for pattern, word in _SECRETS:
         line = pattern.sub(word, line)
     return excerpt(line, limit)

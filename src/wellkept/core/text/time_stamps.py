@@ -1,4 +1,4 @@
-"""The time a line begins with, as chats and logs write it: when it was said, not what it says."""
+"""Removes the time stamp at the start of a line of a chat or log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|2[0-2])\d{2}(?!\d)")
 
 @lru_cache(maxsize=1)
 def _clock() -> re.Pattern[str]:
-    """With a dot between the numbers it is a version or a price unless it says otherwise."""
+    """A dot between numbers is a version or price unless a clock sign follows."""
     signs = "|".join(map(re.escape, sorted(in_all_languages("clock_signs"))))
     return re.compile(
         rf"(?<!\d)\d{{1,2}}(?::\d{{2}}(?!\d)|\.\d{{2}} ?(?:{signs}|h|[ap]\.?m)\b| ?[ap]\.?m\b)", re.IGNORECASE
@@ -28,7 +28,7 @@ def _clock() -> re.Pattern[str]:
 
 
 def without_stamp(text: str) -> str:
-    """The text without a time in brackets, or an ISO date, at its very beginning; unchanged if nothing else is left.
+    """The text without a leading time in brackets or ISO date; unchanged if nothing else remains.
 
     Example:
         >>> without_stamp("(1:56 pm on 8 May, 2023) Ana: I moved to Oslo.")

@@ -1,6 +1,6 @@
-"""Titles: a title heads a text and says nothing of its own, so a repeat under another title is no other memory.
+"""Titles of a memory. A title is a heading, so a duplicate under another title is the same memory.
 
-The memory keeps the title it has; each other title under which the text was written is kept in its metadata.
+The memory keeps its title; further titles are stored in its metadata.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ MAX_FURTHER_TITLES = 20
 
 
 def titles(row: Statement) -> tuple[str, ...]:
-    """Every title of a memory, its own first; what else a writer put into the metadata says nothing."""
+    """All titles of a memory, its own first; other values in that metadata field are ignored."""
     said = row.metadata.get(FURTHER_TITLES)
     further = [one for one in said if isinstance(one, str)] if isinstance(said, list | tuple) else []
     return tuple(one for one in (row.title, *further) if one)
 
 
 def headed_text(row: Statement) -> str:
-    """What the words of a query are looked for in: titles, text and subject."""
+    """The text that a query is matched against: titles, content and subject."""
     return " ".join((*titles(row), row.content, row.subject))
 
 
 def with_titles(row: Memory, others: Iterable[str]) -> Memory:
-    """The memory with these further titles, each once whatever its spelling, at most twenty.
+    """The memory with these further titles, without spelling variants, at most twenty.
 
     Example:
         >>> from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Two texts as one: the words they share, the words of the old one alone, the words of the new one alone."""
+"""Word diff of two texts: shared words, words of the old text, words of the new text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wellkept.core.text.forms import UNSPACED
 
 Side: TypeAlias = Literal["both", "old", "new"]
 MOST_CHARS = 2_000
-"""Characters of each text that are compared."""
+"""Most characters of each text that are compared."""
 _WORD = re.compile(rf"([{UNSPACED}]|[^\s{UNSPACED}]+)(\s*)")
 
 
@@ -18,8 +18,8 @@ class Piece(NamedTuple):
     """A run of words.
 
     Attributes:
-        side: Which text has it.
-        text: Its words; white space between and after them is one space.
+        side: Which text contains it.
+        text: Its words, separated and followed by single spaces.
     """
 
     side: Side
@@ -27,13 +27,13 @@ class Piece(NamedTuple):
 
 
 def word_diff(old: str, new: str) -> tuple[Piece, ...]:
-    """The runs of words that two texts share or do not share, in reading order; old words before new ones.
+    """The runs of shared and differing words of two texts, in reading order; old words before new ones.
 
-    Scripts without spaces are compared character by character.
+    Unspaced scripts are compared character by character.
 
     Args:
-        old: The older text; its first 2,000 characters count.
-        new: The newer text, likewise.
+        old: The older text; its first 2,000 characters are compared.
+        new: The newer text; likewise.
 
     Example:
         >>> [tuple(piece) for piece in word_diff("The port is 5432.", "The port is 5433.")]
@@ -41,7 +41,7 @@ def word_diff(old: str, new: str) -> tuple[Piece, ...]:
         >>> [tuple(piece) for piece in word_diff("same", "same")]
         [('both', 'same')]
     """
-    from rapidfuzz.distance import LCSseq  # the command line shows its help without it
+    from rapidfuzz.distance import LCSseq  # imported here so that CLI help does not need it
 
     a, b = _WORD.findall(old[:MOST_CHARS].strip()), _WORD.findall(new[:MOST_CHARS].strip())
     pieces: list[Piece] = []
@@ -60,7 +60,7 @@ def word_diff(old: str, new: str) -> tuple[Piece, ...]:
 
 
 def shared(pieces: Iterable[Piece]) -> float:
-    """The share of the words of both texts that they have in common, 0 to 1.
+    """Share of words that both texts have in common, 0 to 1.
 
     Args:
         pieces: From `word_diff`.
