@@ -1,1 +1,1 @@
-"""What every verb needs: the context, checked inputs, retries, files and locks."""
+"""Shared by all verbs: the context, input validation, retries, files and locks."""

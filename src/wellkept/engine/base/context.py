@@ -1,4 +1,4 @@
-"""What every verb needs: the store, the embedder, the policy, and the sources of time and ids."""
+"""The context of all verbs: the store, the embedder, the policy, clock and id generator."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NewId = Callable[[], str]
 
 
 class Seams(TypedDict, total=False):
-    """What a test may put in place of the world."""
+    """Replaceable parts for tests, such as clock and ids."""
 
     clock: Clock | None
     new_id: NewId | None
 
 
 class MoreOptions(Seams, total=False):
-    """Seldom given arguments of `wellkept.open`, which explains them."""
+    """Rarely used arguments of `wellkept.open`, documented there."""
 
     hybrid_weights: HybridWeights | WeightsName | None
     reranker: str | Reranker | None
@@ -40,7 +40,7 @@ class MoreOptions(Seams, total=False):
 
 
 class OpenOptions(MoreOptions, total=False):
-    """The keyword arguments of `wellkept.open`, which explains them."""
+    """The keyword arguments of `wellkept.open`, documented there."""
 
     policy: Policy | None
     embedder: str | Embedder | None
@@ -53,22 +53,22 @@ class OpenOptions(MoreOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The fixed surroundings of a `MemoryStore`.
+    """The fixed environment of a `MemoryStore`.
 
     Attributes:
-        actor: Who acts, for the journal.
+        actor: Who makes the changes, for the journal.
         scale: Turns the embedder's cosines into similarities.
-        clock: The time, aware and in UTC.
+        clock: The current time, aware and in UTC.
         new_id: A new time-ordered id.
-        relation_model: Reads the pairs that rules leave open; None to judge by rules alone.
-        judge: Adds possible conflicts to review, last of all; in a time box. None for none.
-        held: Says why no plan may be executed, asked each time; empty when one may.
-        session: The conversation that a call belongs to; empty for none.
-        handed: What packs have handed out in this process, by session; all namespaces of a store share it.
-        recent: What the relation model has said lately, by namespace; all namespaces of a store share it.
-        hybrid_weights: How recall ranks when a call says nothing else; None for the blend.
-        reranker: Puts the best answers of recall in order, in a time box; None for none.
-        ledger: Where writes wait that were put off.
+        relation_model: Classifies pairs that the rules leave open; None to use rules alone.
+        judge: Adds possible conflicts for review, after all other models, with a time limit; None for none.
+        held: Called before an execution; returns why no plan may be executed, or an empty text.
+        session: The session of the call; empty for none.
+        handed: Texts handed out by packs in this process, by session; shared by all namespaces of a store.
+        recent: Recent opinions of the relation model, by namespace; shared by all namespaces of a store.
+        hybrid_weights: Default weights of recall; None for the blend.
+        reranker: Sorts the best hits of recall, with a time limit; None for none.
+        ledger: Keeps the queued writes.
     """
 
     storage: Storage
@@ -92,12 +92,12 @@ class Context:
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
+    """The system clock."""
     return datetime.now(UTC)
 
 
 class Uuid7:
-    """Makes UUIDv7 (RFC 9562): 48 bits of milliseconds, a counter that keeps one process in order, random bits.
+    """Makes UUIDv7 (RFC 9562): 48 bits of milliseconds, a counter for order within a process, random bits.
 
     Example:
         >>> new_id = Uuid7()

@@ -1,4 +1,4 @@
-"""A lock of the operating system on an open file: it ends with its holder, so a crash needs no hand."""
+"""A lock of the operating system on an open file; it is released when its process ends, even by a crash."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def lock(handle: int) -> None:
-        """Wait until the file is ours alone."""
+        """Wait for an exclusive lock."""
         msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
 
     def try_lock(handle: int) -> bool:
-        """Have the file alone, if nobody else has it."""
+        """Take the lock if it is free; returns whether it was taken."""
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except PermissionError:
@@ -20,17 +20,17 @@ if sys.platform == "win32":  # pragma: no cover
         return True
 
     def unlock(handle: int) -> None:
-        """Let others have it."""
+        """Release the lock."""
         msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
 else:
     import fcntl
 
     def lock(handle: int) -> None:
-        """Wait until the file is ours alone."""
+        """Wait for an exclusive lock."""
         fcntl.flock(handle, fcntl.LOCK_EX)
 
     def try_lock(handle: int) -> bool:
-        """Have the file alone, if nobody else has it."""
+        """Take the lock if it is free; returns whether it was taken."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -38,5 +38,5 @@ else:
         return True
 
     def unlock(handle: int) -> None:
-        """Let others have it."""
+        """Release the lock."""
         fcntl.flock(handle, fcntl.LOCK_UN)

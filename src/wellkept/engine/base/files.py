@@ -1,7 +1,7 @@
-"""Files that are imported and exported: opened with typed errors, read line by line, rejects written aside.
+"""Import and export files: typed errors, line by line reading, a separate file for rejected lines.
 
-What is written never destroys what was there: no store is overwritten, an export takes the place of
-another file only when it is whole, and rejects replace nothing but rejects.
+Writing never destroys existing data: a store is not overwritten, an export replaces another file only when
+it is complete, and a rejects file replaces only a rejects file.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _LONGEST_REJECT = 1 << 20
 _LONGEST_FIRST = 16 << 20
 _CUT_TO = 200
 _MOST_REJECTS = 64 << 20
-"""Characters of rejects that are kept; the source still has the rest, and the report counts them."""
+"""Maximum characters kept of rejected lines; the source still has the rest, and the report counts them."""
 _REJECT_KEYS = frozenset(("line", "error", "message", "raw"))
 
 
 def opened(path: Path, *, packed: bool = True) -> IO[bytes]:
-    """A file to read, unpacked on the way if it may be packed and its name ends in `.gz`.
+    """Open a file for reading; decompressed if allowed and its name ends in `.gz`.
 
     Raises:
-        StorePathError: It cannot be read, or is a pipe: whoever opens one waits for its writer, be there one or not.
+        StorePathError: It cannot be read, or is a pipe, because opening a pipe blocks until it has a writer.
     """
     try:
         if stat.S_ISFIFO(path.stat().st_mode):
@@ -47,9 +47,9 @@ def opened(path: Path, *, packed: bool = True) -> IO[bytes]:
 
 
 def writing(path: Path) -> IO[str]:
-    """A text file to write."""
+    """Open a text file for writing."""
     try:
-        # Half a character becomes its escape, which JSON reads back as it was.
+        # A lone surrogate becomes its escape, which JSON reads back unchanged.
         return path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -57,17 +57,17 @@ def writing(path: Path) -> IO[str]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
-    """A text file to write that takes the place of `path` when all of it is written, and not before.
+    """A text file for writing that replaces `path` only when it is complete.
 
     Raises:
-        StorePathError: It cannot be written, or it is a store; what was there is as it was.
+        StorePathError: It cannot be written, or it is a store; the existing file is unchanged.
     """
     refuse_store(path)
     if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe is written to, not replaced
         with writing(path) as out:
             yield out
         return
-    target = Path(os.path.realpath(path))  # a link keeps leading to the file
+    target = Path(os.path.realpath(path))  # a symbolic link stays and its target is replaced
     whole = target.with_name(f".wellkept-{secrets.token_hex(8)}.tmp")
     try:
         if os.path.exists(target) and not os.access(target, os.W_OK):
@@ -82,19 +82,19 @@ def replacing(path: Path) -> Iterator[IO[str]]:
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        with suppress(OSError):  # it was never made, or has taken its place
+        with suppress(OSError):  # never created, or already renamed
             whole.unlink()
 
 
 def refuse_store(path: Path, store: Path | None = None) -> None:
-    """Keep a file from being written over a store, or over the files SQLite keeps beside one.
+    """Refuse to overwrite a store, or the files that SQLite keeps next to one.
 
     Args:
-        path: What would be written.
-        store: The file of a store that may not even exist yet; any SQLite file is refused anyway.
+        path: The file to be written.
+        store: The file of a store that may not exist yet; any SQLite file is refused anyway.
 
     Raises:
-        StorePathError: It is one.
+        StorePathError: It is a store.
     """
     own = [] if store is None else [Path(f"{store}{end}") for end in ("", *_BESIDE)]
     target = Path(os.path.realpath(path))
@@ -105,10 +105,10 @@ def refuse_store(path: Path, store: Path | None = None) -> None:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, be it there or not."""
+    """Whether two paths lead to the same file; the file may not exist."""
     try:
         return one.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -124,26 +124,26 @@ def _unwritable(path: Path, error: OSError) -> StorePathError:
 
 
 def count(path: Path, limit: int | None) -> int:
-    """How many lines of a file are not blank, of those up to a number.
+    """Number of lines that are not blank, up to a limit.
 
     Raises:
-        StorePathError: It cannot be read to its end.
+        StorePathError: The file cannot be read to its end.
     """
     with opened(path) as source:
         return sum(limit is None or number <= limit for number, _ in numbered(source, str(path)))
 
 
 class Rejects:
-    """Writes rejected lines to a file that is made only when there is one.
+    """Writes rejected lines to a file that is created with the first one.
 
     Args:
         source: The file that is imported.
-        target: Where they go; beside the source by default.
+        target: The rejects file; by default next to the source.
         stack: Closes the file.
 
     Raises:
-        StorePathError: The target holds something else that would be lost: the source, a store,
-            anything but the rejects of an earlier run.
+        StorePathError: The target holds data that would be lost: the source, a store, or anything except the
+            rejects of an earlier run.
     """
 
     def __init__(self, source: Path, target: str | Path | None, stack: ExitStack) -> None:
@@ -158,7 +158,7 @@ class Rejects:
             raise StorePathError("exists and holds no rejects of an import", where=str(self.path), todo=_ELSEWHERE)
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """One more rejected line; of a very long one the beginning is kept, and of very many the first."""
+        """Write a rejected line; very long lines are cut, and after the limit lines are skipped."""
         if self._left <= 0:
             return
         if self._out is None:
@@ -174,12 +174,12 @@ class Rejects:
 
 
 def _may_be_replaced(path: Path) -> bool:
-    """Whether nothing is lost when rejects are written here."""
-    if not os.path.isfile(path):  # a device keeps nothing, and a folder cannot be written over
+    """Whether no data is lost when rejects are written here."""
+    if not os.path.isfile(path):  # a device keeps nothing, and a folder cannot be overwritten
         return not os.path.isdir(path)
     with opened(path, packed=False) as lines:
         start = lines.read(1)
-        if start != b"{":  # the first line of any other file may be as long as the file
+        if start != b"{":  # the first line of another file may be as long as the file
             return not start
         try:
             first = parsed_json(start + lines.readline(_LONGEST_FIRST))

@@ -1,7 +1,7 @@
-"""What packs have handed out: remembered by session, so that its echo is not taken for news.
+"""Texts handed out by packs, remembered by session, so that their echo is not stored as a new memory.
 
-It is kept in this process only, as hashes, and bounded: the newest sessions, and of each the newest
-texts. A text whose turn has passed, or that another process handed out, is judged like any other.
+Kept in this process only, as hashes, and bounded: the newest sessions, and the newest texts of each. A text
+that was dropped from this list, or handed out by another process, is judged like any other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from wellkept.types import Memory
 
 MAX_SESSIONS = 256
 MAX_TEXTS = 2_000
-"""Texts of one session that are remembered; about 200 packs of ten."""
+"""Maximum number of texts per session; about 200 packs of ten."""
 
 
 class Handed:
-    """Texts handed out, by namespace and session; safe to use from several threads.
+    """Texts handed out, by namespace and session; thread-safe.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -38,10 +38,10 @@ class Handed:
         self._sessions: OrderedDict[tuple[str, str], OrderedDict[tuple[str, str], None]] = OrderedDict()
 
     def note(self, namespace: str, session: str, memories: Iterable[Memory]) -> None:
-        """Remember that these were handed out to a session; without a name nothing is remembered."""
+        """Record memories handed out to a session; without a session name nothing is recorded."""
         if not session:
             return
-        # An evolved memory may come back as a whole, or as one of the texts it has grown from.
+        # An evolved memory may be echoed as a whole, or as one of its texts.
         marks = [(canonical_hash(text), row.id) for row in memories for text in (row.content, *segments(row))]
         with self._lock:
             told = self._sessions.setdefault((namespace, session), OrderedDict())
@@ -55,7 +55,7 @@ class Handed:
                 self._sessions.popitem(last=False)
 
     def ids(self, namespace: str, session: str, text: str) -> tuple[str, ...]:
-        """Ids of the memories that were handed out to this session with this text, in any spelling; newest first."""
+        """Ids of memories handed out to this session with this text, in any spelling; newest first."""
         with self._lock:
             told = tuple(self._sessions.get((namespace, session), ())) if session else ()
         digest = canonical_hash(text) if told else ""

@@ -1,4 +1,4 @@
-"""The lines of a file with their numbers, read in blocks: no line and no run of blank lines takes more than a bound."""
+"""The lines of a file with their numbers, read in blocks, so that long lines and blank runs take bounded memory."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import IO, TypeAlias
 from wellkept.errors import StorePathError
 
 Line: TypeAlias = tuple[int, bytes]
-"""A line of a file with its number, from 1."""
+"""A line number, from 1, and its line."""
 
 LONGEST = 8 << 20
-"""Bytes of the longest line that is read whole; of a longer one come this many and one more, by which it is known."""
+"""Maximum bytes of a line; of a longer line this many plus one are returned, which shows that it is too long."""
 _BLOCK = 1 << 20
 _INK = re.compile(rb"\S")
 
 
 def numbered(source: IO[bytes], name: str, *, most: int = LONGEST) -> Iterator[Line]:
-    """The lines that are not blank, with their numbers in the file.
+    """The non-blank lines with their line numbers.
 
     Args:
-        source: Is read to its end, unless the caller stops before.
-        name: Of the file, for errors.
-        most: Bytes of the longest line that is wanted whole; of a longer one the first `most` + 1 are given.
+        source: Read to its end, unless the caller stops earlier.
+        name: Name of the file, for errors.
+        most: Maximum bytes of a line; of a longer line the first `most` + 1 are returned.
 
     Raises:
         StorePathError: It cannot be read to its end.
@@ -57,13 +57,13 @@ def numbered(source: IO[bytes], name: str, *, most: int = LONGEST) -> Iterator[L
 
 
 def _ink(data: bytes, start: int) -> int:
-    """Where something stands that is no white space; the end where nothing does."""
+    """Position of the first byte that is not white space; the end when there is none."""
     found = _INK.search(data, start)
     return len(data) if found is None else found.start()
 
 
 def _skipped(source: IO[bytes], name: str) -> bytes:
-    """What follows the line whose beginning was read."""
+    """Skip the rest of a line whose beginning was read; returns what follows it."""
     while block := _read(source, name):
         end = block.find(b"\n") + 1
         if end:
@@ -74,6 +74,6 @@ def _skipped(source: IO[bytes], name: str) -> bytes:
 def _read(source: IO[bytes], name: str) -> bytes:
     try:
         return source.read(_BLOCK)
-    except (OSError, EOFError, zlib.error) as error:  # a packed file that is damaged or cut off
+    except (OSError, EOFError, zlib.error) as error:  # a damaged or truncated compressed file
         todo = "Mend the file and import it again; what was taken is not taken twice"
         raise StorePathError(f"cannot be read to its end: {error}", where=name, todo=todo) from error

@@ -1,4 +1,4 @@
-"""The relation model's word for one call: each pair is read once, outside transactions; a failure is a value."""
+"""Opinions of the relation model in one call: each pair is read once, outside transactions; a failure is a value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Pair = tuple[str, str]
 
 
 class Opinions:
-    """What the relation model has said in one call.
+    """The relation model's opinions in one call.
 
-    Without a model nothing is asked, and nothing acts on similarity alone.
+    Without a model nothing is asked, and similarity alone decides nothing.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -33,16 +33,16 @@ class Opinions:
 
     @property
     def available(self) -> bool:
-        """Whether there is a model that answers."""
+        """Whether there is a model that has not failed."""
         return self._model is not None and self.failure is None
 
     @property
     def silence_decides(self) -> bool:
-        """Whether a pair without an opinion is left to rules and similarity."""
+        """Whether rules and similarity decide a pair without an opinion."""
         return self.available and self._model is not None and self._model.defers
 
     def bounds(self, risk: Risk) -> Bounds:
-        """The model's own thresholds for a risk; a failure to give them is an outage too."""
+        """The model's own thresholds for a risk; a failure counts as an outage."""
         if self._model is None or self.failure is not None:
             return NEVER
         try:
@@ -52,7 +52,7 @@ class Opinions:
             return NEVER
 
     def ask(self, pairs: Iterable[Pair]) -> None:
-        """Read the pairs that are not known yet. An outage is remembered in `failure`, not raised."""
+        """Read the unknown pairs. An outage is stored in `failure`, not raised."""
         missing = [pair for pair in dict.fromkeys(pairs) if not self._is_known(pair)]
         if self._model is None or not missing or self.failure is not None:
             return
@@ -72,10 +72,10 @@ class Opinions:
         return pair in self._known
 
     def of(self, new: str, memories: Sequence[Memory]) -> dict[str, Opinion]:
-        """Opinions on a new text and each of these memories, by memory id.
+        """Opinions about a new text and each of these memories, by memory id.
 
         Raises:
-            UnansweredError: Some of the pairs have not been asked about yet.
+            UnansweredError: The model must be asked about some pairs first.
         """
         if not self.available:
             return {}
@@ -86,7 +86,7 @@ class Opinions:
         return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
 
     def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:
-        """What is known of these pairs; those that were not asked about or cannot be read are missing."""
+        """The known opinions on these pairs, without pairs that were not asked about or cannot be read."""
         return {pair: told for pair in pairs if (told := self._known.get(pair)) is not None}
 
     def _fail(self, error: ModelError) -> None:

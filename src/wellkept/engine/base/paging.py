@@ -1,4 +1,4 @@
-"""The rows of a namespace in the order of their age, a page at a time."""
+"""The rows of a namespace by age, a page at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wellkept.types import Filter, Memory
 
 
 def pages(tx: Tx, where: Filter, *, size: int) -> Iterator[list[Memory]]:
-    """All rows that fit, never more than a page of them at once.
+    """All matching rows, one page at a time.
 
     Args:
         tx: A transaction.
@@ -19,7 +19,7 @@ def pages(tx: Tx, where: Filter, *, size: int) -> Iterator[list[Memory]]:
         size: Rows of a page, 1 or more.
 
     Raises:
-        Corrupt: The pages do not follow each other, since a stored time differs from that of its record.
+        Corrupt: The pages are not in order, because a stored time differs from that of its record.
     """
     while rows := tx.find(where, limit=size):
         yield rows
@@ -27,10 +27,10 @@ def pages(tx: Tx, where: Filter, *, size: int) -> Iterator[list[Memory]]:
 
 
 def following(where: Filter, rows: list[Memory]) -> Filter:
-    """The filter for what comes after a page.
+    """The filter for the next page.
 
     Raises:
-        Corrupt: The page does not come after the one before it.
+        Corrupt: The page is not after the previous one.
     """
     last = (rows[-1].created_at, rows[-1].id)
     if where.after is not None and last <= where.after:

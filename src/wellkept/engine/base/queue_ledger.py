@@ -1,8 +1,8 @@
-"""Where writes wait: a file beside the store that survives a crash, or the memory of the process.
+"""Storage of queued writes: a file next to the store that survives a crash, or memory of the process.
 
-The file holds one line for each act: a write was put, is done, or failed. A line counts once it is whole
-and on the disk, so what was acknowledged is there after a crash, and a line cut off in the writing is none.
-What is done is taken out at the end of each flush: a memory that is erased later must not linger here.
+The file holds one line per event: a write was queued, is done, or failed. A line counts once it is complete and
+synced to disk, so acknowledged writes survive a crash, and a truncated line is ignored. Writes that are done are
+removed at the end of each flush, so that no text of a memory that is erased later remains here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger("wellkept")
 
 
 class ProcessLedger:
-    """Keeps writes in this process, for stores that end with it."""
+    """Keeps queued writes in memory, for stores that end with the process."""
 
     shared = False
 
@@ -50,7 +50,7 @@ class ProcessLedger:
             settled(self._held, done, failed)
 
     def tidy(self) -> None:
-        """See `Ledger.tidy`; nothing that is done is held."""
+        """See `Ledger.tidy`; there is nothing to remove."""
 
     def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
         """See `Ledger.waiting`."""
@@ -74,10 +74,10 @@ class ProcessLedger:
 
 
 class FileLedger:
-    """Keeps writes in a file of their own; several processes may use it at once.
+    """Keeps queued writes in a file; several processes may use it at once.
 
     Args:
-        path: The file; made when the first write is put.
+        path: The file; created with the first write.
 
     Example:
         >>> import tempfile
@@ -103,7 +103,7 @@ class FileLedger:
                 if seen is not None:
                     seen.update((one.id, one) for one in writes)
                     self._seen = _stamp(handle), seen
-                if not self._named:  # a new file is lost with its name
+                if not self._named:  # without a sync of the folder, a new file can be lost
                     _keep_names(self._path.parent)
                     self._named = True
 
@@ -121,7 +121,7 @@ class FileLedger:
                 self._seen = _stamp(handle), seen
 
     def tidy(self) -> None:
-        """See `Ledger.tidy`; where it cannot be done now, it is done at the next flush."""
+        """See `Ledger.tidy`; if it is not possible now, the next flush does it."""
         self._seen = None
         if self.is_empty():
             return
@@ -136,7 +136,7 @@ class FileLedger:
             return _of(namespace, read(_whole(handle)))
 
     def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """See `Ledger.still`; what was read for it is kept until `tidy`, and read anew where others have changed it."""
+        """See `Ledger.still`; the file's content is cached until `tidy`, and read again when others have changed it."""
         with self._open() as handle:
             held = self._unchanged(handle)
             if held is None:
@@ -153,7 +153,7 @@ class FileLedger:
 
     @contextmanager
     def turn(self, *, wait: bool = True) -> Iterator[bool]:
-        """See `Ledger.turn`; other processes are kept out by the lock of a file of its own, which ends with them."""
+        """See `Ledger.turn`; a lock file keeps other processes out; its lock ends with the process."""
         beside = self._path.with_name(self._path.name + ".turn")
         with _held(self._turn, wait=wait) as ours:
             if not ours:
@@ -164,11 +164,11 @@ class FileLedger:
                     yield handle is not None
                 finally:
                     if handle is not None:
-                        with suppress(OSError):  # Windows keeps a file that is open; the next flush finds it
+                        with suppress(OSError):  # Windows cannot delete an open file; the next flush finds it
                             beside.unlink()
 
     def _unchanged(self, handle: int) -> dict[str, QueuedWrite] | None:
-        """What was read before, where the file is still the one that was read."""
+        """The cached content, if the file is unchanged."""
         seen = self._seen
         return seen[1] if seen is not None and seen[0] == _stamp(handle) else None
 
@@ -179,7 +179,7 @@ class FileLedger:
             os.ftruncate(handle, 0)
             return
         kept = b"".join(line_of({"put": plain_of(one)}) for one in held.values())
-        if kept == text or os.name == "nt":  # there an open file cannot be replaced
+        if kept == text or os.name == "nt":  # on Windows an open file cannot be replaced
             return
         beside = self._path.with_name(self._path.name + ".new")
         try:
@@ -190,7 +190,7 @@ class FileLedger:
             finally:
                 os.close(made)
             os.replace(beside, self._path)
-        except OSError as error:  # the flush itself has succeeded, and its results must be told
+        except OSError as error:  # the flush itself has succeeded, and its results must be returned
             log.warning("What is done could not be taken out of the queue: %s", error.strerror)
             with suppress(OSError):
                 beside.unlink()
@@ -199,9 +199,9 @@ class FileLedger:
 
     @contextmanager
     def _open(self) -> Iterator[int]:
-        """The file, ours alone."""
+        """The file with an exclusive lock."""
         with _locked(self._path, wait=True) as handle:
-            assert handle is not None  # it was waited for
+            assert handle is not None  # `wait` was true
             with _translated(self._path):
                 yield handle
 
@@ -219,9 +219,9 @@ def _held(turn: threading.Lock, *, wait: bool) -> Iterator[bool]:
 
 @contextmanager
 def _locked(path: Path, *, wait: bool) -> Iterator[int | None]:
-    """A file that is made, opened and locked; None where another process has it and is not waited for.
+    """Create, open and lock a file; None when another process holds it and `wait` is false.
 
-    Another process may have put a new one in its place, or removed it, while we waited.
+    Repeats when another process has replaced or removed the file in the meantime.
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
     while True:
@@ -279,18 +279,18 @@ def _append(handle: int, lines: Sequence[Mapping[str, Any]]) -> None:
     if size:
         os.lseek(handle, size - 1, os.SEEK_SET)
         if os.read(handle, 1) != b"\n":
-            text = b"\n" + text  # whoever wrote last did not come to the end of the line
+            text = b"\n" + text  # the last writer was interrupted within a line
     try:
         _write(handle, text)
         os.fsync(handle)
     except BaseException:
-        with suppress(OSError):  # what is refused must not be written later all the same
+        with suppress(OSError):  # a refused write must not be written later
             os.ftruncate(handle, size)
         raise
 
 
 def _keep_names(folder: Path) -> None:
-    """Have the names of a folder on the disk, where the system can do that."""
+    """Sync the entries of a folder to disk, where the system supports it."""
     if os.name == "nt":
         return
     with suppress(OSError):
@@ -317,7 +317,7 @@ def _whole(handle: int) -> bytes:
 
 
 def _stamp(handle: int) -> _Stamp:
-    """Others change a file only by writing more to its end, by emptying it, or by putting another in its place."""
+    """Identifies a file state: others change it only by appending, emptying, or replacing it."""
     there = os.fstat(handle)
     return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns
 

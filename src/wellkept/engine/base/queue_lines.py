@@ -1,4 +1,4 @@
-"""The lines of a file of waiting writes: each tells one act, and together they tell what waits."""
+"""The lines of a queue file: each records one event; together they give the queued writes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ log = logging.getLogger("wellkept")
 
 
 def line_of(plain: Mapping[str, Any]) -> bytes:
-    """One act as it is written down."""
+    """An event as a line of the file."""
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def settled(held: dict[str, QueuedWrite], done: Iterable[str], failed: Mapping[str, str]) -> None:
-    """Take out what is done, and note what has failed."""
+    """Remove writes that are done, and record failures."""
     for one in done:
         held.pop(one, None)
     for one, error in failed.items():
@@ -31,7 +31,7 @@ def settled(held: dict[str, QueuedWrite], done: Iterable[str], failed: Mapping[s
 
 
 def read(text: bytes) -> dict[str, QueuedWrite]:
-    """What waits by the lines, by its name. A line that is none of ours says nothing; the log tells that it was there.
+    """The queued writes in these lines, by id. Unknown lines are skipped and reported in the log.
 
     Example:
         >>> read(b"") == read(b"no line of ours\\n") == {}
@@ -70,7 +70,7 @@ def _failed(held: dict[str, QueuedWrite], value: Any, plain: Mapping[str, Any]) 
 
 
 def _nothing(held: dict[str, QueuedWrite], value: Any, plain: Mapping[str, Any]) -> None:
-    """A word of a later release, or the second half of a line."""
+    """Ignores an event of a later release, or the second half of a line."""
 
 
 _ACTS: Mapping[str, Callable[[dict[str, QueuedWrite], Any, Mapping[str, Any]], None]] = {

@@ -1,9 +1,9 @@
-"""The one place where something is run again: what failed for a passing reason, for a while, with growing pauses.
+"""Retries of transient failures: for a limited time, with growing pauses.
 
-A server restarts, a standby takes over, two transactions meet in a circle: the backend says that nothing of the
-transaction was kept (`StorageError.transient`), and the whole decision is taken anew from what is stored then,
-never half of one. Whether a commit arrived that nobody answered is asked here too: the backend knows how to
-ask, and this module when to ask again.
+A server restarts, a standby takes over, two transactions deadlock: the backend reports that nothing of the
+transaction was kept (`StorageError.transient`), and the whole decision is repeated against the current state,
+never half of one. After a commit without an answer, the backend can look up whether it succeeded; this module
+decides when to ask.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _C = TypeVar("_C", bound=type[Any])
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 2.0
 _AS_IS = frozenset({"close", "in_namespace", "in_session", "deferred"})
-"""Verbs that end something or give something back that has verbs of its own."""
+"""Verbs that close something, or return an object with its own verbs."""
 
 
 class Patience:
-    """How long, and with which pauses, something is run again.
+    """How long, and with which pauses, an action is retried.
 
     Args:
-        seconds: From the first failure to the beginning of the last try.
-        now: Seconds that only grow.
-        sleep: Waits so many seconds.
-        chance: From 0 to 1, so that many who failed together do not come back together.
+        seconds: Maximum time from the first failure to the start of the last attempt.
+        now: A monotonic clock, in seconds.
+        sleep: Waits this many seconds.
+        chance: Random number from 0 to 1, so that callers that failed together do not retry together.
 
     Example:
         >>> tries = iter([False, True])
@@ -70,14 +70,14 @@ class Patience:
         self._chance = chance
 
     def insist(self, act: Callable[[], _T], *, kept: Callable[[], int] = int) -> _T:
-        """Run it until it does not fail for a passing reason, or for too long.
+        """Run an action until it has no transient failure, or the time is over.
 
         Args:
-            act: What to run; it begins anew each time.
-            kept: Counts what no second run could take back. Once it has grown, a failure is the caller's.
+            act: The action; it starts from the beginning each time.
+            kept: Counts what was committed. Once the count has grown, a failure is raised.
 
         Raises:
-            StorageError: The last failure, no longer `transient`: nobody further out runs it again.
+            StorageError: The last failure, no longer `transient`, so that no caller retries it again.
         """
         pauses = self._pauses()
         until: float | None = None
@@ -105,22 +105,22 @@ class Patience:
 
 
 def made_patient(storage: Storage) -> None:
-    """Let a backend that can lose its connection ask again, with pauses, what became of a commit."""
+    """Give a backend that can lose its connection a retry for asking what became of a commit."""
     if isinstance(storage, Recovering):
         storage.insist = Patience(storage.busy_seconds).insist
 
 
 def repeated(ctx: Context, act: Callable[[], _T]) -> _T:
-    """Run part of a verb that begins anew each time, such as a transaction with all that leads to it."""
+    """Runs `act`; again from the start if nothing was committed."""
     storage = ctx.storage
-    # Each verb passes here, and to ask for all of a protocol takes as long as a short verb.
+    # Every verb passes here, and an isinstance check of a protocol takes as long as a short verb.
     if hasattr(storage, "commits") and isinstance(storage, Recovering):
         return storage.insist(act, kept=storage.commits)
     return act()
 
 
 def writing(ctx: Context, act: Callable[[Tx], _T]) -> _T:
-    """Run a decision in a transaction that writes; anew after the models were asked for what it lacks."""
+    """Run a decision in a write transaction; again after the models were asked for missing answers."""
 
     def run() -> _T:
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
@@ -130,7 +130,7 @@ def writing(ctx: Context, act: Callable[[Tx], _T]) -> _T:
 
 
 def whole(act: Callable[Concatenate[Context, _P], _T]) -> Callable[Concatenate[Context, _P], _T]:
-    """Make part of a verb, one transaction with all that leads to it, one that is `repeated` by itself."""
+    """Decorator: runs a function, one transaction with its preparation, through `repeated`."""
 
     @wraps(act)
     def run(ctx: Context, /, *args: _P.args, **named: _P.kwargs) -> _T:
@@ -140,10 +140,10 @@ def whole(act: Callable[Concatenate[Context, _P], _T]) -> Callable[Concatenate[C
 
 
 def steady(verbs: _C) -> _C:
-    """Make every public verb of a class one that is run again when nothing of it was kept.
+    """Class decorator: public verbs are retried when nothing of them was committed.
 
-    A verb that has committed something already is not run again as a whole: what it does in several
-    transactions it repeats itself, one by one. Nor is one that was given an iterator: it would find it used up.
+    A verb that has committed something is not retried as a whole: it retries each of its transactions itself.
+    A verb with an iterator argument is not retried either, because the iterator would be used up.
     """
     for name, verb in inspect.getmembers(verbs, inspect.isfunction):
         if not name.startswith("_") and name not in _AS_IS:

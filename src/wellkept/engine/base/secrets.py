@@ -1,11 +1,11 @@
-"""Secrets that open something: made of chance that nobody can guess, here where chance is allowed."""
+"""Makes random secrets, such as access tokens."""
 
 from __future__ import annotations
 
 import secrets
 
 PREFIX = "wk_"
-"""What every secret begins with, so that a scanner of leaked secrets can know one when it sees it."""
+"""Prefix of every secret, so that scanners for leaked secrets can recognise it."""
 
 
 def new_secret() -> str:

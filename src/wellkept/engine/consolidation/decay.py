@@ -1,4 +1,4 @@
-"""The decay pass: where every kind stands in its lifecycle, and the plan that archives what has faded."""
+"""The decay pass: lifecycle counts per kind, and the plan that archives faded memories."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from wellkept.types import Scope
 
 
 def decay(ctx: Context, aging: Aging | None = None, scope: Scope | None = None) -> DecayReport:
-    """What time has done to this namespace; nothing is written.
+    """The effect of time on this namespace; nothing is written.
 
     Args:
         ctx: The store.
-        aging: Rules and times to live; expiry and fading by default.
+        aging: Rules and times to live; by default expiry and fading.
         scope: Which memories; all active ones by default.
 
     Returns:
-        Counts by kind, what faded lately, and the plan. The pass changes no stage: stages follow from
-        time and use alone, so nothing is woken and nothing is put to sleep by looking.
+        Counts by kind, recently faded memories, and the plan. The pass changes no lifecycle stage: stages
+        are computed from time and use alone.
 
     Raises:
         UnknownKind: The policy does not know a kind of the scope or of the times to live.

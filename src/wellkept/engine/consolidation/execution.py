@@ -1,8 +1,8 @@
-"""Consolidation, the writing half: a plan is executed action by action, and a run is taken back.
+"""Execution of consolidation plans, action by action, and undoing of runs.
 
-Each action is one transaction: whole or not at all, and a failing one fails alone. An action
-is checked against the versions it was planned on; what has changed since is stale and stays as it
-is, what is done already stays done, so that a plan executed twice is executed once.
+Each action is one transaction; a failing action does not affect others. An action is checked against the
+versions it was planned on: when they have changed, it is stale and skipped; when it is already done, it is
+skipped as done, so that executing a plan twice changes nothing more.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ log = logging.getLogger("wellkept.consolidate")
 Told = Callable[[int, int], None]
 VERB = "consolidate"
 _MARGIN = 64
-"""Entries about a memory that changed nothing of it (links, conflicts) and stand between its versions."""
+"""Extra journal entries to read per memory: links and flags add entries without a new version."""
 
 
 class _StaleActionError(Exception):
-    """Something the action was planned on has changed."""
+    """A memory that the action was planned on has changed."""
 
 
 class _DoneError(Exception):
-    """The store already is what the action would make of it."""
+    """The store already is as the action would make it."""
 
 
 def execute(
@@ -66,16 +66,16 @@ def execute(
 
     Args:
         ctx: The store; its namespace must be the plan's.
-        plan: The plan, made now or long ago.
+        plan: The plan; it may be old.
         only: Ids or types of the actions to apply; all when empty.
         skip: Ids or types of actions to leave out.
-        progress: Told after each action how many are done, and of how many.
+        progress: Called after each action with the number done and the total.
 
     Returns:
-        What became of each action.
+        The result of each action.
 
     Raises:
-        InvalidPlan: It was made for another namespace, or `only`/`skip` name nothing in it.
+        InvalidPlan: It is for another namespace, or has no action named by `only` or `skip`.
     """
     _refuse_foreign(ctx, plan, (*only, *skip))
     run_id = f"consolidate-{ctx.new_id()}"
@@ -187,12 +187,12 @@ def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors:
 
 
 def _mark(plan: Plan) -> str:
-    """By what the journal tells that an entry is of this plan."""
+    """The mark by which the journal identifies entries of this plan."""
     return f"{plan.plan_id} {plan.config_hash}"
 
 
 def _rows(tx: Tx, action: Action) -> dict[str, Memory]:
-    """What the action reads or changes, and both sides of the conflicts that it opens."""
+    """The memories that the action reads or changes, and both sides of the conflicts it opens."""
     ids = dict.fromkeys((*action.expect, *(one for flag in action.flags for one in (flag.a, flag.b))))
     return {row.id: row for row in tx.find(Filter(ids=tuple(ids), statuses=ALL_STATUSES))}
 
@@ -200,7 +200,7 @@ def _rows(tx: Tx, action: Action) -> dict[str, Memory]:
 def _refuse_stale(
     tx: Tx, plan: Plan, action: Action, rows: Mapping[str, Memory], known: Mapping[str, Conflict]
 ) -> None:
-    """Done before, or planned on something that has changed since."""
+    """Raise when the action is already done, or when a memory it was planned on has changed."""
     after = {one.memory_id: one.after for one in action.rows}
     done = [one for one, said in after.items() if one in rows and holds(rows[one], said)]
     if action.type == "flag_contradiction":
@@ -227,7 +227,7 @@ def _refuse_stale(
 
 
 def _refuse_forged(action: Action, rows: Mapping[str, Memory]) -> None:
-    """A plan is a file, and a file may have been edited: what it says of the memories must be so."""
+    """Check what a plan says about its memories, because a plan file may have been edited."""
     for one in action.rows:
         if not holds(rows[one.memory_id], one.before):
             raise _StaleActionError(f"memory {one.memory_id} is not what the plan says it was")
@@ -237,7 +237,7 @@ def _refuse_forged(action: Action, rows: Mapping[str, Memory]) -> None:
 
 
 def _own_doing(tx: Tx, plan: Plan, row: Memory, version: int) -> bool:
-    """Whether only this plan has changed a memory since: a flag that failed alone may be opened later."""
+    """Whether only this plan has changed a memory since: a flag that failed alone can be opened later."""
     left = row.version
     for entry in reversed(tx.journal(memory_ids=(row.id,), newest=row.version - version + _MARGIN)):
         changes = [item for item in entry.effects if isinstance(item, MemoryChange) and row.id in _ends(item)]
@@ -263,20 +263,20 @@ def _named(effects: Sequence[Effect]) -> tuple[str, ...]:
 
 
 # --------------------------------------------------------------------------------------------
-# Taking a run back
+# Undoing a run
 
 
 def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoReport:
-    """Take a whole run back, in one transaction, newest entry first.
+    """Undo a whole run in one transaction, newest entry first.
 
     Args:
         ctx: The store.
-        run_id: The run, as its report and every journal entry of it say; `last` for the newest whose changes stand.
-        force_except: Take back what can be, and leave what later changes stand on.
+        run_id: The run id of its report and journal entries; `last` for the newest run that is not undone.
+        force_except: Undo what is possible; keep entries that later changes depend on.
 
     Raises:
-        NotFound: No such run in this namespace, or nothing of it is left to take back.
-        UndoBlocked: Later changes stand in the way; names them. Nothing was changed.
+        NotFound: No such run in this namespace, or nothing of it is left to undo.
+        UndoBlocked: Later changes depend on it; lists them. Nothing was changed.
     """
     run_id = last_run(ctx) if run_id == LAST else run_id
     vectors = Embeddings(ctx.embedder)
@@ -293,7 +293,7 @@ def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoRe
 
 
 class _UnfitError(Exception):
-    """An entry does not fit what is stored, and its transaction has to be left."""
+    """An entry does not fit the stored rows; its transaction must be rolled back."""
 
     def __init__(self, seq: int, why: str) -> None:
         super().__init__(f"entry {seq} no longer fits: {why}")
@@ -354,9 +354,9 @@ def _undo_run(
 
 
 class _Since:
-    """The journal from a run's first entry on: what stands on what, read once for all entries of the run.
+    """The journal from a run's first entry on, with dependencies, read once for all entries of the run.
 
-    The same answers as `journal.refuse_if_blocked` gives for one entry.
+    Gives the same answers as `journal.refuse_if_blocked` gives for one entry.
     """
 
     def __init__(self, entries: Sequence[JournalEntry]) -> None:
@@ -371,15 +371,15 @@ class _Since:
                 self._of[memory_id].append(item.seq)  # newest first
 
     def is_undone(self, seq: int) -> bool:
-        """Whether an entry stands taken back, counting undos of undos."""
+        """Whether an entry is undone, taking undos of undos into account."""
         return seq in self._gone
 
     def take_back(self, seq: int) -> None:
-        """The entry has been taken back now."""
+        """Record that the entry is now undone."""
         self._gone.add(seq)
 
     def standing_on(self, entry: JournalEntry) -> tuple[int, ...]:
-        """Later entries that the undo of this one would run over, newest first."""
+        """Later entries that depend on this one, newest first."""
         later: dict[int, None] = {}
         for memory_id in touched(entry.effects):
             for seq in self._of[memory_id]:
@@ -389,7 +389,7 @@ class _Since:
         found = []
         for seq in sorted(later, reverse=True):
             item = self._entries[seq]
-            # The undo of something older stands in the way itself; of something later, both cancel out.
+            # The undo of an older entry blocks; a later entry and its undo cancel out.
             cancelled = seq in self._gone or item.undoes > entry.seq
             if item.verb == "erase" or not cancelled:
                 found.append(seq)

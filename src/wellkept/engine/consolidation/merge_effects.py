@@ -1,7 +1,7 @@
-"""Effects of a merge: the rows of its plan, and what stands around its memories when it is executed.
+"""Effects of a merge: the planned row changes, and the current usage, hashes, links and conflicts.
 
-A read, a link, a conflict or a supersession behind one of them makes no new version of it, so it does
-not make the action stale; it is taken along.
+A read, a link, a conflict or a supersession of another memory makes no new version of a target, so it does
+not make the action stale; it is included in the merge.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def merged(
 
     Args:
         ctx: The store.
-        tx: A writing transaction.
+        tx: A write transaction.
         action: The merge.
         changes: Its planned changes of memories.
-        rows: The memories that it reads or changes, as they are now.
-        conflicts: All conflicts of its targets, as they are now.
+        rows: The current memories that it reads or changes.
+        conflicts: All current conflicts of its targets.
     """
     now = ctx.clock()
     kept, gone = rows[action.canonical], frozenset(action.targets) - {action.canonical}
@@ -80,7 +80,7 @@ def merged(
 
 
 def _used(change: Effect, kept: Memory, others: Sequence[Memory]) -> Effect:
-    """The change of the winner with the use that all have had by now."""
+    """The change of the canonical memory, with the current usage of all targets added."""
     if not isinstance(change, MemoryChange) or change.after is None or change.after.id != kept.id:
         return change
     used = used_by_all(kept, others)
@@ -88,7 +88,7 @@ def _used(change: Effect, kept: Memory, others: Sequence[Memory]) -> Effect:
 
 
 def _aliases(tx: Tx, action: Action, rows: Mapping[str, Memory], gone: Collection[str]) -> list[Effect]:
-    """Every hash that led to one of the others leads to the winner too, those of earlier merges included."""
+    """Hashes of the other targets also point at the canonical one, including those of earlier merges."""
     if not action.aliases:
         return []
     effects: list[Effect] = []
@@ -107,7 +107,7 @@ def _aliases(tx: Tx, action: Action, rows: Mapping[str, Memory], gone: Collectio
 
 
 def relinks(tx: Tx, links: Sequence[Edge], unlinks: Sequence[Edge], effects: Sequence[Effect]) -> list[Effect]:
-    """Links that are to be made and are not there yet, and those to go that still are."""
+    """The links to make that do not exist yet, and the links to remove that still exist."""
     born = born_in(effects)
     named = {one for edge in (*links, *unlinks) for one in edge[:2] if one}
     there = {(item.src, item.dst, item.rel): item for item in tx.links(named)} if named else {}
@@ -128,7 +128,7 @@ def conflict_changes(
     rows: Mapping[str, Memory],
     known: Mapping[str, Conflict],
 ) -> list[Effect]:
-    """Conflicts that are opened, each pair once, and those that a merge settles."""
+    """Conflicts that are opened, each pair once, and those that a merge resolves."""
     found: list[Effect] = []
     moment = (ctx.clock(), ctx.policy.conflict_days)
     for flag in opens:

@@ -1,4 +1,4 @@
-"""One pass over a plan: executed or only told, with its lines in the log, its report, and the kill switch."""
+"""One consolidation pass: execute or report a plan, with log lines, report file and kill switch."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ log = logging.getLogger("wellkept.consolidate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What shall be done with a plan.
+    """What to do with a plan.
 
     Args:
-        execute: Whether it shall be applied; told only otherwise.
+        execute: Apply the plan; otherwise only report it.
         only / skip: Ids or types of actions to apply, or to leave out.
-        report: File or folder of the report; none for no report.
+        report: File or folder of the report; none by default.
     """
 
     execute: bool = False
@@ -34,16 +34,16 @@ class Wish:
 
 
 def passed(ctx: Context, plan: Plan, wish: Wish, *, progress: Callable[[int, int], None] | None = None) -> RunReport:
-    """Do with a plan what is wished, unless the kill switch forbids it.
+    """Execute or report a plan; the kill switch prevents execution.
 
     Args:
         ctx: The store.
         plan: The plan.
-        wish: What shall be done with it.
-        progress: Told after each action how many are done, and of how many.
+        wish: What to do with it.
+        progress: Called after each action with the number done and the total.
 
     Raises:
-        InvalidPlan: It is for another namespace, or `only`/`skip` name nothing that could be in it.
+        InvalidPlan: It is for another namespace, or `only` or `skip` names no possible action.
         StorePathError: The report cannot be written.
     """
     if plan.namespace != ctx.namespace:
@@ -69,6 +69,6 @@ def passed(ctx: Context, plan: Plan, wish: Wish, *, progress: Callable[[int, int
 
 
 def _with_first(first: str, rest: NewId) -> NewId:
-    """Ids of which the first is known already, so that the log can name the run before it begins."""
+    """An id generator whose first id is given, so that the log can name the run before it begins."""
     waiting = [first]
     return lambda: waiting.pop() if waiting else rest()

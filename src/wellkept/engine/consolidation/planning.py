@@ -1,7 +1,7 @@
-"""Consolidation, the reading half: look at what is stored side by side, ask the models, make the plan.
+"""Consolidation planning: compare stored memories, ask the models, make the plan.
 
-Nothing here writes. The store is read in one snapshot; models are asked outside of it; the plan is
-pure (`core/consolidation/plan.py`). What changes in the meantime is found when the plan is executed.
+Nothing here writes. The store is read in one snapshot; models are asked outside of it; the plan is pure
+(`core/consolidation/plan.py`). Changes made in the meantime are detected on execution.
 """
 
 from __future__ import annotations
@@ -51,29 +51,29 @@ from wellkept.storage.port import Tx
 from wellkept.types import ALL_STATUSES, Comparison, Conflict, Filter, Link, Memory, Opinion, Plan, Scope, Vector
 
 Progress = Callable[[str, int, int], None]
-"""Told which step, how much of it is done, and how much there is."""
+"""Called with the step, the number done and the total."""
 
 _AT_ONCE = 1_024
 _MOST_SPOKEN = 12
-"""Texts of one memory that a further merge is checked against."""
+"""Maximum number of texts of one memory that a further merge is checked against."""
 
 
 def plan(
     ctx: Context, config: Consolidation | None = None, scope: Scope | None = None, *, progress: Progress | None = None
 ) -> Plan:
-    """What a consolidation of this namespace would do; nothing is written.
+    """The proposed changes of a consolidation of this namespace; nothing is written.
 
     Args:
         ctx: The store.
         config: Rules and thresholds; the built-in ones by default.
         scope: Which memories; all active ones by default.
-        progress: Told how far it is.
+        progress: Called with the step, the number done and the total.
 
     Returns:
-        The plan; the same for the same store, policy, rules and models.
+        The plan. The same store, policy, rules and models give the same plan.
 
     Raises:
-        InvalidField: The scope makes no sense.
+        InvalidField: The scope is invalid.
     """
     config = config if config is not None else Consolidation()
     scope = _sound(scope if scope is not None else Scope())
@@ -85,7 +85,7 @@ def plan(
         rows = tuple(row for row in everything if is_known(row.kind, ctx.policy))
         tell("read", len(rows), len(rows))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
-    holding = [row for row in rows if not is_expired(row, now)]  # as at the gate
+    holding = [row for row in rows if not is_expired(row, now)]  # expired memories are left out, as at the gate
     groups = exact_groups(holding, ctx.policy)
     nears = _nears(ctx, _without_repeats(holding, groups), vectors, config)
     del vectors
@@ -116,7 +116,7 @@ def _quiet(step: str, done: int, whole: int) -> None:
 
 
 def is_known(kind: str, policy: Policy) -> bool:
-    """Whether the policy in force has heard of a kind; memories of another one are left alone, and the plan says so."""
+    """Whether the policy contains a kind; memories of unknown kinds are left alone, and the plan reports it."""
     return kind in policy.kinds or "*" in policy.kinds
 
 
@@ -132,7 +132,7 @@ def _sound(scope: Scope) -> Scope:
 
 
 def _without_repeats(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]]) -> list[Memory]:
-    """Of each group of equal texts only the newest is compared with others."""
+    """The rows, with only the newest of each group of equal texts."""
     left_out = {row.id for group in groups for row in group[:-1]}
     return [row for row in rows if row.id not in left_out]
 
@@ -142,7 +142,7 @@ def _without_repeats(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]
 
 
 def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], config: Consolidation) -> list[Near]:
-    """Pairs worth a comparison: near by vector, or about the same attribute of the same subject."""
+    """Pairs worth a comparison: similar by vector, or about the same attribute of the same subject."""
     calibration = ctx.scale.calibration
     found: dict[tuple[str, str], Near] = {}
     for family in families(rows, ctx.policy):
@@ -186,11 +186,11 @@ def _nearest_of(nears: Iterable[Near]) -> frozenset[tuple[str, str]]:
 
 
 class _Bench:
-    """Judges pairs: asks the relation model what rules leave open, and remembers what could not run.
+    """Judges pairs: asks the relation model about pairs that the rules leave open; records failures.
 
     Attributes:
-        asked: Pairs that the model had an opinion on.
-        compared: Pairs that were looked at.
+        asked: Pairs on which the model gave an opinion.
+        compared: Pairs that were compared.
     """
 
     def __init__(self, ctx: Context, config: Consolidation, tell: Progress) -> None:
@@ -205,14 +205,14 @@ class _Bench:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What could not run; its part of the findings is missing."""
+        """Components that failed or were unavailable; their findings are missing."""
         missing: tuple[str, ...] = () if self._opinions.available else ("relation",)
         if self._ctx.embedder.lexical:
             missing += ("lexical",)
         return missing + tuple(self._ctx.scale.degraded)
 
     def judged(self, nears: Sequence[Near], *, all_of_them: bool = False) -> list[Finding]:
-        """What the pairs say that matters for a plan; all of them on request, whatever they say."""
+        """The findings that matter for a plan; with `all_of_them` the findings of all pairs."""
         found: list[Finding] = []
         patience = None if all_of_them else Patience()
         self._nearest = None if all_of_them else _nearest_of(nears)
@@ -223,7 +223,7 @@ class _Bench:
         return found
 
     def _looked_at(self, nears: Sequence[Near], patience: Patience | None) -> list[tuple[Near, Comparison, bool]]:
-        """What the rules say of each pair, and whether they leave it open for the relation model."""
+        """The rules' comparison of each pair, and whether the rules leave it open for the relation model."""
         found = []
         for near in nears:
             if patience is not None and patience.is_out(near):
@@ -237,10 +237,10 @@ class _Bench:
         return found
 
     def _is_worth_asking(self, near: Near) -> bool:
-        """Whether the model's word could change anything: the pair may merge, or is its newer memory's nearest.
+        """Whether the model's opinion could change the plan: the pair may merge, or is its newer memory's nearest pair.
 
-        Of the model's contradictions only that of the nearest is flagged, and reading a pair costs more
-        than all else: on 30,000 sentences four in five pairs could not have changed the plan.
+        Of contradictions found by the model only that of the nearest pair is flagged, and reading pairs is the most
+        expensive step: on 30,000 sentences four in five pairs could not have changed the plan.
         """
         if self._nearest is None or near.key in self._nearest:
             return True
@@ -272,7 +272,7 @@ class _Bench:
     def _without_titles(
         self, pairs: Sequence[tuple[Near, Comparison]], said: Mapping[tuple[str, str], Opinion]
     ) -> dict[tuple[str, str], Near]:
-        """Pairs under unlike titles that may be a repeat or a contradiction, as near as their texts are."""
+        """Likely duplicates and contradictions under different titles, with the similarity of their bare texts."""
         found = [
             near
             for near, told in pairs
@@ -294,7 +294,7 @@ class _Bench:
         return nearest
 
     def may_merge(self, found: Finding) -> bool:
-        """Whether a pair says the same and is near enough for any merging rule."""
+        """Whether a pair says the same and is similar enough for any merge rule."""
         return found.verdict == "same" and (found.near.similarity or 0.0) >= self._config.merge_at
 
     def _bounds_of(self, kind: str) -> Bounds:
@@ -305,10 +305,10 @@ class _Bench:
 
 
 def _agreed_before(ctx: Context, bench: _Bench, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, but for pairs that only the present texts call the same.
+    """The findings, without pairs in which only the current texts say the same.
 
-    What an earlier run merged into a memory is part of it, so it must say the same as well: complete
-    linkage would else be lost from night to night, one neighbour at a time.
+    Texts merged into a memory by earlier runs are part of it, so they must say the same as well. Otherwise
+    repeated runs would chain neighbours together and lose complete linkage.
     """
     grown = [one for one in findings if bench.may_merge(one) and (merged_from(one.near.a) or merged_from(one.near.b))]
     if not grown:
@@ -332,7 +332,7 @@ def _agreed_before(ctx: Context, bench: _Bench, findings: Sequence[Finding]) -> 
 
 
 def _spoken(row: Memory, former: Mapping[str, Memory]) -> list[Memory]:
-    """A memory and what it has absorbed, one for each text; the newest of them where they are many."""
+    """A memory and the memories merged into it, one per text; at most the newest of them."""
     texts = {canonical(row.content): row}
     for name in reversed(merged_from(row)):
         other = former.get(name)
@@ -342,24 +342,24 @@ def _spoken(row: Memory, former: Mapping[str, Memory]) -> list[Memory]:
 
 
 # --------------------------------------------------------------------------------------------
-# What stands around the pairs
+# Conflicts and superseded memories around the pairs
 
 
 def _concerned(groups: Iterable[tuple[Memory, ...]], findings: Iterable[Finding]) -> list[str]:
-    """Ids that a merge may touch."""
+    """Ids of the memories that a merge may change."""
     ids = {row.id for group in groups for row in group}
     ids |= {one for found in findings if found.verdict == "same" for one in found.near.key}
     return sorted(ids)
 
 
 def _conflicts(tx: Tx, rows: Sequence[Memory]) -> tuple[Conflict, ...]:
-    """Conflicts of the rows, and of what an earlier run merged into them."""
+    """Conflicts of the rows, and of memories that earlier runs merged into them."""
     there = {row.id for row in rows} | heirs(rows).keys()
     return tuple(item for item in tx.conflicts() if item.a in there or item.b in there)
 
 
 def _hidden(tx: Tx, links: Iterable[Link], ids: frozenset[str]) -> dict[str, tuple[Memory, ...]]:
-    """Superseded rows behind these, which must not lose their head when it is merged away."""
+    """Superseded rows behind these, which must keep a successor when theirs is merged away."""
     behind = tuple(dict.fromkeys(link.dst for link in links if link.rel == "supersedes" and link.src in ids))
     found: dict[str, tuple[Memory, ...]] = {}
     for row in tx.find(Filter(ids=behind, statuses=ALL_STATUSES)) if behind else ():

@@ -1,7 +1,7 @@
-"""Reflection, the reading half: what a summary would be made of, and the plan that would make it.
+"""Reflection planning: clusters, their summaries, and the plan that stores them.
 
-Nothing here writes. The store is read in one snapshot, a summariser is asked outside of it, and the
-plan is pure (`core/consolidation/reflection.py`). It is executed and taken back like every plan.
+Nothing here writes. The store is read in one snapshot, a summariser is asked outside of it, and the plan is
+pure (`core/consolidation/reflection.py`). It is executed and undone like every plan.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from wellkept.types import Memory, Plan, Scope
 log = logging.getLogger("wellkept.consolidate")
 
 EXTRACTIVE = "extractive-v1"
-"""The summariser that chooses sentences, and its version: another choice is another plan."""
+"""The built-in summariser with its version, which is part of the plan's hash."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -48,20 +48,20 @@ def reflect(
     summariser: Summariser | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """What a reflection of this namespace would do; nothing is written.
+    """The proposed changes of a reflection of this namespace; nothing is written.
 
     Args:
         ctx: The store.
-        config: How near, how many, and what becomes of the sources.
+        config: Similarity, cluster size, and what happens to the sources.
         scope: Which memories; the active ones of kind `episodic` by default.
-        summariser: Writes the summaries; sentences of the sources are chosen by default, and wherever
-            its text cannot be taken.
-        progress: Told the step, how much of it is done, and how much there is.
+        summariser: Writes the summaries; by default, and when its text is unusable, sentences of the sources
+            are selected.
+        progress: Called with the step, the number done and the total.
 
     Returns:
         The plan, with one `summarize` for each cluster. Without a summariser the same store, policy and
-        settings give the same plan; `degraded` says `summariser` where one was wanted and not taken,
-        and `lexical` where vectors only compare letters.
+        settings give the same plan. `degraded` contains `summariser` when its text was missing or unusable,
+        and `lexical` when the embedder only compares letters.
 
     Raises:
         UnknownKind: The policy does not know a kind of the scope.
@@ -122,10 +122,10 @@ def _material(tx: Tx, rows: tuple[Memory, ...], opposites: Opposites) -> Materia
 
 
 class _Writer:
-    """Writes the summary of each cluster: the summariser's if it can be taken, else chosen sentences.
+    """Writes the summary of each cluster: the summariser's text if usable, else selected sentences.
 
     Attributes:
-        degraded: `summariser` once its text was missing or not taken.
+        degraded: `summariser` once its text was missing or unusable.
     """
 
     def __init__(self, summariser: Summariser | None, config: Reflection, opposites: Opposites) -> None:
@@ -135,7 +135,7 @@ class _Writer:
 
     @property
     def name(self) -> str:
-        """Who writes, for the configuration's hash."""
+        """The name of the summariser, for the configuration hash."""
         return EXTRACTIVE if self._summariser is None else f"{self._summariser.id}+{EXTRACTIVE}"
 
     def told(self, cluster: Cluster) -> Told:
@@ -151,7 +151,7 @@ class _Writer:
         return Told(cluster=cluster, text=extract(cluster, self._config, self._opposites), by=EXTRACTIVE, note=note)
 
     def _asked(self, summariser: Summariser, cluster: Cluster) -> tuple[str, str]:
-        """The summariser's text, or why it cannot be taken. After an outage it is not asked again."""
+        """The summariser's text, or why it is unusable. After an outage it is not asked again."""
         if self._down is not None:
             return "", self._down.what
         try:

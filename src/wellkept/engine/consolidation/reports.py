@@ -1,8 +1,8 @@
-"""What a run leaves behind: its report, and the file of its plan.
+"""Files of a run: its report and its plan.
 
-A report is for people and dashboards: it names before and after of every action, but of texts it
-shows only short excerpts with what looks like a secret taken out. It is written once and
-never overwritten. A plan file holds what is needed to execute it, whole values included.
+A report is for people and dashboards: it contains before and after of every action, but texts only as short
+excerpts with likely secrets removed. It is written once and never overwritten. A plan file holds the complete
+values needed to execute it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TRIES = 1_000
 
 
 def report_of(report: RunReport) -> dict[str, Json]:
-    """The report as plain values; `docs/consolidation.md` explains each key."""
+    """The report as JSON values; `docs/consolidation.md` explains each key."""
     plan = report.plan
     results = {result.action_id: result for result in report.results}
     return {
@@ -65,7 +65,7 @@ def scope_of(scope: Scope) -> dict[str, Json]:
 
 
 def counts_of(report: RunReport) -> dict[str, dict[str, int]]:
-    """For each type of action how many were planned, and what became of them."""
+    """For each action type, the number of planned actions and of each result."""
     found = {kind: {"planned": count, **dict.fromkeys(_STATES, 0)} for kind, count in report.plan.planned.items()}
     for result in report.results:
         found[result.type][result.state] += 1
@@ -98,7 +98,7 @@ def _action(action: Action, result: ActionResult | None) -> dict[str, Json]:
 
 
 def _planned_action(action: Action) -> dict[str, Json]:
-    """The same action as a `PlannedAction`, the record other consolidators write; what says nothing is left out."""
+    """The action as a `PlannedAction`, a record format of other consolidators; empty values are left out."""
     why = action.rationale
     stays = action.canonical or action.targets[0]
     after = next((row.after for row in action.rows if row.memory_id == stays), {})
@@ -127,7 +127,7 @@ def _said(values: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def reference(row: RowChange) -> dict[str, Json]:
-    """Before and after of a memory, in short and without secrets; of metadata only what changes."""
+    """Before and after of a memory, shortened and without secrets; of metadata only changes."""
     before, after = dict(row.before), dict(row.after)
     if isinstance(after.get("metadata"), Mapping) and isinstance(before.get("metadata"), Mapping):
         old, new = before["metadata"], after["metadata"]
@@ -177,11 +177,11 @@ def _clusters(plan: Plan) -> list[dict[str, Json]]:
 
 
 def write_report(report: RunReport, target: str | Path) -> Path:
-    """Write the report; what is there already is never overwritten.
+    """Write the report; an existing file is never overwritten.
 
     Args:
         report: The run.
-        target: A file that does not exist yet, or a folder that gets `<time>.json`.
+        target: A file that does not exist yet, or a folder that gets a file `<time>.json`.
 
     Returns:
         The file.
@@ -201,10 +201,10 @@ def write_report(report: RunReport, target: str | Path) -> Path:
 
 
 def check_target(target: Path) -> None:
-    """Refuse a place where no report can be written, before anything is executed.
+    """Refuse a path where no report can be written, before anything is executed.
 
     Raises:
-        StorePathError: It is taken, or its folder is missing or closed.
+        StorePathError: It exists, or its folder is missing or not writable.
     """
     folder = target if target.is_dir() else target.parent
     if target.exists() and not target.is_dir():
@@ -216,7 +216,7 @@ def check_target(target: Path) -> None:
 
 
 def stamp(at: datetime) -> str:
-    """A time as part of a file name on every system.
+    """A time as part of a file name, valid on every system.
 
     Example:
         >>> stamp(datetime(2026, 2, 21, 16, 12, 3, tzinfo=UTC))
@@ -226,14 +226,14 @@ def stamp(at: datetime) -> str:
 
 
 def write_plan(plan: Plan, target: str | Path) -> Path:
-    """Write a plan; in a folder as `plan-<plan_id>.json`, where the same plan is one file.
+    """Write a plan; in a folder as `plan-<plan_id>.json`, so that equal plans share a file.
 
     Args:
         plan: The plan.
-        target: A file that is no other thing than a plan, or a folder.
+        target: A new file or an existing plan file, or a folder.
 
     Raises:
-        StorePathError: The file holds something else, or cannot be written.
+        StorePathError: The file holds other data, or cannot be written.
     """
     path, text = Path(target), plan_text(plan)
     if path.is_dir():
@@ -246,7 +246,7 @@ def write_plan(plan: Plan, target: str | Path) -> Path:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """The plan of a file.
+    """Read a plan from a file.
 
     Raises:
         StorePathError: The file cannot be read.
@@ -270,7 +270,7 @@ def _beginning(path: Path) -> str:
 
 
 def _kept_beside(folder: Path, name: str, text: str) -> Path:
-    """A new file in a folder; one of that name with the same text will do."""
+    """A new file in a folder; an existing file of that name is used if it has the same text."""
     for count in range(1, _TRIES):
         path = folder / (f"{name}.json" if count == 1 else f"{name}-{count}.json")
         if os.path.isfile(path):
@@ -305,10 +305,10 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def left_out(plan: Plan, only: Collection[str], skip: Collection[str]) -> frozenset[str]:
-    """Ids of the actions that `only` and `skip` leave out; a type counts whether the plan has any of it or not.
+    """Ids of the actions that `only` and `skip` leave out; a type may be named even if the plan has none of it.
 
     Raises:
-        InvalidPlan: A name that is neither a type nor an action of the plan.
+        InvalidPlan: A name that is neither an action type nor an action of the plan.
     """
     known = {*(action.id for action in plan.actions), *ACTION_TYPES}
     for name in (*only, *skip):

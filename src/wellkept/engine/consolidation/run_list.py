@@ -1,4 +1,4 @@
-"""Which runs a namespace has seen: imports and consolidations, and which of them were taken back."""
+"""Runs of a namespace: imports and consolidations, and which of them were undone."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 Undone: TypeAlias = Literal["no", "partly", "yes"]
 LAST = "last"
-"""Stands for the id of the last run wherever a run is taken back."""
+"""Can be given in place of the id of the last run to undo."""
 _PAGE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
-    """One run, from its entries in the journal. A dry run has none; only its report tells of it.
+    """One run, from its journal entries. A dry run has none; it is only in its report.
 
     Attributes:
-        verb: What made it: `consolidate`, `import` …
-        counts: Entries by outcome; for a consolidation these are its actions by type.
-        undone: Whether what it changed was taken back; a run that changed nothing says no.
+        verb: The command that made it: `consolidate`, `import` …
+        counts: Entries by outcome; for a consolidation its actions by type.
+        undone: Whether its changes were undone; `no` for a run without changes.
     """
 
     run_id: str
@@ -47,7 +47,7 @@ def runs_of(ctx: Context) -> tuple[RunLine, ...]:
         ctx: The store.
 
     Returns:
-        One line for each run; undos stand with the run they took back.
+        One line for each run; undo entries belong to the run they undid.
     """
     found: dict[str, list[JournalEntry]] = {}
     undone_by: dict[int, list[int]] = {}
@@ -56,7 +56,7 @@ def runs_of(ctx: Context) -> tuple[RunLine, ...]:
         for start in range(1, tx.seq + 1, _PAGE):
             wanted = range(start, min(start + _PAGE, tx.seq + 1))
             for entry in tx.journal(seqs=wanted):
-                if entry.seq not in wanted:  # the undo of one of these; its own page has it
+                if entry.seq not in wanted:  # an undo of one of these; it belongs to its own page
                     continue
                 if entry.undoes:
                     undone_by.setdefault(entry.undoes, []).append(entry.seq)
@@ -68,7 +68,7 @@ def runs_of(ctx: Context) -> tuple[RunLine, ...]:
 
 
 def last_run(ctx: Context) -> str:
-    """The run whose changes are the newest that stand.
+    """The run with the newest changes that are not undone.
 
     Raises:
         NotFound: There is none.
@@ -86,7 +86,7 @@ def last_run(ctx: Context) -> str:
 
 
 def _without_effects(entry: JournalEntry) -> JournalEntry:
-    """What a line needs; a run of 100,000 entries does not stay in memory whole."""
+    """The entry with the fields a line needs, so that large runs are not kept in memory."""
     return JournalEntry(
         seq=entry.seq, at=entry.at, verb=entry.verb, actor=entry.actor, policy="", outcome=entry.outcome,
         run_id=entry.run_id,
@@ -110,5 +110,5 @@ def _line(entries: list[JournalEntry], changing: Iterable[int], undone_by: Mappi
 
 
 def _is_undone(seq: int, undone_by: Mapping[int, list[int]]) -> bool:
-    """Whether an entry stands taken back, counting undos of undos."""
+    """Whether an entry is undone, taking undos of undos into account."""
     return any(not _is_undone(later, undone_by) for later in undone_by.get(seq, ()))

@@ -1,7 +1,7 @@
-"""The lines of a consolidation in the log `wellkept.consolidate`, for health checks.
+"""Log lines of a consolidation (logger `wellkept.consolidate`), for health checks.
 
-The grammar is `CONSOLIDATE/STEP key=value …`. Values that are no plain word are JSON texts, so that a
-line stays one line whatever a memory or a rule is called.
+The grammar is `CONSOLIDATE/STEP key=value …`. Values that are not plain words are written as JSON, so that no
+memory text or rule name can break a line.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _BARE = re.compile(r"[\w.:/@+-]+", re.ASCII)
 def logged(
     plan: Plan, work: Callable[[], RunReport], *, run_id: str, mode: RunMode, target: str | Path | None = None
 ) -> RunReport:
-    """Do a run's work between its lines in the log, and write its report.
+    """Do a run's work between its log lines, and write its report.
 
     Args:
-        plan: The plan it is about.
-        work: Executes it, or does not.
-        run_id / mode: As the report will say.
-        target: Where the report goes; none for no report.
+        plan: The plan.
+        work: Executes the plan, or reports a dry run.
+        run_id / mode: As in the report.
+        target: Where the report is written; none for no report.
 
     Raises:
-        WellkeptError: What the work, or writing the report, raised.
+        WellkeptError: Raised by the work, or by writing the report.
     """
     _say("START", run_id=run_id, mode=mode, config_hash=plan.config_hash)
     _say("DETECT", clusters=plan.detected.clusters, contradiction_pairs=plan.detected.contradiction_pairs)
@@ -62,7 +62,7 @@ def logged(
 
 
 def _written(report: RunReport, target: str | Path) -> RunReport:
-    """The report with the file it went to; whatever stands in the way, the run it tells of is not lost."""
+    """The report with its file path; a failed write does not lose the report of an executed run."""
     try:
         path = str(write_report(report, target))
     except StorePathError as error:
@@ -105,6 +105,6 @@ def _pairs(values: Mapping[str, object]) -> str:
 
 
 def _value(value: object) -> str:
-    """A value that stays on its line and ends where it ends, whatever it holds."""
+    """A value without line breaks and with a clear end, whatever it contains."""
     text = str(value)
     return text if _BARE.fullmatch(text) else json.dumps(text)

@@ -1,4 +1,4 @@
-"""The memories that a run looks at, read page by page by creation, then id."""
+"""The memories that a run reads, page by page by creation, then id."""
 
 from __future__ import annotations
 

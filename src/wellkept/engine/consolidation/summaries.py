@@ -1,4 +1,4 @@
-"""The memory that a summary becomes when its plan is executed, and whether it is there already."""
+"""Summaries on execution of a plan: storing the new memory, and finding an existing one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def born_summary(
 
     Raises:
         UnansweredError: It must be embedded first, outside the transaction.
-        InvalidInput: The plan says something that is no memory.
+        InvalidInput: The planned memory is invalid.
     """
     fields = dict(action.summary)
     new = new_memory(fields.pop("content", ""), fields, ctx.policy)
@@ -37,7 +37,7 @@ def born_summary(
 
 
 def behind_summary(effects: Sequence[Effect]) -> list[Effect]:
-    """Sources of a summary are hidden behind it, and it has its id only now."""
+    """The effects, with the new id of the summary as successor of its sources."""
     made = born_in(effects)
     found: list[Effect] = []
     for item in effects:
@@ -49,14 +49,14 @@ def behind_summary(effects: Sequence[Effect]) -> list[Effect]:
 
 
 def born_in(effects: Iterable[Effect]) -> Memory | None:
-    """The memory that these effects bring into being; None when they bring none."""
+    """The memory that these effects create; None when they create none."""
     return next((item.after for item in effects if isinstance(item, MemoryChange) and item.before is None), None)
 
 
 def summed_up(tx: Tx, action: Action) -> str:
-    """Id of a living summary of just these memories; empty when there is none.
+    """Id of an active summary of exactly these memories; empty when there is none.
 
-    What it is made from may stay as it is (`keep`), so its versions do not tell that the action is done.
+    Sources may stay unchanged (`keep`), so their versions do not show that the action is done.
     """
     if action.type != "summarize":
         return ""
@@ -68,16 +68,16 @@ def summed_up(tx: Tx, action: Action) -> str:
 
 
 def about(action: Action, effects: Iterable[Effect]) -> str:
-    """The memory that the journal entry of an action names first: what it made, what stays, or what it is about."""
+    """The main memory of an action for its journal entry: the new one, the canonical one, or the first target."""
     made = born_in(effects)
     return made.id if made is not None else action.canonical or action.targets[-1]
 
 
 def held_back(action: Action, conflicts: Iterable[Conflict], now: datetime) -> str:
-    """Why these memories must not be summed up any more; empty when they may.
+    """Why these memories must not be summarised any more; empty when they may.
 
-    A conflict opened since the plan was made changes no version: two that contradict each other do
-    not come together, and what somebody has to decide about does not go out of sight.
+    A conflict opened after planning changes no version. Two contradicting memories are not summarised together,
+    and a memory with an open conflict is not hidden.
     """
     targets, hides = set(action.targets), bool(action.rows)
     for item in conflicts:
@@ -90,7 +90,7 @@ def held_back(action: Action, conflicts: Iterable[Conflict], now: datetime) -> s
 
 
 def living_summaries(tx: Tx, links: Iterable[Link]) -> list[Memory]:
-    """The summaries among the memories that these links derive from others, but for archived and erased ones."""
+    """The summaries derived from others by these links, without archived and erased ones."""
     sources = tuple(dict.fromkeys(link.src for link in links if link.rel == DERIVED))
     rows = tx.find(Filter(ids=sources, statuses=("active", "superseded"))) if sources else []
     return [row for row in rows if is_summary(row)]

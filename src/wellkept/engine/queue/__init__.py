@@ -1,1 +1,1 @@
-"""Writes that are put off, and written in order later."""
+"""Queued writes, flushed in order later."""

@@ -1,8 +1,8 @@
-"""The queue: a write may be put off while an agent thinks, and is written in order afterwards.
+"""The queue: a write can be deferred while an agent is busy, and is written in order later.
 
-What waits is acknowledged only when it survives a crash, and it is written under a key of its own, so that
-it is written once, whoever flushes and however often. It passes the same gate as any other write.
-Kinds whose policy says `delivery = "sync"` never wait.
+A queued write is acknowledged only when it survives a crash. Each has its own idempotency key, so that it is
+written once, however often the queue is flushed. It passes the same gate as any other write. Kinds whose
+policy says `delivery = "sync"` are never queued.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from wellkept.types.queue import Flushed, QueuedWrite
 
 @dataclass(slots=True)
 class _Block:
-    """A `deferred` block: a task that was begun in it may outlive it, and must not collect for nobody.
+    """A `deferred` block. A task started in it may outlive it; its later writes are not queued.
 
     Attributes:
-        lot: Its mark on what it collects.
-        lock: Held while something is put; no block ends in the middle of that.
-        is_open: Whether it will still be flushed.
+        lot: Marks the writes of this block.
+        lock: Held while a write is queued, so that the block does not end in between.
+        is_open: Whether the block will still be flushed.
     """
 
     lot: str
@@ -45,21 +45,21 @@ class _Block:
     is_open: bool = True
 
     def end(self) -> None:
-        """What is put from now on is written at once."""
+        """Close the block: later writes are written at once."""
         with self.lock:
             self.is_open = False
 
 
 _OPEN: ContextVar[Mapping[int, _Block]] = ContextVar("wellkept_deferred", default=MappingProxyType({}))
-"""By ledger, the block that collects in this thread or task."""
+"""By ledger, the open block of this thread or task."""
 
 
 @steady
 class Queue:
-    """Writes that wait: of one session where the store is bound to one, else all of the namespace.
+    """The queued writes of one session if the store has one, else of the whole namespace.
 
-    A server holds one for each conversation, `store.in_session(name).queue`, and answers "Queued" while
-    the agent thinks.
+    A server uses one per session, `store.in_session(name).queue`, and returns "Queued" while the agent is
+    working.
 
     Example:
         >>> import wellkept
@@ -81,17 +81,17 @@ class Queue:
     def remember(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
     ) -> WriteResult:
-        """Put a write off, unless its kind never waits; as `MemoryStore.remember`, which see.
+        """Queue a write, unless its kind is never queued. Arguments as `MemoryStore.remember`.
 
         Returns:
-            The outcome `queued` without a memory, or what `remember` answers.
+            The outcome `queued` without a memory, or the result of `remember`.
         """
         new = statement(content, fields, self._ctx.policy)
         ctx = asked_of(self._ctx, {new.kind}, on_conflict)
         return self.put([new], on_conflict)[0] if _may_wait(ctx, new) else write.remember(ctx, new)
 
     def put(self, items: Sequence[NewMemory], on_conflict: OnConflict | None = None) -> list[WriteResult]:
-        """Keep writes for later, all or none; when it returns they survive a crash."""
+        """Queue writes, all or none; after the return they survive a crash."""
         ctx = self._ctx
         store, at = ctx.storage.header().store_id, ctx.clock()
         waiting = [
@@ -108,37 +108,37 @@ class Queue:
             )
             for new in items
         ]
-        # By itself, so that it is the same ones that are put again: with new ids they would wait twice.
+        # Repeated with the same ids: with new ids the writes would be queued twice.
         repeated(ctx, lambda: ctx.ledger.put(waiting))
         return [_queued(ctx, new, one) for new, one in zip(items, waiting, strict=True)]
 
     def pending(self) -> tuple[QueuedWrite, ...]:
-        """What waits, oldest first, with what failed."""
+        """The queued writes, oldest first, including failed ones."""
         found = flushing.waiting(self._ctx, None if self._everywhere else self._ctx.namespace)
         return tuple(one for one in found if self._has(one))
 
     def failed(self) -> tuple[QueuedWrite, ...]:
-        """What was tried and could not be written, with the reason; it is tried again at each flush."""
+        """Writes that failed, with the reason; each flush tries them again."""
         return tuple(one for one in self.pending() if one.attempts)
 
     def flush(self, *, again: bool = False) -> Flushed:
-        """Write what waits, in order; one that fails is kept and does not stop the rest.
+        """Write the queue in order; a failed write stays queued and does not stop the others.
 
         Args:
-            again: Try also what has failed too often to be tried by itself.
+            again: Also try writes that have reached the limit of automatic attempts.
 
         Raises:
-            StorageError: The store could not be written; what is not yet written waits on.
+            StorageError: The store could not be written; unwritten entries stay queued.
         """
         return flushing.flush(
             self._ctx, lambda: [one for one in self.pending() if again or one.attempts < MAX_ATTEMPTS]
         )
 
     def drop(self, queued_id: str) -> None:
-        """Take one out that shall not be written, such as one that can only fail.
+        """Remove an entry that should not be written, such as one that always fails.
 
         Raises:
-            NotFound: It does not wait here.
+            NotFound: This queue has no such entry.
         """
         ledger = self._ctx.ledger
         with ledger.turn():
@@ -150,11 +150,11 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """How many wait in the whole store, in all namespaces and sessions; for a gauge."""
+        """Number of queued writes in the whole store, over all namespaces and sessions; for metrics."""
         return len(Queue(self._ctx, everywhere=True).pending())
 
     def __len__(self) -> int:
-        """How many wait here."""
+        """Number of writes in this queue."""
         return len(self.pending())
 
     def _has(self, one: QueuedWrite) -> bool:
@@ -165,9 +165,9 @@ class Queue:
 
 @contextmanager
 def collecting(ctx: Context) -> Iterator[tuple[Queue, Callable[[], Flushed]]]:
-    """Until the block ends, writes of this thread or task to the store wait; gives queue and flush.
+    """Queue the store's writes of this thread or task until the block ends; yields queue and flush function.
 
-    Inside another block nothing of its own happens: the outer one flushes.
+    Inside another block it has no effect of its own: the outer block flushes.
     """
     outer = _OPEN.get()
     key = id(ctx.ledger)
@@ -180,7 +180,7 @@ def collecting(ctx: Context) -> Iterator[tuple[Queue, Callable[[], Flushed]]]:
 
     def flush() -> Flushed:
         block.end()
-        # Also what another process, opened meanwhile with a policy of its own, has tried in vain.
+        # Includes writes that another process with another policy has already tried without success.
         return queue.flush(again=True)
 
     mark = _OPEN.set({**outer, key: block})
@@ -188,28 +188,30 @@ def collecting(ctx: Context) -> Iterator[tuple[Queue, Callable[[], Flushed]]]:
         yield queue, flush
     finally:
         block.end()
-        with suppress(ValueError):  # a generator that is closed by another task than began it: the block has ended
+        with suppress(
+            ValueError
+        ):  # a generator closed by another task than the one that started it: the block has ended
             _OPEN.reset(mark)
 
 
 @contextmanager
 def deferred(ctx: Context) -> Iterator[Queue]:
-    """Collect the writes of a block and write them at its end, even where an error ends it.
+    """Queue the writes of a block and write them at its end, also when an error ends it.
 
-    What was answered "Queued" was acknowledged. Only where the process itself is being ended, they wait
-    for the next time.
+    Writes that returned "Queued" were acknowledged. Only when the process itself is ending, they stay queued
+    for the next start.
     """
     with collecting(ctx) as (queue, flush):
         try:
             yield queue
-        except (Exception, GeneratorExit):  # whoever drops a generator in the middle of its block ends no process
+        except (Exception, GeneratorExit):  # closing the generator early is not the end of the process
             flush()
             raise
         flush()
 
 
 def remember(ctx: Context, new: NewMemory, on_conflict: OnConflict | None) -> WriteResult:
-    """Write now, or put off inside a block; `ctx` has the policy of the call already."""
+    """Write now, or queue inside a block; `ctx` already has the policy of the call."""
     if _may_wait(ctx, new):
         with _collector(ctx) as queue:
             if queue is not None:
@@ -220,7 +222,7 @@ def remember(ctx: Context, new: NewMemory, on_conflict: OnConflict | None) -> Wr
 def remember_all(
     ctx: Context, items: Sequence[NewMemory], cause: write.Cause, *, on_conflict: OnConflict | None
 ) -> list[WriteResult | WellkeptError]:
-    """The same for many; those that never wait are written in their order, the others wait in theirs."""
+    """As `remember`, for many; kinds that are never queued are written now, the others are queued, each in order."""
     results: dict[int, WriteResult | WellkeptError] = {}
     with _collector(ctx) as queue:
         if queue is not None:
@@ -233,7 +235,7 @@ def remember_all(
 
 @contextmanager
 def _collector(ctx: Context) -> Iterator[Queue | None]:
-    """The queue of the block that collects here; it is not flushed before this ends."""
+    """The queue of the open block here; the block is not flushed before this context ends."""
     block = _OPEN.get().get(id(ctx.ledger))
     if block is None:
         yield None

@@ -1,8 +1,8 @@
-"""Writing what waits: in order, each once, by one at a time, whoever does it and whenever it is interrupted.
+"""Flushing the queue: in order, each write once, by one process at a time, safe to interrupt.
 
-A write that waits has a key of its own, so one that was written before a crash could mark it as done is
-found again and not written twice. What was left, by a conversation that ended or a process that died, is
-written by the next one that opens the store, and by servers once nobody has added to it for a while.
+Each queued write has its own idempotency key, so a write that was stored but not marked as done before a crash
+is recognised. Writes abandoned by an ended session or a crashed process are written when the store is next
+opened, and by servers once nothing was added to them for a while.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from wellkept.types.queue import Flushed, QueuedWrite
 log = logging.getLogger("wellkept")
 
 MAX_ATTEMPTS = 5
-"""How often a write that fails is tried by itself; it stays listed, and `flush(again=True)` tries it anew."""
+"""Automatic attempts for a failing write; it stays listed, and `flush(again=True)` tries it again."""
 IDLE = timedelta(minutes=5)
-"""How long after the last write of its conversation a write counts as left."""
+"""Time after the last write of its session after which a queued write counts as abandoned."""
 _MOST_AT_ONCE = 1_000
 _TURN_OF_OTHERS = 0.01
-"""Seconds between two parts: whoever waits in this process for the turn gets it only while nobody takes it back."""
+"""Pause in seconds between two parts, so that other threads of this process get the lock."""
 
 
 def waiting(ctx: Context, namespace: str | None) -> tuple[QueuedWrite, ...]:
-    """What waits for this store, in one namespace or in all; a file may hold what was said to another store."""
+    """Queued writes of this store, in one namespace or all; a queue file may also hold those of another store."""
     if ctx.ledger.is_empty():
         return ()
     store = ctx.storage.header().store_id
@@ -46,14 +46,14 @@ def waiting(ctx: Context, namespace: str | None) -> tuple[QueuedWrite, ...]:
 
 
 def flush(ctx: Context, chosen: Callable[[], Sequence[QueuedWrite]]) -> Flushed:
-    """Write some of what waits, in order; one that fails is kept and does not stop the rest.
+    """Write chosen queue entries in order; a failed write stays queued and does not stop the others.
 
     Args:
         ctx: Of any namespace of the store.
-        chosen: Says which, once nobody else is writing any of them.
+        chosen: Returns the entries, called when nobody else is flushing.
 
     Raises:
-        StorageError: The store could not be written; what is not yet written waits on.
+        StorageError: The store could not be written; unwritten entries stay queued.
     """
     if ctx.ledger.is_empty():
         return Flushed()
@@ -64,21 +64,20 @@ def flush(ctx: Context, chosen: Callable[[], Sequence[QueuedWrite]]) -> Flushed:
 
 
 def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
-    """Write what was left, in all namespaces; where somebody else is writing it now, the rest is left to him.
+    """Write abandoned entries, in all namespaces; stops where another process is flushing.
 
-    All that waits is read once, and told by that what was left. It is written in parts, so that whoever wants
-    a queue of his own flushed has his turn between two of them; what he wrote or dropped meanwhile is not
-    written again.
+    The queue is read once to find abandoned entries. They are written in parts, so that others can flush their
+    own queue in between; entries written or dropped by them in the meantime are not written again.
 
     Args:
         ctx: Of any namespace of the store.
-        idle: How long a conversation has to have added nothing.
+        idle: How long nothing must have been added to a session.
 
     Returns:
-        What became of each part, when it has been written; the next one is begun when it is asked for.
+        The result of each part after it was written; the next part begins when it is requested.
 
     Raises:
-        StorageError: The store could not be written; what is not yet written waits on.
+        StorageError: The store could not be written; unwritten entries stay queued.
 
     Example:
         >>> import wellkept
@@ -103,7 +102,7 @@ def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
 
 
 def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
-    """Some that wait, written; the turn is ours. Where one namespace cannot be written, the others are."""
+    """Write entries while holding the lock. A namespace that cannot be written does not stop the others."""
     results: list[WriteResult] = []
     failed: list[QueuedWrite] = []
     passed_over: dict[str, str] = {}
@@ -111,7 +110,7 @@ def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
         members = list(group)
         for start in range(0, len(members), write.CHUNK):
             part = members[start : start + write.CHUNK]
-            if namespace in passed_over:  # a later write must not come before one that waits
+            if namespace in passed_over:  # a later write must not come before a queued one
                 failed += [replace(one, error=passed_over[namespace]) for one in part]
                 continue
             try:
@@ -129,27 +128,27 @@ def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
 
 
 def _concerns_one_namespace(ctx: Context, error: Exception) -> bool:
-    """Whether other namespaces may well be written although this one could not."""
+    """Whether other namespaces may be writable although this one was not."""
     if not isinstance(error, StorageError):
         return True
     if isinstance(error, Busy):
-        return ctx.ledger.shared and not error.transient  # in a file one writer keeps all others waiting
+        return ctx.ledger.shared and not error.transient  # in a file, one writer blocks all others
     return type(error) in (Corrupt, StorageError) and not error.transient
 
 
 def _kept_back(ctx: Context, part: Sequence[QueuedWrite], error: Exception) -> list[QueuedWrite]:
-    """Note why a namespace could not be written, unless it was only locked, and tell it."""
+    """Record why a namespace could not be written, unless it was only locked, and return the entries."""
     log.warning("Queued writes of namespace %r could not be written: %s", part[0].namespace, _reason(error))
     if isinstance(error, Busy):
         return [replace(one, error=_reason(error)) for one in part]
     told = [_after(one, error) for one in part]
-    with suppress(StorageError):  # they wait on as they are
+    with suppress(StorageError):  # they stay queued unchanged
         ctx.ledger.settle((), {one.id: one.error for one in told}, namespace=part[0].namespace)
     return told
 
 
 def left(found: Sequence[QueuedWrite], *, idle: timedelta, now: datetime) -> list[QueuedWrite]:
-    """Those of conversations that have added nothing for a while; what has failed waits twice as long each time.
+    """Entries of sessions without additions for a while; the time doubles with each failed attempt.
 
     Example:
         >>> from datetime import UTC
@@ -170,20 +169,20 @@ def left(found: Sequence[QueuedWrite], *, idle: timedelta, now: datetime) -> lis
 
 
 def recover(ctx: Context) -> None:
-    """Write what a crash left in the queue; a store that cannot be written now keeps it for later.
+    """Write what a crash left in the queue; if the store cannot be written now, the entries stay queued.
 
-    Where processes share a queue, most of what waits belongs to one that still runs: there only what has
-    waited for long is taken for left.
+    Where processes share a queue, most entries belong to a process that is still running: there only entries
+    that have been queued for long count as abandoned.
     """
     if isinstance(ctx.embedder, Unloaded):
-        return  # one who only reads would store it without a vector and unjudged
+        return  # without an embedder it would store them without vectors and unchecked
     try:
         if ctx.ledger.shared:
-            with closing(flush_left(ctx)) as parts:  # whoever opens a store does not wait for all of very much
+            with closing(flush_left(ctx)) as parts:  # opening a store does not wait for a very long queue
                 told = next(parts, Flushed())
         else:
             told = flush(ctx, lambda: [one for one in waiting(ctx, None) if one.attempts < MAX_ATTEMPTS])
-    except (WellkeptError, *DAMAGE) as error:  # whatever waits there, the store can be opened
+    except (WellkeptError, *DAMAGE) as error:  # the store opens whatever is in the queue
         log.warning("Queued writes of an earlier process could not be written: %s", _reason(error))
         return
     if told.results or told.failed:
@@ -191,12 +190,12 @@ def recover(ctx: Context) -> None:
 
 
 def _together(one: QueuedWrite) -> tuple[str, str, str, str | None]:
-    """Neighbours that may be written in one run."""
+    """Key of adjacent entries that can be written in one run."""
     return one.namespace, one.session, one.actor, one.on_conflict
 
 
 def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, WriteResult | None], list[QueuedWrite]]:
-    """Results by queue id, None for what was taken back meanwhile, and those that failed with the reason."""
+    """Results by queue id, None for entries undone in the meantime, and failed entries with the reason."""
     first = members[0]
     taken: list[tuple[QueuedWrite, NewMemory]] = []
     failed: list[QueuedWrite] = []
@@ -219,7 +218,7 @@ def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, Wr
 
 
 def _statement_of(ctx: Context, one: QueuedWrite) -> NewMemory:
-    """What was said, at the time it was said, under a key that makes it written once."""
+    """The queued statement with the time it was queued and a key that makes it written only once."""
     if UNREADABLE in one.statement:
         raise InvalidInput(str(one.statement[UNREADABLE]), where="queue", todo="Drop it")
     fields = dict(one.statement)
@@ -227,7 +226,7 @@ def _statement_of(ctx: Context, one: QueuedWrite) -> NewMemory:
     new = new_memory(fields.pop("content", ""), fields, ctx.policy)
     asked_of(ctx, {new.kind}, one.on_conflict)
     if new.idempotency_key:
-        return new  # the caller's own key stands for these very fields
+        return new  # the caller's own key covers exactly these fields
     return replace(new, idempotency_key=_key(one), recorded_at=new.recorded_at or one.at)
 
 
@@ -236,7 +235,7 @@ def _key(one: QueuedWrite) -> str:
 
 
 def _taken_back(ctx: Context, members: Sequence[QueuedWrite]) -> list[str]:
-    """Those whose write stands undone: an undo makes a key free again, but the queue's word was one write."""
+    """Entries whose write was undone: an undo frees the key, but a queued write is written only once."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         entries = {one.id: tx.journal(key=_key(one)) for one in members}
         return [name for name, found in entries.items() if found and is_undone(tx, found[-1].seq)]

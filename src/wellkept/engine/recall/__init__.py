@@ -1,1 +1,1 @@
-"""Answering a query: candidates, scores, order, groups, packs."""
+"""Recall: candidates, scores, order, groups, packs."""

@@ -1,4 +1,4 @@
-"""Which memories may answer a question: found by meaning, by words, or along a chain of replacements."""
+"""Candidates for a query: found by vector, by words, or along a chain of replacements."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Rows that may be shown and fit the filter, and the exact cosine of those that have a vector."""
+    """Rows that may be shown and match the filter, with the exact cosines of those that have a vector."""
 
     rows: tuple[Memory, ...]
     near: Mapping[str, float]
 
 
 def gather(tx: Tx, q: Question) -> Pool:
-    """The candidates: of meaning and words as a union, or all rows where a filter or a time is asked for."""
+    """The candidates: the union of vector and word search, or all rows when there is a filter or a time."""
     return _showable(tx, _all(tx, q) if q.in_full else _proposed(tx, q), q)
 
 
 def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
-    """The pool with further rows, as far as they may be shown and fit the filter."""
+    """The pool with further rows, if they may be shown and match the filter."""
     more = _showable(tx, rows, q)
     return Pool((*pool.rows, *more.rows), {**pool.near, **more.near})
 
@@ -49,7 +49,7 @@ def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
 
 
 def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:
-    """Why a row may not be shown, whatever is asked; empty when it may."""
+    """Why a row may not be shown, regardless of the filter; empty when it may."""
     if row.status == "superseded" and row.status not in q.statuses:
         return f"superseded by {row.superseded_by}"
     if row.status not in q.statuses:
@@ -62,13 +62,13 @@ def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:
 
 
 def successors_of(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
-    """What replaced the superseded ones, where it matters when that was."""
+    """The replacements of superseded rows, where the time of replacement matters."""
     ids = tuple(dict.fromkeys(row.superseded_by for row in rows if row.superseded_by)) if q.valid_at else ()
     return {row.id: row for row in find(tx, Filter(ids=ids, statuses=ALL_STATUSES), q)} if ids else {}
 
 
 def heads(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
-    """The current end of the chain of each of these, by the id it starts from."""
+    """The current end of the replacement chain of each row, by the id it starts from."""
     known = {row.id: row for row in rows}
     starts = list(known.values())
     edge = {row.superseded_by for row in starts if row.superseded_by} - known.keys()
@@ -80,13 +80,13 @@ def heads(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
 
 
 def find(tx: Tx, where: Filter, q: Question) -> list[Memory]:
-    """Rows of this view; those of the past come without a use that only became known later."""
+    """Rows of this view; rows of the past come without usage data, which may be from a later time."""
     rows = tx.find(where)
     return as_of.unused(rows) if q.as_of is not None else rows
 
 
 def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:
-    """The cosine of each row that has a vector, rounded so that storage precision orders no equals."""
+    """The cosine of each row that has a vector, rounded so that equal rows are not ordered by storage precision."""
     if q.vector is None:
         return {}
     named = {row.id: row.embedding for row in rows if row.embedding}
@@ -99,7 +99,7 @@ def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:
 
 
 def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
-    """What would have answered too but is hidden, and why; the nearest first, as many as the pool takes."""
+    """Hidden rows that match the query, with the reason; nearest first, at most as many as the pool takes."""
     held = {row.id for row in pool.rows}
     rows = [row for row in _near_any(tx, q) if row.id not in held or (q.by_meaning_alone and row.id not in pool.near)]
     successors = successors_of(tx, rows, q)
@@ -116,7 +116,7 @@ def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
 
 
 def _proposed(tx: Tx, q: Question) -> list[Memory]:
-    """The nearest and those that share words; of a near one that was replaced, what replaced it."""
+    """The nearest rows and those that share words; for a superseded row, its replacement."""
     near = _nearest(tx, q, statuses=("active", "superseded"))
     words = () if q.by_meaning_alone else tx.match(q.terms, limit=q.pool, kinds=q.where.kinds)
     ids = tuple(dict.fromkeys((*near, *words)))
@@ -125,10 +125,10 @@ def _proposed(tx: Tx, q: Question) -> list[Memory]:
     rows.update((row.id, row) for row in (heads(tx, replaced, q).values() if replaced else ()))
     more: list[Memory] = []
     if q.include_superseded:
-        # The words of a replaced row are in no index; there are few of them.
+        # Superseded rows are in no word index; there are few of them.
         more = _worded(tx.find(Filter(kinds=q.where.kinds, statuses=("superseded",))), q)
     elif replaced:
-        # Replaced ones took the places of current ones, which are looked for again.
+        # Superseded rows took places in the limit, so the active ones are searched again.
         ids = tuple(key for key in _nearest(tx, q, statuses=("active",)) if key not in rows)
         more = tx.find(Filter(ids=ids)) if ids else []
     return list({**rows, **{row.id: row for row in more}}.values())
@@ -150,7 +150,7 @@ def _nearest(tx: Tx, q: Question, *, statuses: Sequence[Status], kinds: Sequence
 def _all(tx: Tx, q: Question) -> list[Memory]:
     if q.as_of is None:
         return tx.find(replace(filters.proposed(q.where), statuses=q.statuses))
-    # The past answers what a gate asks; the rest of the filter is looked at here.
+    # A view of the past supports only the gate's filters; the rest is checked here.
     return find(tx, Filter(hashes=q.where.hashes, statuses=q.statuses), q)
 
 

@@ -1,4 +1,4 @@
-"""What stands beside the hits along links, added behind them."""
+"""Memories linked to the hits, added after them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wellkept.types import ALL_STATUSES, Filter, Hit, LeftOut, Link, Memory
 
 @dataclass(slots=True)
 class Added:
-    """What links add: hits, what they lead to that may not be shown, and ids that nobody holds."""
+    """Result of an expansion: hits, linked memories that may not be shown, and dangling ids."""
 
     hits: list[Hit] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -21,19 +21,19 @@ class Added:
 
 
 NOTHING = Added()
-"""Nobody asked for more. Never added to."""
+"""Result without an expansion; never modified."""
 
 
 def expanded(tx: Tx, hits: list[Hit], q: Question) -> Added:
-    """Unseen memories outwards from the hits, nearest step first, each once, up to the cap.
+    """New memories outwards from the hits, nearest step first, each once, up to the cap.
 
-    The filter of the question does not hold for them: an example leads to its rule, which is of another
-    kind. What is hidden stays hidden; a replaced memory leads to what replaced it.
+    The filter of the query does not apply to them: an example links to its rule, which is of another kind.
+    Hidden memories stay hidden; a superseded memory is replaced by its successor.
     """
     added, spec = Added(), q.expand
     if spec is None:
         return added
-    edge = [key for hit in hits for key in hit.ids]  # what a repeat leads to belongs to the same thing
+    edge = [key for hit in hits for key in hit.ids]  # links of a repeat count as links of its hit
     shown = set(edge)
     seen = set(shown)
     for _ in range(spec.depth):

@@ -1,9 +1,9 @@
-"""Of two answers about one thing the newer comes first.
+"""Moves the newer of two hits about the same thing before the older.
 
-A listed contradiction is one such pair. But most updates are told in other words ("she works at Acme", then
-"Globex hired her in May"), and what is listed has to be right nearly always. An order may be wrong more often:
-nothing is hidden by it. So the relation model is asked about the few pairs that matter to this very question:
-the best answers, and newer ones that answer it too.
+A recorded contradiction is one such pair. But most updates use other words ("she works at Acme", then
+"Globex hired her in May"), and recorded contradictions must have very few errors. The order may have more
+errors, because it hides nothing. So the relation model is asked about a few pairs of this query: the best
+hits, and newer hits that also answer it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from wellkept.types import Hit, Memory, Opinion
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A better answer that is older, and a newer one; how near they are, and the newer one's share of the score."""
+    """An older, better hit and a newer one, with their similarity."""
 
     older: Hit
     newer: Hit
@@ -36,25 +36,25 @@ class Later:
 
     @property
     def share(self) -> float:
-        """The newer one's score over the older one's."""
+        """The newer hit's score divided by the older one's."""
         return self.newer.score / self.older.score if self.older.score > 0 else 1.0
 
     @property
     def texts(self) -> tuple[str, str]:
-        """What the model reads, the older first."""
-        # Lines of a chat begin with the time; that it differs says nothing of what they tell.
+        """The texts for the model, the older first."""
+        # Chat lines begin with a time stamp, which is no difference in content.
         return without_stamp(self.older.memory.content), without_stamp(self.newer.memory.content)
 
     @property
     def worth(self) -> tuple[float, str, str]:
-        """What is asked about first: what answers well and speaks of the same."""
+        """Sort key: pairs with high scores and similar texts are asked about first."""
         return -self.newer.score * self.similarity, self.older.memory.id, self.newer.memory.id
 
 
 def newer_first(tx: Tx, scored: list[Hit], now: datetime) -> list[Hit]:
-    """The newer of two memories that contradict each other comes first, also after the review has expired.
+    """The newer of two contradicting memories comes first, also after the conflict has expired.
 
-    What begins later than now does not come before what holds.
+    A memory that becomes valid after `now` is not moved before a valid one.
     """
     by_id = {hit.memory.id: hit for hit in scored}
     pairs = []
@@ -70,16 +70,16 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime) -> list[Hit]:
 
 
 def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinions, now: datetime) -> list[Hit]:
-    """What the relation model takes for an update of a better answer comes before it.
+    """Move a hit that the relation model classifies as an update of a better hit before it.
 
-    Where it has no opinion, only a newer answer comes first that is very near to the older one and answers nearly
-    as well.
+    For a pair without an opinion, the newer hit is moved only if it is very similar to the older one and scores
+    nearly as high.
 
     Args:
-        hits: The answers, best first.
-        pairs: What `later` found among them.
-        opinions: Of this call, not to be asked inside a transaction; says afterwards whether the model failed.
-        now: The moment asked about.
+        hits: The hits, best first.
+        pairs: The pairs found by `later`.
+        opinions: Opinions of this call, not to be used inside a transaction; records a failure of the model.
+        now: The time of the query.
     """
     opinions.ask(pair.texts for pair in pairs)
     told = opinions.told(pair.texts for pair in pairs) if opinions.available else {}
@@ -98,7 +98,7 @@ def _comes_first(pair: Later, said: Opinion | None) -> bool:
 
 
 def later(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> list[Later]:
-    """The few pairs of a best answer and a newer one that may be its update, those worth most first."""
+    """The few pairs of a best hit and a newer one that may be its update, most promising first."""
     if ctx.embedder.lexical:
         return []
     return sorted(_pairs(ctx, tx, hits, now), key=lambda pair: pair.worth)[: rank.MOST_ASKED]
@@ -122,7 +122,7 @@ def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> Iterator
 
 
 def _may_update(older: Hit, newer: Hit, now: datetime) -> bool:
-    """Newer, nearly an answer, no question, and not told in the same sitting, which is one account."""
+    """Whether the newer hit is nearly as good, not a question, and from another sitting."""
     one, other = older.memory, newer.memory
     if newer.score < rank.LEAST_SHARE * older.score or _asserted(one, now) >= _asserted(other, now):
         return False
@@ -130,7 +130,7 @@ def _may_update(older: Hit, newer: Hit, now: datetime) -> bool:
 
 
 def _settled(tx: Tx, best: Sequence[Hit]) -> set[frozenset[str]]:
-    """Pairs that somebody has looked at: their order is as it was decided."""
+    """Pairs whose conflict was resolved: their order follows the resolution."""
     if len(best) < 2:
         return set()
     return {frozenset((it.a, it.b)) for it in tx.conflicts(ids=[hit.memory.id for hit in best]) if is_reviewed(it)}

@@ -1,4 +1,4 @@
-"""Packs: repeats grouped, cut to the budget, and what is handed out remembered."""
+"""Packs: repeats grouped, cut to the token budget, handed-out texts recorded."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _TOKENS_OF_AN_ITEM = 20
 
 
 def limit_for(spec: PackSpec) -> int:
-    """How many hits may be of use for a budget: an item seldom costs less than twenty tokens."""
+    """How many hits a budget can hold: an item rarely costs less than twenty tokens."""
     return min(_MOST, max(_LEAST, spec.budget_tokens // _TOKENS_OF_AN_ITEM))
 
 
 def wanted(ctx: Context, where: Filter | None, spec: PackSpec) -> Filter | None:
-    """The filter, narrowed to the kinds that are decisions where only those are listed.
+    """The filter, limited to decision kinds when only decisions are listed.
 
     Raises:
-        InvalidField: It names kinds, and none of them is a decision.
+        InvalidField: The filter names kinds, and none of them is a decision.
     """
     if spec.format != "decisions":
         return where
@@ -41,12 +41,12 @@ def wanted(ctx: Context, where: Filter | None, spec: PackSpec) -> Filter | None:
 
 
 def pack(ctx: Context, hits: Sequence[Hit], spec: PackSpec, *, touch: bool = True) -> Pack:
-    """The hits as a text block within a budget, each thing once; what was handed out is remembered and counted.
+    """The hits as a text block within a budget, without repeats; the shown memories are recorded and counted.
 
     Args:
-        hits: What recall found, best first, each by itself, not counted as used yet.
-        spec: Budget, format, what to exclude, for which session.
-        touch: Count what is shown as used. What was left out was not used.
+        hits: Result of recall, best first, not grouped, not counted as used yet.
+        spec: Budget, format, exclusions, session.
+        touch: Count the shown memories as used. Memories left out are not counted.
     """
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         known = repeats.known(ctx, tx, hits, for_model=True)

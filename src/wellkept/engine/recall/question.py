@@ -1,4 +1,4 @@
-"""What `recall` is asked, checked once: the options as one value with everything derived from them."""
+"""The validated input of `recall`: the options as one value with everything derived from them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPTIONS = frozenset(RecallOptions.__annotations__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """How a caller wants to be answered, before anything was looked at."""
+    """The options of a recall call, before validation."""
 
     limit: int = 5
     where: Filter | None = None
@@ -46,22 +46,22 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question, ready to be answered.
+    """A validated query.
 
     Attributes:
         text: The query.
         vector: Of the query; None after an outage.
         terms: Its words.
-        pool: How many candidates each way of searching may propose.
-        weights: Of the parts of the score.
+        pool: Maximum number of candidates of each search.
+        weights: Weights of the parts of the score.
         blended: Whether the score is the default blend.
-        as_of: What the store held then; None for now.
-        valid_at: What held in the world then; None for whatever is current.
-        now: The moment that ages and ends are counted to.
-        grouped: Whether repeats of one thing are shown once.
-        ask_model: Whether the relation model tells them too.
-        rerank: Whether a reranker may put the best in order.
-        degraded: What could not run.
+        as_of: Read the store as it was at this time; None for now.
+        valid_at: Return what was true in the world at this time; None for current memories.
+        now: The time from which ages and expiry are computed.
+        grouped: Whether repeats are shown once.
+        ask_model: Whether the relation model also detects repeats.
+        rerank: Whether the reranker may sort the best hits.
+        degraded: Components that failed or were unavailable.
     """
 
     text: str
@@ -90,17 +90,17 @@ class Question:
 
     @property
     def by_meaning_alone(self) -> bool:
-        """Whether only rows with a vector are wanted; after an outage there is nothing else than words."""
+        """Whether only rows with a vector are wanted; after an outage words are used instead."""
         return self.mode == "semantic" and self.vector is not None
 
     @property
     def statuses(self) -> tuple[Status, ...]:
-        """Statuses of rows that may be shown: what held at another time may be replaced by now."""
+        """Statuses of rows that may be shown: what was valid at another time may be superseded now."""
         return ("active", "superseded") if self.include_superseded or self.valid_at else ("active",)
 
     @property
     def in_full(self) -> bool:
-        """Whether every row is looked at: what a filter leaves may lie outside any pool."""
+        """Whether every row is read, because filtered rows may lie outside any pool."""
         return self.as_of is not None or self.valid_at is not None or filters.narrows(self.where)
 
 
@@ -108,7 +108,7 @@ _SAID_ELSEWHERE = {
     **dict.fromkeys(("k", "n", "n_results", "num_results", "top_k", "topk"), "limit"),
     **dict.fromkeys(("filter", "filters", "kind", "kinds", "tags"), "where=Filter(...)"),
 }
-"""What other libraries call it, and what it is here."""
+"""Argument names of other libraries, and the name here."""
 
 
 def _instead_of(option: str) -> str:
@@ -119,10 +119,10 @@ def _instead_of(option: str) -> str:
 
 
 def check_query(query: object) -> str:
-    """The text asked for.
+    """The text of the query.
 
     Raises:
-        InvalidInput: It is no text, empty, too long, or holds what no text may hold.
+        InvalidInput: Not a text, empty, too long, or with characters that are not allowed.
     """
     if not isinstance(query, str):
         raise InvalidField(f"must be text, not {type(query).__name__}", where="query", todo="Pass a str")
@@ -136,17 +136,17 @@ def check_query(query: object) -> str:
 def question(
     query: str, asked: Asked, vectors: Embeddings, now: datetime, *, usual: HybridWeights | None = None
 ) -> Question:
-    """The question with everything derived from it; every option is checked before the model is asked.
+    """The query with everything derived from it; every option is checked before the model is asked.
 
     Args:
-        query: What was asked.
+        query: The text of the query.
         asked: The options of the call.
         vectors: Makes the query's vector.
         now: The time.
-        usual: What the store weighs with when a call says nothing else.
+        usual: The store's default weights.
 
     Raises:
-        InvalidInput: An option cannot be used; says which and what is allowed.
+        InvalidInput: An option is invalid; names it and the allowed values.
     """
     query = check_query(query)
     limit = count("limit", asked.limit, MAX_LIMIT)
@@ -192,7 +192,7 @@ def question(
         valid_at=valid_at,
         now=as_of or now,
         explain=bool(asked.explain),
-        # The modes of the source are its plain orders.
+        # The other modes are plain orders, without grouping.
         grouped=asked.mode == "default" if grouped is None else grouped,
         ask_model=grouped is True,
         rerank=mode != "semantic" and rerank,
@@ -204,7 +204,7 @@ def weights_of(given: object, *, where: str) -> HybridWeights:
     """Weights as a value, or by the name of a preset.
 
     Raises:
-        InvalidField: They are neither.
+        InvalidField: Neither weights nor the name of a preset.
     """
     if isinstance(given, str) and given in WEIGHT_PRESETS:
         return WEIGHT_PRESETS[given]

@@ -1,4 +1,4 @@
-"""Recall: what holds about a query, best first, with the reason. A read never waits for a write."""
+"""Recall: current memories about a query, best first, with reasons. A read never waits for a write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from wellkept.types import Hit, Hits, LeftOut, Memory
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was found: all hits by their place, what is hidden, what is known about repeats."""
+    """Intermediate result: ordered hits, hidden memories, and what the store knows about repeats."""
 
     hits: tuple[Hit, ...]
     hidden: tuple[LeftOut, ...]
@@ -37,14 +37,14 @@ class _Seen:
 def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     """Current memories relevant to the query, best first; see `MemoryStore.recall`.
 
-    In this order: candidates that may be shown and fit the filter, scores, order, each thing once, the
-    first `limit`, what links add to them, what is in dispute; and when all is known, the use is counted.
+    Steps: candidates that may be shown and match the filter, scores, order, grouping, the first `limit` hits,
+    linked memories, open conflicts; at the end the use is counted.
     """
     vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
     q = question(query, asked, vectors, ctx.clock(), usual=ctx.hybrid_weights)
     look = _views(ctx, q, vectors)
     opinions = Opinions(ctx)
-    # Models are asked between the looks, so that a slow one keeps no view of the store open.
+    # Models are asked between transactions, so that a slow model keeps no view of the store open.
     with look() as tx:
         pool, scored = _in_context(tx, candidates.gather(tx, q), q)
         hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
@@ -52,7 +52,7 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     with look() as tx:
         # `semantic` is the plain order of the cosines.
         hits = scored if q.mode == "semantic" else _current_first(tx, newer_first.newer_first(tx, scored, q.now), q)
-        # Given weights say how much age counts: then only a contradiction changes their order.
+        # With the caller's own weights, age counts as given: only contradictions change the order.
         later = newer_first.later(ctx, tx, hits, q.now) if q.blended else []
         known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
     if later:
@@ -63,13 +63,13 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     things = _things(ctx, seen, q, opinions)
     with look() as tx:
         found = _answer(tx, things, seen, q)
-    if asked.touch and q.as_of is None:  # the past is not used, it is looked at
+    if asked.touch and q.as_of is None:  # reading the past does not count as use
         note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
     return found
 
 
 def _views(ctx: Context, q: Question, vectors: Embeddings) -> Callable[[], AbstractContextManager[Tx]]:
-    """Opens a view of the store; that of the past is made once."""
+    """Opens a view of the store; a view of the past is built once."""
     if q.as_of is None:
         return partial(ctx.storage.begin, ctx.namespace, write=False)
     past = as_of.past_at(ctx, q.as_of)
@@ -78,7 +78,7 @@ def _views(ctx: Context, q: Question, vectors: Embeddings) -> Callable[[], Abstr
 
 
 def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[Hit]:
-    """All hits with those that say the same listed under the newest of them, where that is wanted."""
+    """All hits, with repeats listed under the newest of them when grouping is on."""
     if not q.grouped:
         return list(seen.hits)
     reader = opinions if q.ask_model else None
@@ -94,7 +94,7 @@ def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[
 
 
 def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
-    """Of a memory that was replaced and the one that holds now the latter comes first, where both are shown."""
+    """A current memory comes before the memory it replaced, when both are shown."""
     replaced = [hit.memory for hit in hits if hit.memory.status == "superseded"]
     if not replaced:
         return hits
@@ -129,10 +129,10 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
 
 
 def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
-    """The candidates with their scores, best first; every part is computed here, for all backends."""
+    """The candidates with scores, best first; all parts are computed here, for all backends."""
     rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
     told = [document_terms(headed_text(row)) for row in rows]
-    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool alone
+    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool only
     worded = any(lexical)
     linked = _activation(tx, pool, rows, q)
     found = []
@@ -140,7 +140,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
         cosine = pool.near.get(row.id)
         every: dict[str, float | None] = {
             "cosine": cosine,
-            # Where no document holds a word of the query, words tell nothing.
+            # If no document contains a word of the query, words carry no information.
             "lexical": words if worded or q.blended else None,
             "recency": rank.recency(row, q.weights, q.now),
             "importance": row.importance,
@@ -161,9 +161,9 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
 
 
 def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
-    """The candidates scored, and in the default mode lifted by their context (`core.recall.scoring.in_context`).
+    """The scored candidates, in the default mode raised by their context (`core.recall.scoring.in_context`).
 
-    An answer that has no words of the question and a far meaning comes into the pool by its neighbour.
+    A memory without words of the query and with a low similarity can enter the pool through its neighbour.
     """
     scored = _scored(tx, pool, q)
     if not q.blended:
@@ -204,13 +204,13 @@ def _activation(tx: Tx, pool: Pool, rows: Sequence[Memory], q: Question) -> dict
 
 
 def _order(hit: Hit) -> tuple[float, float, float, str]:
-    """Best first; ties by importance, then the newer."""
+    """Best first; ties by importance, then the newer first."""
     memory = hit.memory
     return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
 
 
 # --------------------------------------------------------------------------------------------
-# What is not shown
+# Memories left out
 
 
 def _beyond(things: Sequence[Hit], seen: _Seen, q: Question) -> Iterator[LeftOut]:
@@ -223,7 +223,7 @@ def _beyond(things: Sequence[Hit], seen: _Seen, q: Question) -> Iterator[LeftOut
 
 
 def _once(left_out: Sequence[LeftOut], shown: set[str]) -> Iterator[LeftOut]:
-    seen = set(shown)  # what came over a link may have been ranked too low before
+    seen = set(shown)  # a memory added over a link may have been ranked too low before
     for item in left_out:
         if item.memory.id not in seen:
             seen.add(item.memory.id)

@@ -1,7 +1,7 @@
-"""Each thing once: what the store and the relation model add to the pure rules of `core.recall.grouping`.
+"""Groups repeats: adds the store's and the relation model's knowledge to the rules of `core.recall.grouping`.
 
-The model is asked outside transactions and about few pairs; when it fails, repeats in other words stay
-apart and the answer says `degraded`.
+The model is asked outside transactions about few pairs. When it fails, paraphrases are not grouped and the
+result reports it in `degraded`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wellkept.types import Conflict, Degradation, Hit, Memory, Opinion
 from wellkept.types.packs import Group
 
 MOST_ASKED = 24
-"""Pairs that one reading may cost; a group of five repeats in other words takes ten."""
+"""Maximum number of pairs per recall; a group of five paraphrases takes ten."""
 
 _LEAST_AMONG = 10
 _ALIKE: Sequence[str] = ("decision", "episode")
@@ -32,13 +32,13 @@ _ALIKE: Sequence[str] = ("decision", "episode")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store knows about hits and each other.
+    """What the store knows about pairs of hits.
 
     Attributes:
-        apart: Pairs of ids that contradict each other, also where that has been looked at; one that was
-            dismissed is none.
-        near: Pairs of ids that are near in meaning; only of these the model is asked.
-        disputes: Contradictions of which the newer side comes first.
+        apart: Pairs of ids that contradict each other, including resolved conflicts; dismissed conflicts
+            do not count.
+        near: Pairs of ids with similar vectors; the model is asked only about these.
+        disputes: Contradictions whose newer side comes first.
     """
 
     apart: frozenset[frozenset[str]] = frozenset()
@@ -50,7 +50,7 @@ def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Know
     """What this view of the store knows about the hits.
 
     Args:
-        for_model: Whether the relation model will be asked, so that nearness matters.
+        for_model: Whether the relation model will be asked, so that similarities are needed.
     """
     rows = {hit.memory.id: hit.memory for hit in hits}
     if len(rows) < 2:
@@ -69,17 +69,17 @@ def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Know
 def each_once(
     ctx: Context, hits: Sequence[Hit], seen: Known, opinions: Opinions | None, *, limit: int
 ) -> tuple[tuple[Group, ...], tuple[Degradation, ...]]:
-    """All hits as groups, and what could not run.
+    """All hits as groups, and the degraded components.
 
-    Twice as many hits as things are wanted are looked at, and more only while there are not enough: what
-    stands further behind is left by itself.
+    Twice as many hits as groups wanted are compared, and more only until there are enough groups; later hits
+    are not grouped.
 
     Args:
         hits: Best first.
         seen: What the store knows about them.
-        opinions: Of the relation model, which tells repeats in other words; not to be asked inside a
-            transaction. None for words alone.
-        limit: How many things are wanted.
+        opinions: The relation model's opinions, for paraphrases; not to be used inside a transaction. None
+            to group by words alone.
+        limit: Number of groups wanted.
     """
     among = max(2 * limit, _LEAST_AMONG)
     opposites = ctx.policy.opposites
@@ -89,7 +89,7 @@ def each_once(
         asked = [(older.content, newer.content) for older, newer in first]
         opinions.ask(asked)
         told = opinions.told(asked)
-    known_kinds = ctx.policy.kinds  # a row may be of a kind that the policy no longer knows
+    known_kinds = ctx.policy.kinds  # a row may have a kind that the policy no longer contains
     kinds = dict.fromkeys(hit.memory.kind for hit in hits)
     policies = {kind: found for kind in kinds if (found := known_kinds.get(kind) or known_kinds.get("*")) is not None}
     sure_at: dict[str, float] = {}
@@ -114,7 +114,7 @@ def each_once(
 
 
 def _near(ctx: Context, rows: Sequence[Memory], vectors: NDArray[np.float32]) -> set[frozenset[str]]:
-    """Below this similarity a repeat is so seldom that asking is not worth its time."""
+    """Pairs similar enough to ask about: below this similarity repeats are too rare."""
     floor = ctx.scale.calibration.cosine(CLOSE_AT)
     near = set()
     for place, row in enumerate(rows):

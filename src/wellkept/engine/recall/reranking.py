@@ -1,4 +1,4 @@
-"""The best answers in the order of a reranker, if the store was opened with one; it decides nothing else."""
+"""Sorts the best hits with the store's reranker, if there is one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from wellkept.types import Hit
 log = logging.getLogger("wellkept")
 
 AMONG = 20
-"""How many of the best answers are read; one takes some ten milliseconds on a CPU."""
+"""How many of the best hits are read; one takes some ten milliseconds on a CPU."""
 
 
 def reranked(ctx: Context, hits: list[Hit], q: Question) -> list[Hit]:
-    """The first of the hits in the reranker's order, those it cannot read behind them; the others as they are.
+    """The first hits in the reranker's order, unreadable ones after them; the others unchanged.
 
-    The part `rerank` tells what it said; scores stay what they are. When it fails or is late, the order
-    stays too, and the hits say so. Not to be called inside a transaction.
+    The part `rerank` contains its value; scores are unchanged. When it fails or exceeds its time limit, the order
+    is unchanged, and the hits report it. Not to be called inside a transaction.
     """
     first = hits[:AMONG]
     if ctx.reranker is None or not q.rerank or len(first) < 2:
@@ -41,10 +41,10 @@ def reranked(ctx: Context, hits: list[Hit], q: Question) -> list[Hit]:
 
 
 def _told(reranker: Reranker, query: str, texts: list[str]) -> list[float | None]:
-    """What it says of each text.
+    """The reranker's values, one per text.
 
     Raises:
-        ModelError: It failed, in whatever way, or said something that is no number for each.
+        ModelError: The reranker failed in any way, or did not return a number for each text.
     """
     try:
         told = list(reranker.rerank(query, texts))

@@ -1,8 +1,8 @@
-"""What was told beside the best answers, in the same sitting: it lifts them, and is lifted by them.
+"""Neighbours in the same sitting: memories recorded next to the best hits raise them and are raised by them.
 
 A short statement often answers what the one before it names: "Where did Ana move?" is answered by "To Lisbon!",
-told after "I have moved." A sitting is what has the same `source`, such as a conversation, without an hour of
-silence in between; a memory without a source was told in none.
+recorded after "I have moved." A sitting is a run of memories with the same `source`, such as a conversation,
+without a gap of an hour. A memory without a source belongs to no sitting.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from wellkept.storage.port import Tx
 from wellkept.types import Filter, Memory
 
 LIFTING = 20
-"""How many of the best answers lift, and are lifted by, what was told beside them."""
+"""How many of the best hits are combined with their neighbours."""
 PAUSE = timedelta(hours=1)
-"""After so long a silence a new sitting begins, also under the same source."""
+"""A longer gap begins a new sitting, also under the same source."""
 _PAGES = (REACH, 3 * REACH, 9 * REACH)
-"""Rows looked at to each side: as many as are wanted, and more only while too few of them are of the same sitting."""
+"""Rows read to each side: as many as needed, and more only while too few of them are of the same sitting."""
 
 Beside: TypeAlias = Mapping[str, Sequence[tuple[str, int]]]
-"""Id -> its neighbours and how many steps away they were told."""
+"""Id -> its neighbours and their distance in steps."""
 _Walk: TypeAlias = Callable[[Memory], Iterable[Iterable[Memory]]]
 
 
 def around(tx: Tx, best: Sequence[Memory], pool: Pool, q: Question) -> tuple[list[Memory], Beside]:
-    """What was told beside the best answers: memories that were no candidates so far, and who stands beside whom.
+    """Memories recorded next to the best hits: those not yet among the candidates, and the neighbours of each.
 
     Args:
-        tx: The view of the store that is asked.
-        best: The best answers, best first.
-        pool: The candidates so far; all that may be shown where a filter or a time is asked for.
+        tx: The view of the store.
+        best: The best hits, best first.
+        pool: The candidates so far; with a filter or a time, all rows that may be shown.
         q: The question.
     """
     walk = _among(pool.rows) if q.in_full else _stored(tx, q)
@@ -56,13 +56,13 @@ def around(tx: Tx, best: Sequence[Memory], pool: Pool, q: Question) -> tuple[lis
 
 
 def _of_one_sitting(anchor: Memory, side: Iterable[Memory]) -> Iterator[Memory]:
-    """Of what was told outwards from the anchor, the nearest of its own sitting; no more of `side` is looked at."""
+    """The nearest memories of the anchor's sitting on one side; `side` is read no further than needed."""
     last, found = anchor, 0
     for row in side:
         if abs(row.created_at - last.created_at) > PAUSE:
-            return  # whoever told it: what comes behind it is further away still
+            return  # the gap ends the sitting, whatever the source: later rows are further away
         if row.source != anchor.source:
-            continue  # sittings that went on at the same time
+            continue  # another sitting at the same time
         yield row
         last, found = row, found + 1
         if found == REACH:
@@ -82,7 +82,7 @@ def _stored(tx: Tx, q: Question) -> _Walk:
 
 
 def _outwards(anchor: Memory, page_from: Callable[[tuple[datetime, str], int], Sequence[Memory]]) -> Iterator[Memory]:
-    """Row by row away from the anchor; further pages are read only where others talked in between."""
+    """Rows outwards from the anchor; further pages are read only when other sittings are interleaved."""
     place = (anchor.created_at, anchor.id)
     for size in _PAGES:
         page = page_from(place, size)

@@ -1,1 +1,1 @@
-"""Past write decisions taken again under another policy; nothing is written."""
+"""Policy replay: past write decisions repeated under another policy; nothing is written."""

@@ -1,4 +1,4 @@
-"""Models asked only for what is not known already: the store's embedder and the relation model of a replay."""
+"""Embedder and relation model of a replay, asked only for results that are not stored or cached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT_PAIRS = 20_000
 
 
 class StoredFirst:
-    """The store's embedder, asked only for texts whose vector is not stored."""
+    """The store's embedder, called only for texts without a stored vector."""
 
     def __init__(self, embedder: Embedder, past: Past) -> None:
         self._embedder = embedder
@@ -50,16 +50,16 @@ class StoredFirst:
         return self._embedder.lexical
 
     def begin(self, *, exact: bool) -> None:
-        """The next decision; `exact` asks the embedder even for what is stored."""
+        """Start the next decision; with `exact`, stored vectors are recomputed as well."""
         self._exact = exact
         self.used = False
 
     def note(self, key: str, chunks: int, *, spelled: bool) -> None:
-        """What the embedder said of a text beside its vector."""
+        """Record the values the embedder reported with a vector: `chunks` and `spelled`."""
         self._known.setdefault(key, (chunks, spelled))
 
     def make(self, texts: Sequence[str], *, keep: bool) -> None:
-        """Vectors for texts that have none stored, in one batch: to keep in the past, or for the next page.
+        """Compute missing vectors in one batch: kept for the whole replay, or only for the next page.
 
         Raises:
             ModelError: The embedder failed.
@@ -99,7 +99,7 @@ class StoredFirst:
 
 
 class AskedOnce:
-    """The relation model, asked about each pair once: a difference is looked at more than once."""
+    """The relation model, asked about each pair once, because differing decisions are evaluated repeatedly."""
 
     def __init__(self, model: RelationModel) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""What a journal entry decided: the text it was given, and what came of it, in a form that can be compared."""
+"""What a journal entry decided: its input text and its result, in a comparable form."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _LED_TO = frozenset({"duplicate", "evolved", "reused"})
 
 
 def is_decision(entry: JournalEntry) -> bool:
-    """Whether the gate decided it; an export that was brought back has the verb of an import, and no reason."""
+    """Whether the gate made this entry; the import of an export has the verb `import` and no reason."""
     return entry.verb in _VERBS and bool(entry.reasons)
 
 
 def born_of(entry: JournalEntry) -> Memory | None:
-    """The memory that the text of a decision was, or would have been; its time and id are those of the decision."""
+    """The memory that the text became or would have become, with the time and id of the decision."""
     if entry.dropped is not None:
         return entry.dropped
     for effect in entry.effects:
@@ -47,10 +47,10 @@ def born_of(entry: JournalEntry) -> Memory | None:
 
 
 def given(entry: JournalEntry, born: Memory) -> NewMemory:
-    """What the gate was given then.
+    """The input of the gate at the time.
 
-    Nothing keeps whether a text that passed was written automatically; it counts as written on purpose.
-    One that a filter refused is given back to it as it was.
+    It is not recorded whether an accepted text was written automatically; it counts as explicit. A text
+    rejected by a filter is passed in as it was.
     """
     statement = {name: getattr(born, name) for name in Statement.__dataclass_fields__}
     rule, detail = entry.reasons[0].rule, entry.reasons[0].detail
@@ -65,13 +65,13 @@ def given(entry: JournalEntry, born: Memory) -> NewMemory:
 
 
 def own_links(entry: JournalEntry) -> tuple[Link, ...]:
-    """Links that the writer asked for; the gate's own come first and have a reason each."""
+    """Links that the caller asked for; the gate's own links come first and have one reason each."""
     related = [link for link in _made(entry) if link.rel == "related"]
     return tuple(related[_near(entry) + _by_itself(entry) :])
 
 
 def _of_the_text(entry: JournalEntry) -> tuple[Link, ...]:
-    """Links that the text made by itself; a replay asks what the gate decides, and they decide nothing."""
+    """Automatic links of the text; a replay ignores them, because they do not affect decisions."""
     related = [link for link in _made(entry) if link.rel == "related"]
     return tuple(related[_near(entry) :][: _by_itself(entry)])
 
@@ -89,12 +89,12 @@ def _by_itself(entry: JournalEntry) -> int:
 
 
 # --------------------------------------------------------------------------------------------
-# What came of it
+# Results
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What a decision did, without its words: two equal deeds leave the same store."""
+    """The result of a decision without its wording: equal deeds give equal stores."""
 
     outcome: str
     memory: str
@@ -104,7 +104,7 @@ class Deed:
 
 
 def then(entry: JournalEntry) -> Deed:
-    """What was done; conflicts that only a judge found are left out, since a replay asks no judge."""
+    """The past result; conflicts found only by a judge are left out, because a replay asks no judge."""
     asked_for = {*own_links(entry), *_of_the_text(entry)}
     opened = [effect.after for effect in entry.effects if isinstance(effect, ConflictChange) and effect.after]
     return _deed(
@@ -116,7 +116,7 @@ def then(entry: JournalEntry) -> Deed:
 
 
 def now(result: WriteResult) -> Deed:
-    """What would be done."""
+    """The result under the replayed policy."""
     memory = result.memory.id if result.memory is not None else ""
     return _deed(result.outcome, memory, result.links, (conflict.key for conflict in result.conflicts))
 
@@ -133,7 +133,7 @@ def _deed(outcome: str, memory: str, links: Iterable[Link], conflicts: Iterable[
 
 
 def differing(old: Deed, new: Deed) -> tuple[Differing, ...]:
-    """In what two deeds differ; where the outcome does, all else follows from it."""
+    """How two deeds differ; if the outcome differs, nothing else is listed."""
     if old.outcome != new.outcome:
         return ("outcome",)
     words: tuple[Differing, ...] = ("memory", "replaced", "links", "conflicts")
@@ -141,7 +141,7 @@ def differing(old: Deed, new: Deed) -> tuple[Differing, ...]:
 
 
 def verdict_then(entry: JournalEntry, row: Callable[[str], Memory | None]) -> Verdict:
-    """What was decided, for a reader."""
+    """The past decision, for display."""
     match = entry.matches[0] if entry.matches else None
     deed = then(entry)
     acted_on = match.memory_id if match is not None else _other_end(deed)
@@ -158,7 +158,7 @@ def verdict_then(entry: JournalEntry, row: Callable[[str], Memory | None]) -> Ve
 
 
 def verdict_now(result: WriteResult, row: Callable[[str], Memory | None]) -> Verdict:
-    """What would be decided, for a reader; where nothing was acted on, the nearest memory is told."""
+    """The new decision, for display; if it acted on no memory, the nearest one is shown."""
     acted = [match for match in result.matches if match.action != "none"]
     deed = now(result)
     match = next(iter(acted), None)
@@ -189,16 +189,16 @@ def _text(memory: Memory | None) -> str:
 
 
 # --------------------------------------------------------------------------------------------
-# Under which policy
+# The policy of an entry
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The policy of a past decision, and what its call asked for beside it.
+    """The policy of a past decision, and the arguments of its call.
 
     Attributes:
-        policy: The whole policy that applied; None when none of those at hand has its hash.
-        answer: The call's own `on_conflict`, for these kinds; None when it had none, or none is known.
+        policy: The whole policy that applied; None when no known policy has its hash.
+        answer: The call's own `on_conflict`, for these kinds; None when it had none, or it is unknown.
     """
 
     policy: Policy | None = None
@@ -206,7 +206,7 @@ class Asked:
     kinds: tuple[str, ...] = ()
 
     def on(self, policy: Policy) -> Policy:
-        """Another policy with what the call asked for: a caller's own word holds under any policy."""
+        """Another policy with the same call arguments, which apply under any policy."""
         for kind in self.kinds if self.answer is not None else ():
             if self.answer is not None and (kind in policy.kinds or "*" in policy.kinds):
                 policy = policy.with_conflict(kind, self.answer)
@@ -214,12 +214,12 @@ class Asked:
 
 
 class PastPolicies:
-    """Finds the policy of a decision by the hash that its entry names.
+    """Finds the policy of a decision by the hash in its entry.
 
     Args:
-        known: Policies at hand.
-        batched: Gives, by policy hash, the kinds of all texts that batches wrote under it. A batch asks for
-            one `on_conflict` for all its kinds at once; read only when a hash is not explained otherwise.
+        known: The known policies.
+        batched: Returns, by policy hash, the kinds of all texts written by batches under it. A batch has one
+            `on_conflict` for all its kinds; used only when a hash cannot be explained otherwise.
     """
 
     def __init__(self, known: Iterable[Policy], batched: Callable[[], Mapping[str, frozenset[str]]]) -> None:
@@ -229,7 +229,7 @@ class PastPolicies:
         self._found: dict[tuple[str, str, bool], Asked] = {}
 
     def of(self, entry: JournalEntry, kind: str) -> Asked:
-        """The policy of one decision about a text of this kind."""
+        """The policy of a decision about a text of this kind."""
         key = (entry.policy, kind, entry.verb == "remember_many")
         if key not in self._found:
             self._found[key] = self._search(*key)

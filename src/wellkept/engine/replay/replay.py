@@ -1,8 +1,8 @@
-"""Policy replay: the write decisions of the journal, taken once more under another policy; nothing is written.
+"""Policy replay: write decisions of the journal, repeated under another policy; nothing is written.
 
-The journal is followed from its first entry in a scratch store in memory (`engine.history.past`). Before each
-decision the gate itself is asked there (`engine.gate.write.check`), with the time and the id of then, so that
-it sees the world as it was. Vectors come from the store; models are asked only for what is missing.
+The journal is followed from its first entry in a scratch store in memory (`engine.history.past`). Each decision is
+made by the gate there (`engine.gate.write.check`), with its original time and id, against the store as it was.
+Vectors come from the store; models are asked only for missing ones.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ def replay(
     forward: bool = False,
     progress: Progress | None = None,
 ) -> ReplayReport:
-    """Take the write decisions of the journal once more under another policy; nothing is written.
+    """Repeat the write decisions of the journal under another policy; nothing is written.
 
     Args:
-        ctx: The store; its own policy tells which differences are the new policy's.
+        ctx: The store; its own policy is used to find which differences come from the new policy.
         policy: The policy to try.
-        after: Replay only decisions of entries after this one; earlier ones still make the world.
+        after: Replay only decisions of entries after this one; earlier entries are applied unchanged.
         limit: Replay at most this many decisions.
-        forward: Let the replayed decisions make the world that later ones see. Otherwise each is taken
-            in the world as it was.
-        progress: Called with the entry reached and the number of the last one.
+        forward: Apply the replayed decisions, so that later ones see their results. Otherwise each decision is
+            made against the store as it was.
+        progress: Called with the current entry number and the last one.
 
     Returns:
-        What would come out the same, what would differ and why, and what could not be replayed.
+        Unchanged decisions, differences with causes, and entries that could not be replayed.
 
     Raises:
-        InvalidField: `after` or `limit` is no count.
-        ModelError: A model that has to be asked does not answer; half a replay would mislead.
+        InvalidField: `after` or `limit` is not a valid count.
+        ModelError: A required model does not answer; an incomplete replay would be misleading.
 
     Example:
         >>> import wellkept
@@ -79,7 +79,7 @@ def replay(
 
 
 class _Replay:
-    """One replay: the scratch store, what surrounds it, and what was found so far."""
+    """One replay: the scratch store, its context, and the results so far."""
 
     def __init__(self, ctx: Context, policy: Policy, *, forward: bool) -> None:
         self._ctx = ctx
@@ -119,7 +119,7 @@ class _Replay:
     # -- the journal -------------------------------------------------------------------------
 
     def _entries(self, after: int) -> Iterator[JournalEntry]:
-        """The entries in order, page by page, with all vectors learned that their memories need."""
+        """The entries in order, page by page; the vectors of their memories are loaded."""
         for entries in self._pages():
             changes = [effect for entry in entries for effect in entry.effects if isinstance(effect, MemoryChange)]
             rows = [end.after for end in changes if end.after is not None and end.after.embedding]
@@ -138,7 +138,7 @@ class _Replay:
                 if (memory := asked.get(entry.seq)) is not None and memory.embedding:
                     spelled = "lexical" in entry.degraded and not self._vectors.lexical
                     self._vectors.note(memory.embedding, memory.chunks, spelled=spelled)
-            # Vectors of former texts may be gone: the embedder was changed, or another memory was erased.
+            # Vectors of earlier texts may be missing: the embedder was changed, or another memory was erased.
             self._vectors.make([text for key, text in texts.items() if key == vector_key(text)], keep=True)
             self._vectors.make([text for key, text in queries.items() if key == vector_key(text)], keep=False)
             yield from entries
@@ -147,7 +147,7 @@ class _Replay:
         for start in range(1, self._upper + 1, PAGE):
             numbers = range(start, min(start + PAGE, self._upper + 1))
             with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
-                # Beside the entries asked for come those that took them back later.
+                # The answer also contains later entries that undid the requested ones.
                 entries = [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
             yield entries
 
@@ -163,12 +163,12 @@ class _Replay:
     # -- one entry ---------------------------------------------------------------------------
 
     def _follow(self, entry: JournalEntry, *, as_it_was: bool) -> None:
-        """Take over what an entry did, without deciding anything."""
+        """Apply the effects of an entry without deciding anything."""
         if as_it_was or not self._forward:
             self._past.follow(entry.effects)
             return
         effects = entry.effects
-        if entry.undoes in self._done:  # what it takes back is what this course of events made of that entry
+        if entry.undoes in self._done:  # undo what this replay made of that entry
             effects = tuple(invert(effect) for effect in reversed(self._done[entry.undoes]))
             self._done[entry.seq] = effects
         for memory_id in dict.fromkeys(self._past.adapt(effects)):
@@ -188,7 +188,7 @@ class _Replay:
         differs = past_decisions.differing(old, past_decisions.now(result))
         stored = self._vectors.used
         if differs and stored:
-            # Stored vectors are rounded: what hangs on the last digit is settled by the exact one.
+            # Stored vectors are rounded: borderline cases are decided again with exact vectors.
             result = self._asked(entry, born, new, wanted, exact=True)
             differs = past_decisions.differing(old, past_decisions.now(result))
         cause: ReplayCause = "unknown"
@@ -196,7 +196,7 @@ class _Replay:
             again = self._asked(entry, born, new, asked.policy, exact=stored)
             cause = "surroundings" if past_decisions.differing(old, past_decisions.now(again)) else "policy"
         if cause == "surroundings" and self._past.erased:
-            # A superseded memory may have counted without being named by the entry.
+            # A superseded memory may have mattered without being named by the entry.
             self._give_up(entry, born, "memories that were there have been erased, and without them it comes out anew")
             return
         self._counts[entry.outcome, result.outcome] += 1
@@ -230,7 +230,7 @@ class _Replay:
         )
 
     def _obstacle(self, entry: JournalEntry, born: Memory | None) -> str:
-        """Why a decision cannot be taken again as it was; empty when it can."""
+        """Why a decision cannot be replayed; empty when it can."""
         if born is None or born.status == "erased" or not born.content:
             return "its text was erased"
         erased = sorted(self._erased.intersection(entry.memory_ids))
@@ -256,7 +256,7 @@ class _Replay:
     def _asked(
         self, entry: JournalEntry, born: Memory, new: NewMemory, policy: Policy, *, exact: bool = False
     ) -> WriteResult:
-        """What the gate says of a text at this moment of the past."""
+        """The gate's decision about a text at this point of the past."""
         self._vectors.begin(exact=exact)
         try:
             check_text(new.content, limit=policy.max_content_chars)
@@ -267,7 +267,7 @@ class _Replay:
         return result
 
     def _enact(self, entry: JournalEntry, born: Memory, new: NewMemory, policy: Policy) -> None:
-        """Let the scratch store take the text as the policy wants it."""
+        """Let the scratch store apply the decision of the policy."""
         links = tuple(link.dst for link in past_decisions.own_links(entry) if self._past.row(link.dst) is not None)
         self._past.applied = ()
         self._vectors.begin(exact=False)
@@ -275,12 +275,12 @@ class _Replay:
             check_text(new.content, limit=policy.max_content_chars)
             write.remember(self._surroundings(entry, born, policy), replace(new, links=links))
         except (ConflictError, InvalidInput):
-            pass  # refused: nothing was written, as the difference tells
+            pass  # refused: nothing is written, and the difference shows it
         self._raise_outage()
         self._done[entry.seq] = self._past.applied
 
     def _surroundings(self, entry: JournalEntry, born: Memory, policy: Policy) -> Context:
-        # What was decided by rules alone, since there was no model, is decided so again.
+        # A decision made without the relation model is repeated without it.
         relations = None if "relation" in entry.degraded else self._relations
         return replace(
             self._ctx,

@@ -1,8 +1,8 @@
-"""Audit: what a store of memories is like, by the same comparison as everywhere, without changing it.
+"""Audit: duplicates, conflicts and junk in a foreign store, found by the usual comparison, without changing it.
 
-The memories are put as they are, past the gate, into a scratch store; the plan that consolidation
-makes there is counted and told. So an audit finds exactly what Wellkept would clean. Rules that go by
-use (promote, archive) are left out: nobody knows how often a foreign memory was read.
+The memories are copied without the gate into a scratch store, and the consolidation plan for it is counted and
+reported. So an audit finds exactly what Wellkept would clean. Rules based on usage (promote, archive) are left
+out, because the usage of foreign memories is unknown.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from wellkept.types import (
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 Owned: TypeAlias = tuple[Row, str]
-"""A row, and the namespace it goes to."""
+"""A row and its target namespace."""
 Topic: TypeAlias = Literal["exact", "near", "conflict", "stale", "junk"]
 TOPICS: tuple[Topic, ...] = ("exact", "near", "conflict", "stale", "junk")
 EXAMPLES = 5
@@ -51,13 +51,13 @@ _ID = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One finding of an audit, to be looked at.
+    """One example finding of an audit.
 
     Attributes:
-        topic: What it is an example of.
-        ids: The memories by their ids in the source, older first.
-        texts: Their beginnings, secrets hidden.
-        why: What decided, in words.
+        topic: The kind of finding.
+        ids: The ids of the memories in the source, older first.
+        texts: The beginnings of their texts, without secrets.
+        why: The deciding reason, in words.
     """
 
     topic: Topic
@@ -68,21 +68,21 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What a store is like.
+    """The result of an audit.
 
     Attributes:
         read: Rows read.
-        memories: Rows that are memories.
-        unreadable: Rows that are none, with their places.
-        namespaces: Memories by namespace; nothing is compared across them.
-        junk: Memories that say nothing; they take no part in what follows.
+        memories: Rows that are valid memories.
+        unreadable: Invalid rows, with their positions.
+        namespaces: Number of memories by namespace; nothing is compared across namespaces.
+        junk: Memories without content; they are excluded from the following counts.
         exact: Memories that repeat an earlier one in any spelling.
-        near: Memories that repeat an earlier one in other words.
-        conflicts: Pairs that cannot both hold.
-        stale: Memories that a later one surely replaced, counted among the conflicts too.
-        examples: The first of each.
-        plans: What would clean it, by namespace; memories go by their ids in the source.
-        degraded: What could not run; its part of the findings is missing.
+        near: Memories that paraphrase an earlier one.
+        conflicts: Pairs that contradict each other.
+        stale: Memories surely replaced by a later one, also counted as conflicts.
+        examples: The first findings of each kind.
+        plans: Cleaning plans by namespace, with the memory ids of the source.
+        degraded: Components that failed or were unavailable; their findings are missing.
     """
 
     read: int = 0
@@ -100,19 +100,19 @@ class Audit:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether there is nothing to clean."""
         return not (self.junk or self.exact or self.near or self.conflicts or self.unreadable)
 
 
 def owned(rows: Iterable[Row], base: str, *, key: str = "owner") -> Iterator[Owned]:
-    """Rows with their namespaces: below `base` by the owner a row names, else `base` itself.
+    """Rows with their namespaces: below `base` by the row's owner, else `base` itself.
 
-    What cannot be a namespace makes a bad row of it, not the end of the reading.
+    An owner that is not a valid namespace makes the row invalid; reading continues.
 
     Args:
-        rows: What was read.
-        base: The namespace of the whole.
-        key: Key of a row's source that names the owner; empty to put all rows into `base`.
+        rows: The rows read.
+        base: The base namespace.
+        key: Key of the source row that names the owner; empty to put all rows into `base`.
     """
     for row in rows:
         name = row.outer.get(key) if key else None
@@ -128,16 +128,16 @@ def owned(rows: Iterable[Row], base: str, *, key: str = "owner") -> Iterator[Own
 
 
 def audit(ctx: Context, rows: Iterable[Owned], *, in_order: bool = False, progress: Progress | None = None) -> Audit:
-    """Look at rows side by side; the store they came from is not touched.
+    """Analyse rows in a scratch store; their source is not changed.
 
     Args:
-        ctx: An empty scratch store, which keeps the rows afterwards.
-        rows: What `owned` gives.
-        in_order: Whether of two rows without a time the one read later was said later.
-        progress: Told which step, how much of it is done, and how much there is.
+        ctx: An empty scratch store; it keeps the rows afterwards.
+        rows: The output of `owned`.
+        in_order: Whether reading order is time order for rows without a time.
+        progress: Called with the step, the number done and the total.
 
     Raises:
-        InvalidInput: The scratch store holds something already.
+        InvalidInput: The scratch store is not empty.
 
     Example:
         >>> import pathlib, tempfile, wellkept
@@ -183,13 +183,13 @@ def audit(ctx: Context, rows: Iterable[Owned], *, in_order: bool = False, progre
 
 
 def take_over(ctx: Context, rows: Iterable[Owned], *, run_id: str = "", reject: Reject | None = None) -> ImportReport:
-    """Bring rows into a store through the gate, like an import; the same rows again change nothing.
+    """Import rows into a store through the gate; repeating it changes nothing.
 
     Args:
         ctx: The store.
-        rows: What `owned` gives.
-        run_id: Stands in every journal entry; made anew when empty.
-        reject: Called with every row that was not taken.
+        rows: The output of `owned`.
+        run_id: Recorded in each journal entry; generated when empty.
+        reject: Called with each rejected row.
     """
     importer = Importer(ctx, run_id or f"import-{ctx.new_id()}", reject=reject)
     for row, namespace in rows:
@@ -198,7 +198,7 @@ def take_over(ctx: Context, rows: Iterable[Owned], *, run_id: str = "", reject: 
 
 
 class _Scratch:
-    """Puts rows into a store as they are: no gate, the ids of the source, one entry for many rows."""
+    """Stores rows unchanged: without the gate, with the ids of the source, many rows per journal entry."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -237,7 +237,7 @@ class _Scratch:
         self._waiting.append(self._memory(row.new, name, namespace, row.relations))
 
     def flush(self) -> None:
-        """Store what is waiting."""
+        """Store the collected rows."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
@@ -252,7 +252,7 @@ class _Scratch:
             apply(ctx, tx, effects, verb="import", outcome="created", memory_id="", vectors=kept)
 
     def _memory(self, new: NewMemory, name: str, namespace: str, relations: Relations | None) -> Memory:
-        # Without a time of its own a row keeps its place: one microsecond after the one before it.
+        # A row without a time keeps its position: one microsecond after the one before it.
         at: datetime = new.recorded_at or self._start + timedelta(microseconds=self.read)
         statement = {key: getattr(new, key) for key in Statement.__dataclass_fields__}
         memory = Memory(**statement, id=name, namespace=namespace, created_at=at, updated_at=at)
@@ -260,7 +260,7 @@ class _Scratch:
         return replace(memory, status="superseded", superseded_by=replaced) if replaced else memory
 
     def _named(self, row: Row, namespace: str) -> str:
-        """The id in the source, so that the plan speaks of what its reader knows; else the place."""
+        """The id in the source, so that the reader recognises it; else the position."""
         given = row.outer.get("id")
         name = str(given).strip()[:_ID] if isinstance(given, str | int) and not isinstance(given, bool) else ""
         if not name or not name.isprintable():
@@ -272,7 +272,7 @@ class _Scratch:
 
 
 class _Findings:
-    """Counts what plans say, and keeps the first of each as examples."""
+    """Counts the findings of plans, and keeps the first of each kind as examples."""
 
     def __init__(self, *, in_order: bool, timed: set[tuple[str, str]]) -> None:
         self._in_order = in_order
@@ -281,7 +281,7 @@ class _Findings:
         self.examples: list[Example] = []
 
     def look(self, plan: Plan, rows: Mapping[str, Memory], ctx: Context) -> None:
-        """One plan, with the memories it speaks of."""
+        """Add one plan, with its memories."""
         groups = exact_groups(tuple(rows.values()), ctx.policy)
         repeats = sum(len(group) - 1 for group in groups)
         self.counts["exact"] += repeats
@@ -310,7 +310,7 @@ class _Findings:
             self._show("conflict", pair, why)
 
     def _is_later(self, old: Memory, new: Memory) -> bool:
-        """Whether the source says which of the two came later."""
+        """Whether the source tells which of the two is later."""
         timed = [(row.namespace, row.id) in self._timed for row in (old, new)]
         if not any(timed):
             return self._in_order
@@ -324,6 +324,6 @@ class _Findings:
 
 
 def _is_sure(flag: Flag) -> bool:
-    """Whether one value was surely replaced by another in the same statement, as at the gate."""
+    """Whether one value was replaced by another in the same statement, as in the gate."""
     decisive = [item for item in flag.differences if item.decisive]
     return flag.reason not in ("", "model") and bool(decisive) and all(item.sure for item in decisive)

@@ -1,9 +1,9 @@
-"""Exports of a namespace: every row as a line of JSON, and the way back under the same ids.
+"""Export of a namespace as JSON lines, and its import under the same ids.
 
-A file that says it is an export is a text like any other. Each line is checked by the rules that `remember` has
-for a statement, and by what the store itself can write for the rest; nothing is written unless all lines are sound.
-What merges and comparisons make larger than one statement (tags, metadata, updates, differences) is bounded by the
-length of a line alone, so that every export can be imported.
+An export file is untrusted input. Each line is checked by the rules of `remember` for its statement, and otherwise
+against what the store itself can write; nothing is written unless all lines are valid. Fields that merges and
+comparisons make larger than in one statement (tags, metadata, updates, differences) are limited only by the
+length of a line, so that every export can be imported.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _AGAIN = "Export again"
 
 
 def export_lines(ctx: Context) -> Iterator[str]:
-    """The namespace as JSON lines: a header, memories of any status, links, conflicts; nothing that was erased."""
+    """The namespace as JSON lines: a header, memories of any status, links, conflicts; nothing erased."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         header = {"wellkept": FORMAT, "namespace": ctx.namespace, "seq": tx.seq, "at": ctx.clock().isoformat()}
         yield json.dumps(header)
@@ -74,7 +74,7 @@ def export_lines(ctx: Context) -> Iterator[str]:
 
 
 def is_export(first: bytes) -> bool:
-    """Whether a first line begins one of our own exports."""
+    """Whether a first line is the header of an export."""
     if not first.startswith(b'{"wellkept"'):
         return False
     try:
@@ -85,12 +85,12 @@ def is_export(first: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What the lines of an export hold.
+    """The parsed lines of an export.
 
     Attributes:
-        read: How many lines there are.
-        records: The sound ones, by the number of their line.
-        wrong: The others, each with its line and error; the first thousand of them.
+        read: Number of lines.
+        records: The valid records, by line number.
+        wrong: The invalid lines with their errors; at most the first thousand.
     """
 
     read: int
@@ -103,11 +103,11 @@ def read_export(lines: Iterator[Line], namespace: str, policy: Policy) -> Export
 
     Args:
         lines: Numbered lines.
-        namespace: Where the memories go; the one that the file names does not count.
-        policy: The kinds that are known, and how long a text may be.
+        namespace: The target namespace; the namespace in the file is ignored.
+        policy: The known kinds and the maximum length of a text.
 
     Returns:
-        Sound records and the errors of the other lines; nothing is raised because of a line.
+        Valid records, and the errors of the other lines; an invalid line raises nothing.
     """
     records: dict[int, Record] = {}
     wrong: list[Wrong] = []
@@ -129,11 +129,11 @@ def read_export(lines: Iterator[Line], namespace: str, policy: Policy) -> Export
 
 
 def import_export(ctx: Context, export: Export, *, run_id: str, progress: Progress | None = None) -> ImportReport:
-    """Bring an export back: rows, links and conflicts as they were, under their own ids; present ones stay.
+    """Import an export: rows, links and conflicts unchanged, under their own ids; existing ones are kept.
 
     Raises:
         IdempotencyMismatch: A memory of the same id differs from the stored one; nothing was written.
-        InvalidInput: A line cannot be restored; the first one is named, and nothing was written.
+        InvalidInput: A line cannot be imported; names the first one. Nothing was written.
     """
     started = time.monotonic()
     if export.wrong:
@@ -143,7 +143,7 @@ def import_export(ctx: Context, export: Export, *, run_id: str, progress: Progre
     living = [memory for memory in memories.values() if memory.embedding]
     for start in range(0, len(living), CHUNK):
         vectors.fetch([text_of(memory) for memory in living[start : start + CHUNK]])
-        if progress is not None:  # the lines are written together at the end
+        if progress is not None:  # all lines are written together at the end
             progress(start + CHUNK)
     counts: Counter[str] = Counter()
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
@@ -167,10 +167,10 @@ def import_export(ctx: Context, export: Export, *, run_id: str, progress: Progre
 
 
 def statement_of(raw: bytes) -> dict[str, Any]:
-    """What the memory of a line says, as a line of an import has it: for whoever may write but not restore rows.
+    """The statement of a line as fields for an import, for callers who may write but not restore rows.
 
     Raises:
-        InvalidInput: The line is damaged, or holds anything but a current memory.
+        InvalidInput: The line is damaged, or is not an active memory.
     """
     plain = _object(raw).get("memory")
     if not isinstance(plain, dict) or plain.get("status", "active") != "active":
@@ -185,7 +185,7 @@ def statement_of(raw: bytes) -> dict[str, Any]:
 
 
 def _placed(error: WellkeptError, number: int) -> WellkeptError:
-    """The same error with the number of its line."""
+    """The error with its line number."""
     where = f"line {number}: {error.where}" if error.where else f"line {number}"
     return type(error)(error.what, where=where, todo=error.todo or _AGAIN)
 
@@ -231,7 +231,7 @@ def _name_of(record: Record) -> tuple[str, ...]:
 
 
 def _memory(memory: Memory, policy: Policy) -> Memory:
-    """The memory with its statement as `remember` would keep it."""
+    """The memory with its statement as `remember` would store it."""
     _check_id("id", memory.id)
     for name in _COUNTS:
         _check_count(name, getattr(memory, name))
@@ -249,7 +249,7 @@ def _memory(memory: Memory, policy: Policy) -> Memory:
 
 
 def _erased(memory: Memory) -> Memory:
-    """A tombstone; the kind is all that it says."""
+    """An erased memory; only its kind is kept."""
     if not same_record(memory, tombstone(memory)):
         raise InvalidField("an erased memory must have no content", where="status", todo="Remove the line")
     return replace(memory, kind=label("kind", memory.kind))
@@ -267,7 +267,7 @@ def _check_pointer(memory: Memory) -> None:
 
 
 def _check_updates(memory: Memory) -> str:
-    """The text before the dated additions, which are part of the content and each a text of its own."""
+    """The text before the dated additions; each addition is part of the content and a text of its own."""
     first = original(memory)
     if len(memory.updates) > SHOWN_UPDATES or not memory.content.endswith(added(memory.updates)):
         raise InvalidField("updates do not match the end of content", where="updates", todo=_AGAIN)
@@ -333,10 +333,10 @@ def _check_successors(memories: Mapping[int, Memory], known: set[str]) -> None:
 
 
 def _news(tx: Tx, export: Export, *, known: set[str]) -> list[Effect]:
-    """The links and conflicts that the store does not have.
+    """Links and conflicts that the store does not have.
 
     Raises:
-        InvalidInput: An open conflict is about a memory that nobody has.
+        InvalidInput: An open conflict is about a missing memory.
     """
     links = {(link.src, link.dst, link.rel) for link in tx.links()}
     keys = {conflict.key for conflict in tx.conflicts()}

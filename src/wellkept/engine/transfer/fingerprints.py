@@ -1,7 +1,7 @@
-"""What a namespace holds, as counts and one hash: two stores that hold the same have the same.
+"""Fingerprint of a namespace: counts and a hash that are equal for equal content.
 
-The hash is made of what is read through the storage port, in an order that every backend keeps, so that a
-file, a server and the reference can be compared with each other.
+The hash is computed from data read through the storage port, in an order that all backends share, so that
+different backends can be compared.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Fingerprint:
 
     Attributes:
         seq: Number of the newest journal entry.
-        vectors: How many of the texts named by rows and journal have a vector of the store's embedder.
-        aliases: Hashes that lead to memories.
-        digest: Over all rows, links, conflicts, hashes, journal entries and those vectors.
-        usage: Over the usage of the rows, which changes by reading and is in no entry.
+        vectors: Number of texts in rows and journal that have a vector of the store's embedder.
+        aliases: Number of hashes that point at memories.
+        digest: Hash over all rows, links, conflicts, aliases, journal entries and those vectors.
+        usage: Hash over the usage data of the rows, which reads change without a journal entry.
     """
 
     seq: int
@@ -47,10 +47,10 @@ class Fingerprint:
 
 
 def movable(tx: Tx) -> Moving:
-    """The transaction as one that can be moved.
+    """The transaction, if its backend supports migration.
 
     Raises:
-        StorageError: The backend cannot do that.
+        StorageError: The backend does not support it.
     """
     if isinstance(tx, Moving):
         return tx
@@ -58,14 +58,14 @@ def movable(tx: Tx) -> Moving:
 
 
 def fingerprint(tx: Tx, *, page: int = PAGE) -> Fingerprint:
-    """The fingerprint of what a transaction sees; reads everything, `page` rows at a time.
+    """The fingerprint of the data in a transaction; reads everything, `page` rows at a time.
 
     Args:
-        tx: A transaction of a backend that can be moved.
-        page: How many rows or entries are held at once.
+        tx: A transaction of a backend that supports migration.
+        page: Maximum number of rows or entries in memory.
 
     Raises:
-        StorageError: The backend cannot be moved, or cannot be read.
+        StorageError: The backend does not support migration, or cannot be read.
     """
     content, usage = hashlib.sha256(), hashlib.sha256()
     seen: set[str] = set()
@@ -104,20 +104,20 @@ def fingerprint(tx: Tx, *, page: int = PAGE) -> Fingerprint:
 
 
 def pages_of_rows(tx: Tx, page: int = PAGE) -> Iterator[list[Memory]]:
-    """All rows of any status in the order of their age, so many at a time."""
+    """All rows of any status by age, a page at a time."""
     return pages(tx, Filter(statuses=ALL_STATUSES), size=page)
 
 
 def pages_of_journal(tx: Tx, page: int = PAGE, *, after: int = 0) -> Iterator[list[JournalEntry]]:
-    """All entries behind a number, so many at a time."""
+    """All entries after a number, a page at a time."""
     for start in range(after + 1, tx.seq + 1, page):
         numbers = range(start, min(start + page, tx.seq + 1))
-        # Asked by numbers, a store also tells who took these entries back.
+        # Asked by number, a store also returns which entries undid these.
         yield [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
 
 
 def pairs_of(tx: Tx, page: int = 10 * PAGE) -> Iterator[tuple[str, str]]:
-    """All pairs of a hash and a memory, in their order."""
+    """All pairs of hash and memory, sorted."""
     moving, last = movable(tx), ("", "")
     while pairs := moving.aliases(after=last, limit=page):
         for digest, memory_id in pairs:
@@ -126,7 +126,7 @@ def pairs_of(tx: Tx, page: int = 10 * PAGE) -> Iterator[tuple[str, str]]:
 
 
 def hashes_of(entries: Iterable[JournalEntry]) -> set[str]:
-    """Hashes of all texts that entries tell of, former ones and refused ones too: an undo needs their vectors."""
+    """Hashes of all texts in entries, including earlier and rejected ones: an undo needs their vectors."""
     found: set[str] = set()
     for entry in entries:
         for effect in entry.effects:
@@ -138,7 +138,7 @@ def hashes_of(entries: Iterable[JournalEntry]) -> set[str]:
 
 
 def _said(entry: JournalEntry) -> bytes:
-    """The entry, without what backends tell otherwise: of an erased memory they know which one, not which version."""
+    """The entry in a form equal for all backends: for an erased memory they know its id, not its version."""
     effects = [
         to_plain(effect)
         if not isinstance(effect, MemoryChange) or effect.after is None or effect.after.status != "erased"
@@ -149,13 +149,13 @@ def _said(entry: JournalEntry) -> bytes:
 
 
 def _unseen(tx: Tx, hashes: Iterable[str], seen: set[str]) -> dict[str, Vector]:
-    """Vectors that were not met before, by hash."""
+    """Vectors not seen before, by hash."""
     fresh = sorted({one for one in hashes if one} - seen)
     seen.update(fresh)
     return tx.vectors(fresh) if fresh else {}
 
 
 def _taken(known: dict[str, Vector], hashes: Iterable[str]) -> bytes:
-    """The stored form of those vectors, each taken once: the hash must not depend on how much is read at once."""
+    """The stored form of those vectors, each used once, so that the result does not depend on the page size."""
     found = [(digest, known.pop(digest)) for digest in sorted(hashes) if digest in known]
     return b"".join(digest.encode() + quantise(vector) for digest, vector in found)

@@ -1,8 +1,8 @@
-"""Lines of any JSON become memories-to-be, or the reason why one is none.
+"""Parses lines of any JSON into memories, or an error for each invalid line.
 
-Each line carries an idempotency key made of the source (its given name, or the file's path), its content and how
-often that content stood in the source before. A second run of the same source therefore changes nothing, while the
-same words in another source are a new assertion.
+Each line gets an idempotency key from the source (its given name, or the file's path), its content, and how often
+that content occurred in the source before. So importing the same source again changes nothing, while the same
+text in another source is a new statement.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from wellkept.types import ImportedMemory, NewMemory
 
 _CONTENT_NAMES = ("content", "text", "memory")
 MAX_VALUES = 500_000
-"""Values of the lists and objects of one line; a parser makes an object of each."""
+"""Maximum number of values in the lists and objects of one line, because each becomes an object."""
 _KEPT = 200
 _ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:$|[\[{\"\]])")
 _ALIASES = {"created_at": "recorded_at"}
 _PAST = tuple(name for name in ImportedMemory.__dataclass_fields__ if name not in NewMemory.__dataclass_fields__)
 FIELDS = (*NewMemory.__dataclass_fields__, *_PAST, *_ALIASES)
-"""What a line can be mapped to: the fields of a memory, and what happened to it where it comes from."""
+"""Target fields of a mapping: the fields of a memory, and its usage in the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +43,19 @@ class ImportSpec:
     """How lines become memories.
 
     Args:
-        source: Name of the source, kept with each memory. By default the file's name; runs are then told
-            apart by its whole path, so that two files of one name are two sources. With a name of
-            one's own, a file may move and is still the same source.
-        mapping: Field of a memory to key of the line; keys reach into objects with dots. Fields
-            not mapped are taken from keys of the same name; the text from `content`, `text` or `memory`.
-            Only where they are mapped: `access_count`, `last_accessed_at`, `updated_at`, and `created_at`,
-            which is another name of `recorded_at`.
+        source: Name of the source, kept with each memory. By default the file's name; idempotency keys then
+            use the whole path, so that two files with the same name are two sources. With your own name, a
+            file may be moved and stays the same source.
+        mapping: Field of a memory to key of the line; dots reach into objects. Fields not mapped are taken
+            from keys of the same name; the text from `content`, `text` or `memory`. Only when mapped:
+            `access_count`, `last_accessed_at`, `updated_at`, and `created_at`, which is another name of
+            `recorded_at`.
         fixed: Field of a memory to a value for all lines.
-        scale: The least and the greatest importance of the source, which become 0 and 1.
+        scale: The lowest and the highest importance in the source, which become 0 and 1.
         items: Key of a list inside each line, each of whose objects is one memory.
         plain: Lines are texts, not JSON.
         limit: Read at most this many lines.
-        identity: What tells this source from others in idempotency keys; follows from the above.
+        identity: Identifies the source in idempotency keys; derived from the above.
     """
 
     source: str = ""
@@ -73,7 +73,7 @@ class ImportSpec:
             raise InvalidField(f"{low}..{high} is not a scale", where="scale", todo="Name a lower and a higher number")
 
     def of_file(self, path: Path) -> ImportSpec:
-        """The same for this file: named and told apart as described above."""
+        """The specification completed for this file: source name and identity."""
         if self.source:
             return replace(self, identity=self.identity or self.source)
         return replace(self, source=path.name, identity=self.identity or str(path.resolve()))
@@ -81,13 +81,13 @@ class ImportSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relations:
-    """How a memory of another store relates to others there, by the ids it has there.
+    """Relations of a memory in its source, with the ids of the source.
 
     Attributes:
-        id: Its own.
-        superseded_by: What replaced it; empty when nothing did.
-        superseded_at: When; None where the source does not say.
-        links: To what it leads, and how: (id, relation).
+        id: Its own id.
+        superseded_by: The memory that replaced it; else empty.
+        superseded_at: When it was replaced; None when the source does not say.
+        links: Target id and relation of each link.
     """
 
     id: str
@@ -98,7 +98,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory-to-be of a source, or why it cannot be one."""
+    """One parsed memory of a source, or its error."""
 
     line: int
     raw: str
@@ -109,7 +109,7 @@ class Row:
 
 
 def rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Row]:
-    """Read lines one by one; a bad line is a row with an error, and reading goes on."""
+    """Parse lines one by one; an invalid line gives a row with an error."""
     seen: Counter[str] = Counter()
     for place, (number, raw) in enumerate(lines):
         if spec.limit is not None and number > spec.limit:
@@ -135,7 +135,7 @@ def rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Ro
 
 
 def too_long(raw: bytes, *, plain: bool = False) -> InvalidInput | None:
-    """Why a line is not parsed: `numbered` gave only its beginning, or it holds more values than any memory."""
+    """The error of a line that is not parsed: it is too long, or has more values than any memory."""
     if len(raw) > LONGEST:
         return InvalidInput(f"the line is longer than {LONGEST >> 20} MiB", todo="Write one memory a line")
     if not plain and len(raw) > MAX_VALUES and json_values(raw) > MAX_VALUES:
@@ -144,8 +144,8 @@ def too_long(raw: bytes, *, plain: bool = False) -> InvalidInput | None:
 
 
 def misread(first: bytes, *, plain: bool) -> InvalidInput | None:
-    """What the first line shows to be wrong with all of them: the file is UTF-16, or one JSON array."""
-    # Without its mark, UTF-16 shows in one NUL beside the ASCII that a line of JSON begins with.
+    """An error of the whole file, detected in the first line: UTF-16, or one JSON array."""
+    # Without a byte order mark, UTF-16 shows as one NUL next to the first ASCII character of JSON.
     if first[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(first) > 1 and (first[0] == 0) != (first[1] == 0)):
         return InvalidText("the file looks like UTF-16", todo="Convert it to UTF-8")
     if not plain and _ARRAY.match(first):
@@ -193,7 +193,7 @@ def _row(
 
 
 def _with_past(new: NewMemory, past: Mapping[str, Any]) -> NewMemory:
-    """The statement with how it was used where it comes from."""
+    """The statement with its usage in the source."""
     used = past.get("access_count", 0)
     if type(used) is not int or not 0 <= used <= MAX_COUNT:
         raise InvalidField(f"{str(used)[:40]!r} is not a count", where="access_count", todo="Use a whole number from 0")
@@ -205,10 +205,10 @@ def _with_past(new: NewMemory, past: Mapping[str, Any]) -> NewMemory:
 
 
 def _scaled(value: Any, scale: tuple[float, float]) -> float:
-    """An importance of the source between 0 and 1.
+    """An importance of the source, scaled to 0 to 1.
 
     Raises:
-        InvalidField: It is no number of the scale.
+        InvalidField: It is not a number within the scale.
     """
     low, high = scale
     if type(value) not in (int, float) or not low <= value <= high:
@@ -251,5 +251,5 @@ def _reach(item: Mapping[str, Any], key: str) -> Any:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text that was refused, fit to be printed whatever it holds."""
+    """The beginning of a rejected text, safe to print."""
     return excerpt(text, 50).encode("utf-8", "replace").decode("utf-8")

@@ -1,6 +1,6 @@
-"""Rows of an import pass the gate in batches: each batch is written before the next one is read.
+"""Imports rows through the gate in batches; each batch is written before the next one is read.
 
-An import is a run of ordinary writes; all its journal entries carry its id.
+An import is a series of ordinary writes; all its journal entries carry its run id.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ Progress: TypeAlias = Callable[[int], None]
 Reject: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 MAX_ERRORS = 1_000
-"""Lines that a report names; it counts all."""
+"""Maximum number of rejected lines listed in a report; all are counted."""
 _FIRST = 8
 _SHORT, _LONG = 0.5, 2.0
-"""Seconds that a batch may take before the next one is made larger or smaller: what is written shows, and stays."""
+"""Target duration of a batch in seconds; the batch size is adjusted, so that progress is visible and kept."""
 
 
 class Importer:
-    """Takes rows through the gate in batches and counts what became of them.
+    """Writes rows through the gate in batches and counts the outcomes.
 
     Args:
-        ctx: Where they go; `take` names the namespace of each.
-        run_id: Stands in every journal entry.
-        reject: Called with every line that was not taken.
-        progress: Called after each batch with the rows that were read until then.
+        ctx: The store; `take` names the namespace of each row.
+        run_id: Recorded in each journal entry.
+        reject: Called with each rejected line.
+        progress: Called after each batch with the number of rows read.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Importer:
         self._started = time.monotonic()
 
     def take(self, row: Row, namespace: str) -> None:
-        """One more row, for this namespace."""
+        """Add a row for this namespace."""
         if namespace != self._namespace or len(self._waiting) >= self._size:
             self.flush()
             self._namespace = namespace
@@ -68,7 +68,7 @@ class Importer:
         self._waiting.append(row)
 
     def flush(self) -> None:
-        """Write what is waiting."""
+        """Write the collected rows."""
         waiting, self._waiting = self._waiting, []
         if waiting:
             began = time.monotonic()
@@ -82,7 +82,7 @@ class Importer:
             self._progress(self._read)
 
     def report(self, rejects: str = "") -> ImportReport:
-        """What was done, after a last `flush`."""
+        """The report, after a last `flush`."""
         self.flush()
         relate(self._ctx, self._related, self._cause.run_id, last=True)
         return ImportReport(

@@ -1,10 +1,10 @@
-"""Moving a store to another backend, journal and all: copied entry by entry, resumable, and compared at the end.
+"""Migration of a store to another backend with its journal: entry by entry, resumable, verified at the end.
 
-The target is written in the order of the source's journal, a block of entries in one transaction. So it is at
-every moment what the source once was, and its own sequence number says how far the copy is: after a kill,
-or when the source has gone on, the next start takes the entries that are missing and nothing twice.
-What no entry tells of (use, and what was mended) is settled afterwards; then both are read as a whole, and
-counts, sequence and a hash over everything must be the same.
+The target is written in the order of the source's journal, a block of entries per transaction. So it always equals
+an earlier state of the source, and its own sequence number shows how far the copy is: after a kill, or when the
+source has changed, the next run copies only the missing entries. Data without journal entries (usage, and some
+repairs) is copied afterwards; then both stores are read completely, and counts, sequence and a hash over
+everything must be equal.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from wellkept.types import (
 )
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told the namespace, the entry it is at, and how many there are."""
+"""Called with the namespace, the current entry number and the total."""
 State: TypeAlias = Literal[
     "copied", "continued", "copied anew", "already there", "would be copied", "would be continued"
 ]
@@ -58,11 +58,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What became of one namespace.
+    """The result for one namespace.
 
     Attributes:
-        entries: How many journal entries were (in a dry run: would be) copied by this run.
-        held: How it is in the source; after a copy, to the letter how it is in the target too.
+        entries: Number of journal entries copied by this run (in a dry run: to be copied).
+        held: Fingerprint of the source; after a copy, also of the target.
     """
 
     namespace: str
@@ -73,11 +73,11 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveReport:
-    """What a move did.
+    """The result of a migration.
 
     Attributes:
-        embedder: Whose vectors they are; the target is bound to it.
-        others: Namespaces of the target that the move was not about, and that it left alone.
+        embedder: The embedder of the vectors; the target is bound to it.
+        others: Namespaces of the target that were not part of the migration; unchanged.
     """
 
     dry_run: bool
@@ -96,25 +96,25 @@ def migrate(
     progress: Progress | None = None,
     page: int = PAGE,
 ) -> MoveReport:
-    """Copy namespaces from one store to another, to the letter; the source is only read.
+    """Copy namespaces exactly from one store to another; the source is only read.
 
     Args:
-        source: Where from; others may go on writing there.
-        target: Where to; nobody else should write in these namespaces meanwhile.
+        source: The source; others may keep writing to it.
+        target: The target; nobody else should write to these namespaces during the copy.
         namespaces: Only these; the target may then hold other ones. All of the source when empty.
-        dry_run: Only say what would be copied.
-        progress: Told how far it is.
+        dry_run: Only report what would be copied.
+        progress: Called with the progress.
         page: How many entries one transaction copies.
 
     Returns:
-        What was copied, each namespace compared as a whole.
+        The number of entries copied, and the verified fingerprint, of each namespace.
 
     Raises:
         NotFound: The source has no such namespace.
-        Corrupt: The source is not sound, or a copy is not what was copied.
+        Corrupt: The source is damaged, or a copy differs from its source.
         EmbedderMismatch: The target holds vectors of another embedder.
-        StorageError: The target holds other things; it names them, and nothing was written.
-        Busy: Somebody else writes in the target.
+        StorageError: The target holds other data; names it. Nothing was written.
+        Busy: Another process writes to the target.
 
     Example:
         >>> from wellkept.storage.memory import DictStorage
@@ -134,7 +134,7 @@ def migrate(
         target.configure(embedder=here.embedder, dim=here.dim, policy=here.policy)
     moved = []
     for name in names:
-        with source.begin(name, write=False) as tx:  # one snapshot from the first entry to the comparison
+        with source.begin(name, write=False) as tx:  # one snapshot for copy and comparison
             work = _Copy(tx, target, page=page, progress=progress or _untold)
             moved.append(work.foreseen() if dry_run else work.done())
     seconds = round(time.monotonic() - started, 3)
@@ -142,7 +142,7 @@ def migrate(
 
 
 # --------------------------------------------------------------------------------------------
-# What must hold before anything is written
+# Checks before anything is written
 
 
 def _chosen(here: Header, namespaces: Sequence[str]) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ def _chosen(here: Header, namespaces: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_sound(source: Storage, names: Iterable[str]) -> None:
-    """A copy of damage would pass for sound: it is made of what can be read, not of the damaged bytes."""
+    """Check the source first: a copy of readable data would hide that the source is damaged."""
     found = list(source.verify())
     if isinstance(source, Mending):
         for name in names:
@@ -179,7 +179,7 @@ def _check_target(here: Header, there: Header, *, others: Sequence[str]) -> None
 
 
 def _foreign(source: Storage, target: Storage, name: str) -> str:
-    """What stands in the way in one namespace of the target: anything but an earlier state of the source."""
+    """Why a namespace of the target cannot be used: its data is not an earlier state of the source."""
     with source.begin(name, write=False) as ours, target.begin(name, write=False) as theirs:
         if not theirs.seq:
             return ""
@@ -194,7 +194,7 @@ def _foreign(source: Storage, target: Storage, name: str) -> str:
 
 
 def _mark(entry: JournalEntry) -> tuple[object, ...]:
-    """What of an entry no later one and no erasure changes."""
+    """The parts of an entry that no later entry and no erasure changes."""
     return (entry.at, entry.verb, entry.actor, entry.outcome, entry.memory_id, entry.run_id, entry.undoes, entry.policy)
 
 
@@ -206,7 +206,7 @@ def _occupied(things: Sequence[str]) -> StorageError:
 
 
 def _untold(namespace: str, at: int, whole: int) -> None:
-    """Nobody watches."""
+    """No progress reporting."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -225,22 +225,22 @@ class _Copy:
         movable(source)
 
     def foreseen(self) -> Moved:
-        """What would be done."""
+        """The expected result, without copying."""
         held = fingerprint(self._source, page=self._page)
         at = self._stand()
         state: State = "would be copied" if not at else "would be continued" if at < held.seq else "already there"
         return Moved(namespace=self._name, state=state, entries=held.seq - at, held=held)
 
     def done(self) -> Moved:
-        """Copy what is missing, and compare."""
+        """Copy missing entries, and compare."""
         start = self._stand()
         copied = self._copy(afresh=False)
         changed = self._settle()
         held, got = self._compared()
         state: State = "continued" if start else "copied"
         if start and not _same(held, got):
-            # The source has erased what was copied already, or the copy began as something else: no word of it
-            # may stay, also not in former entries, so nothing of it does.
+            # The source has erased copied data, or the target is not a copy of it. Erased data must not
+            # remain, not even in earlier entries, so the namespace is emptied and copied again.
             copied, state = self._copy(afresh=True), "copied anew"
             self._settle()
             held, got = self._compared()
@@ -259,7 +259,7 @@ class _Copy:
             return tx.seq
 
     def _copy(self, *, afresh: bool) -> int:
-        """Take over the entries that are missing, block by block; how many."""
+        """Copy the missing entries, block by block; returns their number."""
         at = 0 if afresh else self._stand()
         copied = 0
         for entries in pages_of_journal(self._source, self._page, after=at):
@@ -276,7 +276,7 @@ class _Copy:
         return copied
 
     def _settle(self) -> int:
-        """Bring in line what the journal does not tell: use, and what was mended without an entry; how much."""
+        """Copy data without journal entries: usage, and repairs without an entry; returns the number of changes."""
         done = 0
         for rows in pages_of_rows(self._source, self._page):
             done += self._put(self._row_effects(rows), vectors_of=rows)
@@ -307,7 +307,7 @@ class _Copy:
             if there is None or not same_record(there, row):
                 effects.append(MemoryChange(there, row))
             elif _use(row) > _use(there) or (_use(row) == _use(there) and row.stability != there.stability):
-                # A target that has been read since has counted further, and keeps its counts.
+                # A target that has been read since has higher counts, and keeps them.
                 effects.append(MemoryChange(there, row))
         return effects
 
@@ -333,13 +333,13 @@ class _Copy:
             yield ConflictChange(None, one) if ours else ConflictChange(one, None)
 
     def _compared(self) -> tuple[Fingerprint, Fingerprint]:
-        """Both stores, read as a whole."""
+        """The fingerprints of both stores."""
         with self._target.begin(self._name, write=False) as tx:
             return fingerprint(self._source, page=self._page), fingerprint(tx, page=self._page)
 
 
 def _same(a: Fingerprint, b: Fingerprint) -> bool:
-    """Whether everything but use is the same; a target that is in use counts on."""
+    """Whether everything except usage is equal; the usage of a target in use increases."""
     return replace(a, usage="") == replace(b, usage="")
 
 
@@ -363,7 +363,7 @@ def _flag(conflict: Conflict) -> tuple[str, ...]:
 def _differences(
     ours: Iterable[T], theirs: Iterable[T], *, key: Callable[[T], tuple[str, ...]]
 ) -> list[tuple[bool, T]]:
-    """What only the target has (False), then what only the source has (True): old forms go before new ones come."""
+    """Items only in the target (False), then items only in the source (True): old forms are removed first."""
     here = {key(one): one for one in ours}
     surplus = [(False, one) for one in theirs if here.pop(key(one), None) is None]
     return [*surplus, *((True, one) for one in here.values())]

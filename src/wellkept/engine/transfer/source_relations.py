@@ -1,7 +1,7 @@
-"""What memories of an import were to each other where they come from: replaced by one another, and linked.
+"""Restores relations between imported memories from their source: replacements and links.
 
-The gate gives each memory an id of its own, so this is done once both ends have theirs. Each relation is done once:
-its journal entry has a key, so the same import again leaves alone what somebody has changed since.
+The gate gives each memory a new id, so this is done once both ends are written. Each relation has its own journal
+entry with an idempotency key, so that repeating the import does not overwrite later changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from wellkept.types import Effect, JournalEntry, Link, LinkChange, Memory, Memor
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """A memory here, what it was related to there, and the key under which it was written."""
+    """An imported memory, its relations in the source, and the key of its write."""
 
     namespace: str
     memory_id: str
@@ -31,13 +31,13 @@ class _Own:
 
 @dataclass(slots=True)
 class Related:
-    """Which memory here stands for which one there, and what is still to be related."""
+    """Maps ids of the source to memories here, and collects pending relations."""
 
     here: dict[str, dict[str, str]] = field(default_factory=dict)
     waiting: list[_Own] = field(default_factory=list)
 
     def note(self, namespace: str, row: Row, result: WriteResult) -> None:
-        """What became of a row."""
+        """Record the result of a row."""
         if row.relations is None or result.memory is None:
             return
         self.here.setdefault(namespace, {})[row.relations.id] = result.memory.id
@@ -45,7 +45,7 @@ class Related:
             self.waiting.append(_Own(namespace, result.memory.id, row.relations, row.new.idempotency_key))
 
     def ready(self, *, last: bool) -> list[_Own]:
-        """Those whose other ends have been written, or all of them at the end; they do not wait any more."""
+        """Relations whose other ends have been written; with `last`, all remaining ones."""
         now: list[_Own] = []
         later: list[_Own] = []
         for one in self.waiting:
@@ -57,13 +57,13 @@ class Related:
 
 
 def relate(ctx: Context, related: Related, run_id: str, *, last: bool = False) -> None:
-    """Relate what can be related by now.
+    """Store the relations that are ready.
 
     Args:
-        ctx: Of any namespace of the store.
-        related: What was noted; the rest waits there for its other ends.
-        run_id: Of the import.
-        last: Nothing more will be written, so that nobody waits any longer.
+        ctx: A context of any namespace of the store.
+        related: The recorded rows; the rest stays there until its other ends are written.
+        run_id: The id of the import.
+        last: No more rows will be written, so nothing stays pending.
     """
     ready = related.ready(last=last)
     for namespace in dict.fromkeys(one.namespace for one in ready):
@@ -99,7 +99,7 @@ def _relate(ctx: Context, tx: Tx, one: _Own, here: dict[str, str], run_id: str) 
 
 
 def _is_own(tx: Tx, one: _Own) -> bool:
-    """Whether the memory was made of this row; one that the row only repeated stands for others too."""
+    """Whether the memory was created by this row; a row that was a duplicate of a memory must not change it."""
     made = tx.journal(memory_ids=(one.memory_id,))[0]
     return made.idempotency_key.partition("~")[0] == one.key
 
@@ -107,7 +107,7 @@ def _is_own(tx: Tx, one: _Own) -> bool:
 def _hidden(
     ctx: Context, tx: Tx, memory: Memory, relations: Relations, here: dict[str, str]
 ) -> tuple[tuple[Effect, ...], Reason]:
-    """Hide a memory behind the one that replaced it; archive it where that one did not come along."""
+    """Supersede a memory by its replacement; archive it when the replacement was not imported."""
     reason = Reason("import", f"superseded by {relations.superseded_by[:80]} where it comes from")
     if memory.status != "active":
         return (), reason
@@ -125,7 +125,7 @@ def _hidden(
 
 
 def _chain(tx: Tx, memory_id: str) -> Iterator[str]:
-    """A memory and what superseded it, as far as that leads."""
+    """A memory and its successors."""
     seen: set[str] = set()
     while memory_id and memory_id not in seen:
         yield memory_id
@@ -134,7 +134,7 @@ def _chain(tx: Tx, memory_id: str) -> Iterator[str]:
 
 
 def _links(ctx: Context, tx: Tx, one: _Own, here: dict[str, str]) -> list[Effect]:
-    """Links that are not there yet; the one to what was replaced comes with the replacement itself."""
+    """Links that do not exist yet; a replacement makes its own `supersedes` link."""
     there = {(link.src, link.dst, link.rel) for link in tx.links((one.memory_id,))}
     wanted = {
         (one.memory_id, here[end], rel)

@@ -1,1 +1,1 @@
-"""Keeping a store well: verify, repair, re-embed, rounds of jobs, workers and their leases."""
+"""Maintenance of a store: verify, repair, re-embed, maintenance rounds, workers and leases."""

@@ -1,4 +1,4 @@
-"""Counts, the embedder a store is bound to, and conflicts that nobody settled in time."""
+"""Counts, the check of the store's embedder, and expired conflicts."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _AT_ONCE = 100
 
 
 def require_embedder(ctx: Context) -> None:
-    """Refuse a store whose vectors come from another embedder; a fresh store takes this one.
+    """Refuse a store whose vectors come from another embedder; a new store takes this one.
 
     Raises:
-        EmbedderMismatch: Naming both, and the command that re-embeds.
+        EmbedderMismatch: Names both, and the command that re-embeds.
     """
     header = ctx.storage.header()
     if header.embedder and header.embedder != ctx.embedder.id:
@@ -46,7 +46,7 @@ def require_embedder(ctx: Context) -> None:
             where="embedder",
             todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
         )
-    # Whoever embeds nothing judges nothing: a reader with other settings leaves the store's as they are.
+    # A command that never embeds makes no decisions: it does not change the store's recorded policy.
     judges = not isinstance(ctx.embedder, Unloaded)
     if judges and (not header.embedder or header.policy != ctx.policy.hash):
         dim = header.dim if header.embedder else ctx.embedder.dim
@@ -80,13 +80,13 @@ def stats(ctx: Context) -> Stats:
 
 
 def expire_conflicts(ctx: Context) -> int:
-    """Settle the open conflicts that nobody has looked at in time as "keep both".
+    """Resolve expired open conflicts as "keep both".
 
-    Until then they only count as settled; now the journal says so, and both memories are linked. One
-    entry for each, so that each can be undone alone; what was taken back is not settled again.
+    Before, they only count as resolved; now the journal records it, and both memories are linked. There is one
+    entry per conflict, so that each can be undone alone; an undone one is not resolved again.
 
     Returns:
-        How many were settled.
+        The number of conflicts resolved.
 
     Example:
         >>> import wellkept
@@ -118,7 +118,7 @@ def _expire(ctx: Context, tx: Tx, conflict: Conflict) -> bool:
     ends = (conflict.a, conflict.b)
     for entry in tx.journal(memory_ids=ends):
         if entry.verb == "expire" and _settles(entry, conflict.key):
-            return False  # somebody took it back; it is theirs to settle
+            return False  # someone undid it; it is not resolved automatically again
     now = ctx.clock()
     effects: list[Effect] = [ConflictChange(conflict, flags.settled(conflict, "keep_both", at=now))]
     there = {row.id for row in tx.find(Filter(ids=ends, statuses=ALL_STATUSES)) if row.status != "erased"}

@@ -1,7 +1,7 @@
-"""The queue of jobs where the backend has none: in the memory of the process, or in a file beside the store.
+"""A job queue for backends without one: in memory of the process, or in a file next to the store.
 
-The same rules as in a database, over a plain mapping. The file is read and written whole under a lock of the
-operating system, which is held for a moment; a store in one file has few namespaces.
+It follows the same rules as the database queue. The file is read and written as a whole under a short lock of
+the operating system; a single-file store has few namespaces.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from wellkept.types.words import Json
 Page: TypeAlias = MutableMapping[tuple[str, str], QueuedJob]
 """Jobs by namespace and kind."""
 Heads: TypeAlias = Callable[[], Mapping[str, int]]
-"""Gives the number of the newest journal entry of each namespace."""
+"""Returns the number of the newest journal entry of each namespace."""
 _TIMES = ("due", "finished")
 LONGEST_LEASE = timedelta(hours=1)
-"""A lease that ends later than this from now was given by a clock that went wrong."""
+"""A lease that ends later than this from now was set by a wrong clock."""
 
 
 def queue_of(ctx: Context, file: Path | None = None) -> JobQueue:
-    """The queue of a store: the backend's own, else one in this file, else one that ends with the process.
+    """The queue of a store: the backend's own, else one in this file, else one in memory.
 
     Example:
         >>> import wellkept
@@ -66,8 +66,8 @@ class KeptJobs:
     """A queue over a page of jobs; see `storage.port.JobQueue`.
 
     Args:
-        page: Gives the page, ours alone while the block runs; what the block leaves in it is kept.
-        heads: Where the journals stand.
+        page: Context manager with exclusive access to the page; changes are stored at its end.
+        heads: The newest journal entries.
         clock: The time.
     """
 
@@ -93,7 +93,7 @@ class KeptJobs:
         """See `JobQueue.claim`."""
         now = self._clock()
         with self._page() as page:
-            # The order of the page tells which of those that came at the same moment was first.
+            # The order of the page decides between jobs due at the same time.
             free = [job for job in page.values() if job.kind in kinds and _is_free(job, now)]
             free = [job for job in free if _is_of(job, namespace)]
             if not free:
@@ -154,7 +154,7 @@ class KeptJobs:
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
         """See `JobQueue.again`."""
         now = self._clock()
-        with self._page() as page:  # found and changed under one lock: between two a worker may have taken one
+        with self._page() as page:  # found and changed under one lock, so that no worker takes one in between
             failed = _wanted(page, ("failed",), kinds, namespace)
             for job in failed:
                 page[job.namespace, job.kind] = replace(job, state="due", due=now, attempts=0)
@@ -173,7 +173,7 @@ class KeptJobs:
             return _wanted(page, states, kinds, namespace)[:limit]
 
     def _changed(self, job: QueuedJob, **values: Any) -> bool:
-        """Change a job that is still ours."""
+        """Change a job if its lease is still held by this worker."""
         with self._page() as page:
             now = page.get((job.namespace, job.kind))
             if now is None or now.state != "running" or now.turn != job.turn:
@@ -183,7 +183,7 @@ class KeptJobs:
 
 
 def _wanted(page: Page, states: Sequence[QueueState], kinds: Sequence[str], namespace: str) -> list[QueuedJob]:
-    """Those of these states, kinds and this namespace, each of all where none is named; in the order of their names."""
+    """Jobs with these states, kinds and this namespace (empty: all), sorted by name."""
     return [
         job
         for _, job in sorted(page.items())
@@ -192,7 +192,7 @@ def _wanted(page: Page, states: Sequence[QueueState], kinds: Sequence[str], name
 
 
 def _is_of(job: QueuedJob, namespace: str) -> bool:
-    """Whether a job is meant by a name; where none is named all namespaces are, and not the store itself."""
+    """Whether a namespace filter matches a job; an empty filter matches all namespaces, but not store jobs."""
     return job.namespace == namespace if namespace else job.namespace != WHOLE_STORE
 
 
@@ -209,13 +209,13 @@ def _has_become_due(known: QueuedJob | None, cadence: Cadence, seq: int, now: da
 
 
 def _is_free(job: QueuedJob, now: datetime) -> bool:
-    if job.state == "running":  # a clock that was set back must not lock everybody out for good
+    if job.state == "running":  # a clock that was set back must not block the job forever
         return job.due <= now or job.due - now > LONGEST_LEASE
     return job.state == "due" and job.due <= now
 
 
 # --------------------------------------------------------------------------------------------
-# Where a page is kept
+# Storage of a page
 
 
 def _kept_in_process() -> Callable[[], AbstractContextManager[Page]]:
@@ -231,7 +231,7 @@ def _kept_in_process() -> Callable[[], AbstractContextManager[Page]]:
 
 
 def _kept_in(path: Path) -> Callable[[], AbstractContextManager[Page]]:
-    """A page in a file; one that was cut off in the writing is empty, and then every job is due again."""
+    """A page in a file; a truncated file is read as empty, and then every job is due again."""
 
     @contextmanager
     def page() -> Iterator[Page]:

@@ -1,7 +1,7 @@
-"""What a worker does in a namespace: the verbs of upkeep, planned and applied, able to stop between two steps.
+"""Maintenance jobs of a worker: planned and applied step by step, safe to interrupt.
 
-An errand that is cut short has done its first steps and none twice: every step is a transaction of its own,
-and the next worker plans anew over what is left.
+Every step is a transaction of its own. An interrupted job has done its first steps, and the next worker plans
+again for the rest.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from wellkept.types import Json, Plan
 from wellkept.types.jobs import Cadence
 
 Step: TypeAlias = Callable[[str], None]
-"""Called between two steps with how far it is; raises when the work shall end here."""
+"""Called between two steps with the progress; raises to stop the work."""
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 CHANGES = 50
-"""Journal entries after which a namespace is tidied before its time."""
+"""Journal entries after which maintenance of a namespace is due early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an errand tells.
+    """The result of a job.
 
     Attributes:
         report: Figures.
-        entries: Journal entries it made itself: they are no reason to come again.
-        failed: Why it failed; empty when it did not.
-        held: Why it was not allowed to do anything; it is put off, and no attempt is counted.
+        entries: Journal entries made by the job itself; they do not make it due again.
+        failed: The error message; empty on success.
+        held: Why the job was not allowed to run; it is postponed, and no attempt is counted.
     """
 
     report: Mapping[str, Json] = field(default_factory=dict)
@@ -56,8 +56,8 @@ class Errand:
 
     Attributes:
         cadence: Its name, and when it is due.
-        run: Does it.
-        changes_memories: Whether it merges, archives or makes memories; such ones run only when asked for.
+        run: The function that does it.
+        changes_memories: Whether it merges, archives or creates memories; such jobs run only on request.
     """
 
     cadence: Cadence
@@ -72,12 +72,12 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How the errands are done.
+    """Settings of the jobs.
 
     Args:
         consolidation / aging / reflection: Rules and thresholds of each.
-        changes: Journal entries after which a namespace is tidied before its time.
-        every: How long after the last pass each is due; None for the usual time of each kind.
+        changes: Journal entries after which maintenance of a namespace is due early.
+        every: Time after the last pass at which a job is due; None for the default of each kind.
     """
 
     consolidation: Consolidation = field(default_factory=Consolidation)
@@ -88,7 +88,7 @@ class Settings:
 
 
 def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
-    """All kinds, in the order in which they are looked for.
+    """All kinds of jobs, in the order in which they are checked.
 
     Example:
         >>> [errand.kind for errand in errands()]
@@ -123,10 +123,10 @@ def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
 
 
 def chosen(names: Sequence[str], *, among: Sequence[Errand]) -> tuple[Errand, ...]:
-    """The errands of these names, in their usual order.
+    """The jobs with these names, in their usual order.
 
     Raises:
-        InvalidField: One is no name of any.
+        InvalidField: A name is not the name of a job.
     """
     known = [errand.kind for errand in among]
     for name in names:
@@ -149,7 +149,7 @@ def _sweep(ctx: Context, step: Step) -> Outcome:
 
 
 def _applied(ctx: Context, made: Plan, step: Step) -> Outcome:
-    """Execute a plan; what another writer made stale meanwhile is a change, and comes again as one."""
+    """Execute a plan; stale actions count as changes, so that the job is due again."""
     figures: dict[str, Json] = {"plan_id": made.plan_id, "planned": len(made.actions)}
     if not made.actions:
         return Outcome(figures)

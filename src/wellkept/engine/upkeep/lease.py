@@ -1,9 +1,8 @@
-"""Who keeps a store up, and which job ran when: one small file beside the store.
+"""The maintenance lease and the last run of each job: one small file next to the store.
 
-The lease ends by itself when its holder is gone, so a crash needs no hand. The file is read and
-written under a lock of the operating system; the lock is held for a moment, the lease for the work.
-Any other place can stand in, such as a row of a database (`engine/queuelease`): what `maintain` asks of it
-is the `Lease` protocol.
+The lease expires when its holder is gone, so a crash needs no cleanup. The file is read and written under a
+short lock of the operating system; the lease lasts as long as the work. Other implementations, such as a
+database row (`engine/upkeep/queue_lease`), follow the `Lease` protocol.
 """
 
 from __future__ import annotations
@@ -25,44 +24,44 @@ from wellkept.errors import Busy, ReadOnly
 from wellkept.parsing import parsed_json
 
 LEASE_SECONDS = 120.0
-"""How long a lease outlives its holder; a living one renews it three times in that span."""
+"""How long a lease lasts without renewal; a running holder renews it three times in that time."""
 _MOST_BYTES = 1_000_000
 
 
 def holder_name(new_id: NewId) -> str:
-    """What one who holds something calls itself: the process, the machine, and what no other has."""
+    """A unique holder name: process, machine and a random id."""
     return f"process {os.getpid()} on {platform.node() or 'this machine'} ({new_id()[-8:]})"
 
 
 class Lease(Protocol):
-    """Keeps two upkeeps of one store apart, and remembers what ran.
+    """Prevents two maintenance processes on one store, and records job runs.
 
     Attributes:
-        seconds: How long it holds without being renewed.
+        seconds: How long it lasts without renewal.
     """
 
     seconds: float
 
     def take(self) -> str:
-        """Take or renew it; empty when it is ours now, else who holds it and until when."""
+        """Take or renew the lease; empty on success, else the current holder and the end of its lease."""
         ...
 
     def release(self) -> None:
-        """Give it up, if it is ours."""
+        """Release the lease, if this process holds it."""
         ...
 
     def ran(self) -> dict[str, datetime]:
-        """When each job last came to its end."""
+        """When each job last finished."""
         ...
 
     def advance(self, job: str, at: datetime) -> None:
-        """Note that a job came to its end, now; `at` is what the caller's clock says."""
+        """Record that a job finished now; `at` is the caller's time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What the file says."""
+    """The content of the file."""
 
     holder: str = ""
     until: datetime | None = None
@@ -70,13 +69,13 @@ class _Page:
 
 
 class FileLease:
-    """A lease in a file of its own.
+    """A lease in a file.
 
     Args:
-        path: The file; made when it is not there.
-        clock: The time.
-        new_id: Makes the name of this holder unlike that of any other.
-        seconds: How long the lease outlives its holder.
+        path: The file; created when missing.
+        clock: The current time.
+        new_id: Makes the holder name unique.
+        seconds: How long the lease lasts without renewal.
 
     Example:
         >>> import tempfile
@@ -100,7 +99,7 @@ class FileLease:
         now = self._clock()
         with self._page() as (page, write):
             if page.holder not in ("", self._holder) and page.until is not None and now < page.until:
-                # A clock that was set back must not lock everybody out for good.
+                # A clock that was set back must not block the lease forever.
                 if page.until - now <= timedelta(seconds=2 * self.seconds):
                     return f"held by {page.holder} until {iso(page.until)}"
             write(replace(page, holder=self._holder, until=now + timedelta(seconds=self.seconds)))
@@ -124,7 +123,7 @@ class FileLease:
 
     @contextmanager
     def _page(self) -> Iterator[tuple[_Page, Callable[[_Page], None]]]:
-        """The file's content, and how to replace it, under the lock."""
+        """The file's content and a function to replace it, under the lock."""
         try:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         except OSError as error:
@@ -162,7 +161,7 @@ def _written(page: _Page) -> bytes:
 
 
 def _read(text: bytes) -> _Page:
-    """What the file says; one that was cut off in the writing says nothing, and is written anew."""
+    """The content of the file; a truncated file is read as empty, and rewritten."""
     try:
         plain = parsed_json(text) if text.strip() else {}
         until = plain.get("until")

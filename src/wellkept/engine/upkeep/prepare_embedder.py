@@ -1,8 +1,8 @@
-"""The vectors of an embedder to come, made namespace by namespace while the former one still answers.
+"""Computes vectors of a new embedder in advance, namespace by namespace, while the old one is in use.
 
-Any number of workers make them beside those in force; searches, writes and decisions go on with the former
-embedder and see nothing of it. `reembed` then moves the store, and only makes what is still missing: texts
-written since, and texts that the two embedders cut into another number of parts.
+Any number of workers store them next to the current vectors; searches, writes and decisions keep using the old
+embedder. `reembed` then switches the store and computes only what is missing: texts written since, and texts
+that the two embedders split into different numbers of windows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _KEPT: tuple[Status, ...] = ("active", "superseded", "archived")
 
 
 def making_ahead(ctx: Context, embedder: Embedder) -> Errand:
-    """The job that makes the vectors of this embedder beside those in force; due again wherever something changes.
+    """The job that computes vectors of this embedder in advance; due again after each change.
 
     Raises:
-        StorageError: The backend holds vectors of one embedder only.
-        EmbedderMismatch: It is the store's own already, or was known with another number of components.
+        StorageError: The backend holds vectors of only one embedder.
+        EmbedderMismatch: It is already the store's embedder, or was known with another vector size.
     """
     if not isinstance(ctx.storage, Foreseeing):
         raise StorageError(
@@ -63,9 +63,9 @@ def _made(ctx: Context, embedder: Embedder, place: Ahead, step: Step) -> Outcome
 
 
 def _page(ctx: Context, embedder: Embedder, place: Ahead, rows: Sequence[Memory], counts: dict[str, int]) -> str:
-    """The vectors of some rows; why they could not be made, or nothing."""
+    """Compute the vectors of some rows; returns the error message, or an empty text."""
     texts = {row.embedding: text_of(row) for row in rows if row.embedding == vector_key(text_of(row))}
-    counts["left"] += sum(row.embedding not in texts for row in rows)  # the move itself looks at them
+    counts["left"] += sum(row.embedding not in texts for row in rows)  # `reembed` handles these
     parts: Mapping[str, int] = {row.embedding: row.chunks for row in rows}
     wanted = place.missing(ctx.namespace, list(texts))
     vectors = Embeddings(embedder, on_failure="Vectors could not be made ahead")

@@ -1,8 +1,8 @@
-"""The lease of a store that many machines share: a row in the queue of jobs of its database.
+"""The lease of a store shared by several machines: a row in the job queue of its database.
 
-One row, of no namespace, is taken, renewed and given up as a worker does with a job; what `turn` says tells a
-holder that slept that somebody else has taken over. Beside it stands a row for each job of each namespace that
-came to its end. The database's clock alone says when the lease ends and when a job ran.
+One row, without a namespace, is taken, renewed and released like a job; its `turn` shows a holder that was
+suspended that another one has taken over. Further rows record when each job of each namespace last finished.
+Only the database's clock decides when the lease ends and when a job ran.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from wellkept.storage.port import JobQueue, Queueing
 from wellkept.types.jobs import WHOLE_STORE, QueuedJob
 
 KIND = "upkeep"
-"""The kind of the row that is held."""
+"""The kind of the lease row."""
 _RAN = "ran "
-"""Leads the kind of a row that says when a job came to its end."""
+"""Prefix of the kind of rows that record when a job finished."""
 _TRIES = 3
 
 
 def lease_of(ctx: Context, file: Path | None = None) -> Lease | None:
-    """The lease of a store: in its database, else in this file; None where there is neither.
+    """The lease of a store: in its database, else in this file; None without either.
 
     Args:
         ctx: The store.
-        file: Where the lease is kept when the backend has no queue of jobs.
+        file: Where the lease is kept when the backend has no job queue.
 
     Raises:
-        NotPermitted: The login may not use the queue of jobs.
+        NotPermitted: The login may not use the job queue.
 
     Example:
         >>> import wellkept
@@ -46,13 +46,13 @@ def lease_of(ctx: Context, file: Path | None = None) -> Lease | None:
 
 
 class QueueLease:
-    """A lease in a queue of jobs.
+    """A lease in a job queue.
 
     Args:
-        queue: Where its rows are.
-        clock: The time of this process, in which `ran` answers.
-        new_id: Makes the name of this holder unlike that of any other.
-        seconds: How long the lease outlives its holder.
+        queue: The job queue.
+        clock: The clock of this process, used for the results of `ran`.
+        new_id: Makes the holder name unique.
+        seconds: How long the lease lasts without renewal.
 
     Example:
         >>> import wellkept
@@ -71,23 +71,23 @@ class QueueLease:
         self._holder = holder_name(new_id)
         self._job: QueuedJob | None = None
         self._ahead = timedelta()
-        """How far the queue's clock is ahead of ours, as the last taking told."""
+        """How far the queue's clock is ahead of the clock of this process, measured when the lease was taken."""
 
     def take(self) -> str:
         """See `Lease.take`."""
         if self._job is not None:
             if self._queue.renew(self._job, seconds=self.seconds):
                 return ""
-            # Somebody had it meanwhile, perhaps to its end: whoever slept may not go on as if nothing had happened.
+            # Another holder had the lease in the meantime: a suspended holder must not continue.
             held = _held(self._row())
-            self._job = None  # not before: were the row not to be had, the next call must find it lost as well
+            self._job = None  # only after reading the row: if that fails, the next call must detect the loss as well
             return held or "another process has held it meanwhile"
         for _ in range(_TRIES):
             asked = self._clock()
             job = self._queue.claim([KIND], holder=self._holder, seconds=self.seconds, namespace=WHOLE_STORE)
             if job is not None:
                 self._job = job
-                # From before the call: a job that just ran must not seem to run in a time to come.
+                # Measured before the call, so that a job that just ran never seems to run in the future.
                 self._ahead = job.due - timedelta(seconds=self.seconds) - asked
                 return ""
             if held := _held(self._row()):
@@ -102,11 +102,11 @@ class QueueLease:
             return
         try:
             self._queue.finish(job, seq=0, report={})
-        except StorageError:  # the work is done, and the lease ends by itself
+        except StorageError:  # the work is done, and the lease expires by itself
             return
 
     def ran(self) -> dict[str, datetime]:
-        """See `Lease.ran`; by this process's clock, if the lease was taken."""
+        """See `Lease.ran`; in this process's clock, if the lease was taken."""
         rows = self._queue.jobs(namespace=WHOLE_STORE)
         return {
             job.kind.removeprefix(_RAN): job.finished - self._ahead
@@ -115,7 +115,7 @@ class QueueLease:
         }
 
     def advance(self, job: str, at: datetime) -> None:
-        """See `Lease.advance`; `at` is told by the queue's own clock instead, which all who share it agree on."""
+        """See `Lease.advance`; the shared clock of the queue is used in place of `at`."""
         self._queue.note(_RAN + job, WHOLE_STORE)
 
     def _row(self) -> QueuedJob | None:

@@ -1,7 +1,7 @@
-"""Vectors that are missing or foreign, and rows stored while a check could not run.
+"""Re-embedding and sweeping: missing or outdated vectors, and rows stored unchecked.
 
-Both `reembed` and `sweep` go in batches, each in a transaction of its own: whoever runs them again
-goes on where the last one stopped, and other processes read and write between the batches.
+Both `reembed` and `sweep` work in batches, each in its own transaction: a repeated run continues where the last
+one stopped, and other processes can read and write between the batches.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from wellkept.types import (
 from wellkept.types.showing import count_of
 
 BATCH = 128
-"""Texts embedded and written at once; what a kill can cost at most."""
+"""Texts embedded and written at once; the most work that an interruption can lose."""
 _SCAN = 1000
 _KEPT: tuple[Status, ...] = ("active", "superseded", "archived")
 Progress = Callable[[int, int], None]
@@ -47,14 +47,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What a sweep did.
+    """The result of a sweep.
 
     Attributes:
-        embedded: Memories that have a vector now.
-        checked: Rows that were stored unchecked and are decided about now.
-        superseded / conflicts / links: What these decisions made.
-        left: Rows that still wait; the next sweep goes on with them.
-        outage: Why it ended early; empty when it came to the end.
+        embedded: Memories that got a vector.
+        checked: Unchecked rows that were decided.
+        superseded / conflicts / links: Results of these decisions.
+        left: Rows not done yet; the next sweep continues with them.
+        outage: Why it stopped early; empty when it finished.
     """
 
     embedded: int = 0
@@ -67,22 +67,22 @@ class Swept:
 
 
 def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH) -> dict[str, int]:
-    """Make every vector that is missing or foreign, then check the rows that were stored unchecked.
+    """Compute every vector that is missing or from another embedder, then check the unchecked rows.
 
-    The store takes the embedder of `ctx` at once: from then on writes bring its vectors, and recall
-    finds rows that still wait by their words. Stopped in the middle, by an error or a kill, it is
-    simply run again. Other namespaces keep waiting until it is run there.
+    The store switches to the embedder of `ctx` at once: new writes get its vectors, and recall finds rows without
+    a new vector by their words. After an error or a kill, it is run again to continue. Other namespaces keep
+    their state until it is run there.
 
     Args:
-        ctx: The store, with the embedder to move to.
-        progress: Told after each batch how many memories are done, and of how many.
+        ctx: The store, with the new embedder.
+        progress: Called after each batch with the number of memories done and the total.
         batch: Texts embedded and written at once.
 
     Returns:
         Counts: `embedded`, `checked`, `superseded`, `conflicts`, `links`.
 
     Raises:
-        ModelError: A model could not be asked; what was done before stays done.
+        ModelError: A model failed; completed batches are kept.
     """
     if ctx.storage.header().embedder != ctx.embedder.id:
         ctx.storage.configure(embedder=ctx.embedder.id, dim=ctx.embedder.dim, policy=ctx.policy.hash)
@@ -91,16 +91,16 @@ def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATC
     counts, _, failure = _swept(ctx, progress, batch=batch, unreadable=True)
     if failure is not None:
         raise failure
-    if isinstance(ctx.storage, Foreseeing):  # those that were made ahead took the place of nobody
+    if isinstance(ctx.storage, Foreseeing):  # remove vectors computed in advance
         ctx.storage.ahead(embedder=ctx.embedder.id, dim=ctx.embedder.dim).drop_former(ctx.namespace)
     return counts
 
 
 def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH) -> Swept:
-    """Make up for outages: vectors that are missing, and decisions about rows stored unchecked.
+    """Repair the effects of outages: compute missing vectors and decide unchecked rows.
 
-    Unlike `reembed` it never moves the store to another embedder, it does not ask again about texts
-    the embedder cannot read, and an outage ends it with counts instead of an error.
+    Unlike `reembed`, it never switches the embedder and does not retry texts that the embedder cannot read. An
+    outage ends it with counts instead of an error.
 
     Example:
         >>> import wellkept
@@ -124,7 +124,7 @@ def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH)
 def _swept(
     ctx: Context, progress: Progress | None, *, batch: int, unreadable: bool
 ) -> tuple[dict[str, int], int, ModelError | None]:
-    """Counts, how many rows are left, and what stopped it."""
+    """Counts, number of rows left, and the error that stopped it."""
     counts = {"embedded": 0, "checked": 0, "superseded": 0, "conflicts": 0, "links": 0}
     groups, unchecked = _due(ctx, unreadable=unreadable)
     whole, done = sum(map(len, groups)), 0
@@ -141,17 +141,17 @@ def _swept(
     for place, memory_id in enumerate(unchecked):
         try:
             _check_row(ctx, memory_id, counts)
-        except ModelError as error:  # still down: this row and the rest stay unchecked
+        except ModelError as error:  # outage: this row and the rest stay unchecked
             return counts, len(unchecked) - place, error
     return counts, 0, None
 
 
 def _due(ctx: Context, *, unreadable: bool) -> tuple[list[list[str]], list[str]]:
-    """Ids of rows that need a vector, those of one text together, and of active rows that are unchecked.
+    """Ids of rows that need a vector, grouped by text, and of active unchecked rows.
 
     Args:
         ctx: The store.
-        unreadable: Also the texts that have been looked at and got no vector: another embedder may read them.
+        unreadable: Include texts that got no vector before: another embedder may read them.
     """
     by_text: dict[str, list[str]] = {}
     unchecked = []
@@ -174,7 +174,7 @@ def _rows(tx: Tx, where: Filter) -> Iterator[Memory]:
 
 @whole
 def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelError | None:
-    """One batch: embed outside any transaction, then write what still says the same."""
+    """One batch: embed outside any transaction, then write the rows whose text has not changed."""
     where = Filter(ids=tuple(ids), statuses=_KEPT)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         texts = [text_of(row) for row in tx.find(where)]
@@ -189,7 +189,7 @@ def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelErr
         for memory in tx.find(where):
             try:
                 after, made = with_vector(memory, vectors)
-            except UnansweredError:  # rewritten meanwhile; whoever did that made its vector
+            except UnansweredError:  # edited in the meantime, and that write made its vector
                 continue
             embedded += bool(made)
             if after != memory:
@@ -211,7 +211,7 @@ def _change(ctx: Context, tx: Tx, memory: Memory, after: Memory, made: dict[str,
 
 
 def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
-    """The entry of a batch whose rows do not change: only their vectors do, so it stands in no undo's way."""
+    """The entry of a batch that changes vectors only, not rows, so that it blocks no undo."""
     return JournalEntry(
         at=ctx.clock(),
         verb="reembed",
@@ -231,14 +231,14 @@ def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
 
 @whole
 def _recheck(ctx: Context, memory_id: str, models: Models) -> Counter[str]:
-    """Decide about a stored row as if it were written now; it is marked, linked or retired, never removed.
+    """Decide about a stored row as if it were written now; it is marked, linked or superseded, never removed.
 
     Returns:
-        Counts of this transaction alone: of one that is run again nothing was kept.
+        Counts of this transaction only, because a repeated transaction starts again.
     """
     counts: Counter[str] = Counter()
     if models.opinions.failure is not None:
-        raise models.opinions.failure  # still down: the row stays unchecked
+        raise models.opinions.failure  # outage: the row stays unchecked
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         rows = tx.find(Filter(ids=(memory_id,)))
         if not rows or rows[0].checked:
@@ -268,13 +268,13 @@ def _late_effects(
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]
         hidden, linked = supersede(checked, kept, at=ctx.clock())
         after = hidden.after if isinstance(hidden, MemoryChange) else None
-        # Its words lead to the kept row, so that saying them again is a repeat and no reversion.
+        # Its hashes point at the kept row, so that writing the text again is a duplicate.
         led = absorbed(kept.id, segments(memory), frozenset())
         return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked, *led]
     there = {(item.src, item.dst, item.rel) for item in tx.links((memory.id,))}
     effects: list[Effect] = []
     proposed = decision.effects
-    if decision.outcome == "evolved" and decision.memory is not None:  # its text is a row already: only linked
+    if decision.outcome == "evolved" and decision.memory is not None:  # its text is already a row, so it is only linked
         proposed = (LinkChange(None, Link(memory.id, decision.memory.id, "related", ctx.clock())),)
     for effect in proposed:
         match effect:
@@ -288,7 +288,7 @@ def _late_effects(
                 counts["superseded"] += after.status == "superseded"
                 effects.append(effect)
             case MemoryChange(None, Memory() as after) if after.status == "superseded":
-                # It was true earlier than what is stored: the row itself is the one to hide.
+                # It is older information than the stored row, so this row is superseded.
                 counts["superseded"] += 1
                 buried = replace(
                     checked, status="superseded", superseded_by=after.superseded_by, superseded_at=after.superseded_at

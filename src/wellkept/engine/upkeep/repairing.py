@@ -1,8 +1,8 @@
-"""Mending what `verify` finds: dry by default, each mend an entry of the journal that can be undone.
+"""Repairs problems that `verify` finds: dry run by default, each repair is a journal entry that can be undone.
 
-What only repeats the rows (full text, columns, counters) the storage makes anew; decisions are mended
-by effects on the one write path; vectors and unchecked rows by the sweep. What cannot be mended from
-anything that is left is said, with the way out. Run again, it finds nothing to do.
+Derived data (full text, columns, counters) is rebuilt by the storage; decisions are repaired by effects on the
+one write path; vectors and unchecked rows by the sweep. Problems that cannot be repaired are reported with a
+way out. A second run finds nothing to do.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from wellkept.types import Problem, Reason
 
 MendState: TypeAlias = Literal["planned", "mended"]
 _PASSES = 5
-"""A mend may uncover the next, as a chain of pointers does; each pass starts from what is there now."""
+"""Number of passes: a repair may uncover the next problem, as in a chain of pointers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """One problem and what became of it: where, what, what mends it, and the journal entry (0 for none)."""
+    """One problem and its repair: where, what, how it is repaired, and the journal entry (0 for none)."""
 
     where: str
     what: str
@@ -37,13 +37,14 @@ class Mended:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair did, or would do.
+    """The result of a repair or of its dry run.
 
     Attributes:
         dry_run: True when nothing was written.
-        mends: What was mended, or would be.
-        left: What cannot be mended, each with the way out; after an execution all that `verify` still finds.
-        outage: Why vectors could not be made; empty when they could.
+        mends: The repairs made or proposed.
+        left: Problems that cannot be repaired, each with a way out; after an execution everything that
+            `verify` still finds.
+        outage: Why vectors could not be computed; else empty.
     """
 
     dry_run: bool
@@ -53,12 +54,12 @@ class RepairReport:
 
 
 def repair(ctx: Context, *, dry_run: bool = True, progress: Progress | None = None) -> RepairReport:
-    """Mend what `verify` finds and what can be mended safely.
+    """Repair problems that `verify` finds, where that is safe.
 
     Args:
         ctx: The store.
-        dry_run: Only say what would be done.
-        progress: Told while vectors are made.
+        dry_run: Only report the repairs.
+        progress: Called while vectors are computed.
 
     Example:
         >>> import wellkept
@@ -102,7 +103,7 @@ def _told(one: Finding, state: MendState, entry: int = 0) -> Mended:
 
 @whole
 def _mend(ctx: Context, one: Finding) -> Mended | None:
-    """Apply one mend in a transaction of its own; None where it no longer fits what is stored."""
+    """Apply one repair in its own transaction; None when it no longer fits the stored rows."""
     if one.effects is None:
         return None
     reasons = (Reason("repair", f"{one.problem.where}: {one.problem.what}"),)
@@ -116,7 +117,7 @@ def _mend(ctx: Context, one: Finding) -> Mended | None:
     except (Stale, *UNREADABLE) as error:
         if isinstance(error, StorageError) and error.transient:
             raise
-        return None  # changed since, perhaps by the mend before, or too damaged: it is looked at again
+        return None  # changed since, perhaps by the previous repair, or too damaged; the next pass checks again
     return _told(one, "mended", entry)
 
 
@@ -125,5 +126,5 @@ def _swept(ctx: Context, progress: Progress | None) -> str:
         return sweep(ctx, progress).outage
     except (Busy, Full, ReadOnly):
         raise
-    except UNREADABLE as error:  # another embedder, or a row that nobody can read: the rest is mended all the same
+    except UNREADABLE as error:  # another embedder, or an unreadable row: the rest is repaired anyway
         return str(error)

@@ -1,7 +1,7 @@
-"""Keeping a store up by itself: jobs in rounds, in one process at a time, until told to stop.
+"""Maintenance rounds: jobs run repeatedly, in one process at a time, until stopped.
 
-A job that fails is told, stops no other job and does not advance its schedule; one that only plans
-does. Whoever stops it stops it between two jobs.
+A failed job is reported, does not stop other jobs and stays due; a job that only plans counts as done. A stop
+takes effect between two jobs.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from wellkept.types import Json
 
 JobState: TypeAlias = Literal["done", "failed"]
 Planner: TypeAlias = Callable[[Context], Mapping[str, Json]]
-"""Plans without applying, and tells what it would do as plain values."""
+"""Makes a plan without applying it; returns it as JSON values."""
 
 RETRY = timedelta(minutes=5)
-"""How soon a failed job is tried again, where its schedule is longer."""
+"""Retry delay of a failed job whose interval is longer."""
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _DURATION = re.compile(r"(?:[0-9]{1,9}[smhd])+")
 _LONGEST = timedelta(days=366)
 
 
 def duration(text: str) -> timedelta:
-    """The span of time a text names: `30s`, `15m`, `6h`, `2d`, or several as in `1h30m`.
+    """Parse a duration: `30s`, `15m`, `6h`, `2d`, or several as in `1h30m`.
 
     Raises:
-        InvalidField: It names none, or one below a second or above a year.
+        InvalidField: Not a duration, or below a second or above a year.
 
     Example:
         >>> duration("1h30m")
@@ -61,20 +61,20 @@ def duration(text: str) -> timedelta:
 
 
 class Stop(Protocol):
-    """Says when to end; a `threading.Event` is one."""
+    """Stop signal; a `threading.Event` is one."""
 
     def is_set(self) -> bool:
-        """Whether it was asked for."""
+        """Whether a stop was requested."""
         ...
 
     def wait(self, timeout: float) -> bool:
-        """Wait until it is asked for, at most so many seconds; whether it was."""
+        """Wait for a stop, at most this many seconds; returns whether it was requested."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job tells: figures, and why it failed (empty when it did not)."""
+    """The result of a job: figures, and the error message (empty on success)."""
 
     report: Mapping[str, Json] = field(default_factory=dict)
     failed: str = ""
@@ -82,12 +82,12 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to be done in each namespace of a store, again and again.
+    """A job that is repeated in each namespace of a store.
 
     Attributes:
-        name: Stands in reports and in the schedule.
-        run: Does it.
-        every: Its own span; None for that of the loop.
+        name: Name in reports and in the schedule.
+        run: The function that does it.
+        every: Its interval; None for the interval of the loop.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """What became of a job in one namespace."""
+    """The result of a job in one namespace."""
 
     job: str
     namespace: str
@@ -112,10 +112,10 @@ class Round:
     """One round.
 
     Attributes:
-        at: When it began.
+        at: Start time.
         jobs: The jobs that were due, in order.
-        stopped: True when it was ended before all of them had run.
-        held: Who else keeps the store up, if that is why nothing was done.
+        stopped: True when it was stopped before all of them had run.
+        held: The other holder of the lease, when nothing was done because of it.
     """
 
     at: datetime
@@ -131,11 +131,11 @@ class Round:
 
 
 def standard_jobs(plans: Mapping[str, Planner] | None = None, *, namespaces: Sequence[str] = ()) -> tuple[Job, ...]:
-    """Expire conflicts, sweep, make each of these plans without applying it, verify.
+    """The standard jobs: expire conflicts, sweep, make each of these plans without applying it, verify.
 
     Args:
-        plans: Names and planners, such as consolidation and decay, in the order to run.
-        namespaces: As given to `maintain`: with the first of them the storage itself is verified too.
+        plans: Planners by name, such as consolidation and decay, in running order.
+        namespaces: As given to `maintain`; together with the first one the storage itself is verified.
     """
     planned = [Job(name, _as_plan(plan)) for name, plan in (plans or {}).items()]
     return (Job("expire", _expire), Job("sweep", _sweep), *planned, Job("verify", _verifying(tuple(namespaces))))
@@ -151,19 +151,19 @@ def maintain(
     namespaces: Sequence[str] = (),
     once: bool = False,
 ) -> Iterator[Round]:
-    """Do the jobs that are due, round after round; each round is given out when it is done.
+    """Run due jobs, round after round; yields each round when it is done.
 
     Args:
         ctx: The store.
-        jobs: What to do, in this order, in every namespace.
-        stop: Ends it between two jobs, or while it waits.
-        every: How often each job is due; None makes all of them due at once, which only `once` may.
-        lease: Keeps a second one out, and remembers what ran when; None for a store of this process.
-        namespaces: Only these; all that hold anything when empty.
-        once: One round instead of a loop; when somebody else holds the lease, it says so and does nothing.
+        jobs: The jobs to run in every namespace, in this order.
+        stop: Stops it between two jobs, or while it waits.
+        every: Interval of each job; None makes all of them due at once, which is allowed only with `once`.
+        lease: Prevents a second maintenance process, and records job runs; None for a store of this process.
+        namespaces: Only these; all namespaces with data when empty.
+        once: One round instead of a loop; when another process holds the lease, it reports that and does nothing.
 
     Raises:
-        Busy: Somebody else keeps this store up; only in a loop.
+        Busy: Another process maintains this store; only in a loop.
 
     Example:
         >>> import threading, wellkept
@@ -218,7 +218,7 @@ class _Schedule:
         return self._due_at(job, namespace, now) <= now
 
     def note(self, job: Job, namespace: str, *, at: datetime, failed: bool) -> None:
-        """A job that failed does not advance; it is tried again soon."""
+        """Record a run; a failed job stays due and is retried soon."""
         key = _key(job, namespace)
         if failed:
             self._failed[key] = at
@@ -240,7 +240,7 @@ class _Schedule:
             return now
         if key in self._failed:
             return self._failed[key] + min(span, RETRY)
-        # A time to come is from a clock that was wrong; it must not put the job off.
+        # A time in the future is from a wrong clock; it must not delay the job.
         last = self._ran.get(key)
         return now if last is None or last > now else last + span
 
@@ -272,7 +272,7 @@ def _run(job: Job, ctx: Context) -> JobReport:
     began = time.monotonic()
     try:
         result = job.run(ctx)
-    except (WellkeptError, OSError, *DAMAGE) as error:  # told in the round; the other jobs go on
+    except (WellkeptError, OSError, *DAMAGE) as error:  # reported in the round; the other jobs continue
         result = JobResult(failed=f"{type(error).__name__}: {error}")
     spent = round(time.monotonic() - began, 3)
     state: JobState = "failed" if result.failed else "done"
@@ -284,7 +284,7 @@ def _run(job: Job, ctx: Context) -> JobReport:
 
 
 class _Either:
-    """Set when either of two is."""
+    """Set when either of two events is set."""
 
     def __init__(self, asked: Stop, lost: threading.Event) -> None:
         self._asked = asked
@@ -296,7 +296,7 @@ class _Either:
 
 @contextmanager
 def _kept(lease: Lease | None) -> Iterator[threading.Event]:
-    """Renew the lease while the block runs; the event is set when somebody else has taken it."""
+    """Renew the lease while the block runs; the event is set when another process has taken it."""
     lost, over = threading.Event(), threading.Event()
     if lease is None:
         yield lost
@@ -308,7 +308,7 @@ def _kept(lease: Lease | None) -> Iterator[threading.Event]:
                 if lease.take():
                     lost.set()
                     return
-            except WellkeptError:  # a disk that refuses for a moment; the lease outlives two such failures
+            except WellkeptError:  # a temporary disk error; the lease outlasts two such failures
                 continue
 
     beat = threading.Thread(target=renew, name="wellkept-lease", daemon=True)
@@ -343,7 +343,7 @@ def _as_plan(plan: Planner) -> Callable[[Context], JobResult]:
 
 
 def _verifying(namespaces: Sequence[str]) -> Callable[[Context], JobResult]:
-    """The storage itself is looked at once a round, with the first namespace."""
+    """The verify job: the storage itself is checked once per round, with the first namespace."""
 
     def run(ctx: Context) -> JobResult:
         problems = verify(ctx, whole=ctx.namespace == _names(ctx, namespaces)[0])

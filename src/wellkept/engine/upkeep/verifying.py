@@ -1,7 +1,7 @@
-"""What is not as it should be in a namespace, each with what mends it; `repairing` does the mending.
+"""Checks a namespace for problems, each with its repair; `repairing` applies the repairs.
 
-A finding is a value: where, what, and, if it can be mended safely, the effects that mend it. Reading
-is guarded part by part, so that damage in one place is told together with what is wrong elsewhere.
+A finding contains place, problem and, if a safe repair exists, its effects. Each part is read under its own guard,
+so that damage in one part does not hide problems in others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from wellkept.types import (
 Mend: TypeAlias = Literal["", "storage", "sweep", "effects"]
 Effects: TypeAlias = Callable[[datetime], Sequence[Effect]]
 UNREADABLE = (StorageError, *DAMAGE)
-"""What reading a damaged store may raise."""
+"""Exceptions that reading a damaged store may raise."""
 
 _BACKUP = "Restore a backup, or export what can be read"
 _REPAIR = "run `wellkept repair`"
@@ -54,14 +54,14 @@ _MOST_GAPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem, and how it is mended.
+    """A problem and its repair.
 
     Attributes:
-        problem: What `verify` tells.
-        mend: Who mends it: nobody, the storage from its rows, the sweep, or the effects.
+        problem: The problem as `verify` reports it.
+        mend: What repairs it: nothing, the storage from its rows, the sweep, or the effects.
         done: What the effects do, in words.
-        effects: What to apply, at a given time.
-        memory_id: The memory the entry is mainly about.
+        effects: Makes the effects for a given time.
+        memory_id: The main memory of the journal entry.
     """
 
     problem: Problem
@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Everything of a namespace but its journal, at one moment; `lacking` are ids without a stored vector."""
+    """The state of a namespace at one moment, without its journal; `lacking` are ids without a stored vector."""
 
     rows: dict[str, Memory]
     links: tuple[Link, ...]
@@ -82,18 +82,18 @@ class Picture:
 
 
 def verify(ctx: Context, *, whole: bool = True) -> tuple[Problem, ...]:
-    """Everything that is not as it should be, each with what mends it; empty when all is well.
+    """All problems of a namespace, each with its repair; empty when there are none.
 
     Args:
         ctx: The store.
-        whole: Also look at the storage itself, with all its namespaces; a caller that goes through
-            several namespaces wants that once.
+        whole: Also check the storage itself, with all its namespaces; for several namespaces this is
+            needed only once.
     """
     return tuple(finding.problem for finding in findings(ctx, whole=whole))
 
 
 def findings(ctx: Context, *, whole: bool = True) -> list[Finding]:
-    """The same with what mends each. Damage is told, never raised."""
+    """All problems with their repairs. Damage is reported, never raised."""
     found = list(_of_storage(ctx)) if whole else []
     try:
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
@@ -114,14 +114,14 @@ def _guarded(what: str, look: Iterator[Finding]) -> list[Finding]:
     found: list[Finding] = []
     try:
         found.extend(look)
-    except UNREADABLE as error:  # what it found before stays found
+    except UNREADABLE as error:  # findings so far are kept
         found.append(_unreadable(what, error))
     return found
 
 
 def _unreadable(where: str, error: Exception) -> Finding:
     if isinstance(error, StorageError) and error.transient:
-        raise error  # nothing is damaged: the connection was lost, and all of it is looked at again
+        raise error  # not damage: the connection was lost, and the check is repeated
     what = error.what if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
     return Finding(Problem(where, f"cannot be read to the end: {what}", _BACKUP))
 
@@ -172,18 +172,18 @@ def _of_rows(picture: Picture) -> Iterator[Finding]:
 
 
 def _newest(picture: Picture, circle: Sequence[str]) -> str:
-    """Which of a circle becomes current again: all of them are hidden, and the newest was said last."""
+    """The newest memory of a supersession cycle; it becomes active again, because all of the cycle are hidden."""
     return max((picture.rows[one].created_at, one) for one in circle)[1]
 
 
 def _of_pointer(picture: Picture, row: Memory, edges: set[tuple[str, str]]) -> Iterator[Finding]:
-    """Status, pointer and link say the same."""
+    """Check that status, successor and link agree."""
     successor = picture.rows.get(row.superseded_by)
     linked = (row.superseded_by, row.id) in edges
     if row.status == "superseded" and successor is None:
         yield _restored(picture, row, "is superseded by a memory that does not exist")
     elif row.status == "superseded" and successor is not None and not linked:
-        if successor.status != "erased":  # an erasure takes the links with it
+        if successor.status != "erased":  # erasing also removes the links
             yield _mended(
                 row.id, "is superseded without a `supersedes` link", "Restore it", done="linked again",
                 effects=lambda now: (LinkChange(None, Link(row.superseded_by, row.id, "supersedes", now)),),
@@ -212,7 +212,7 @@ def _restored(picture: Picture, row: Memory, what: str) -> Finding:
 
 
 def _circles(rows: dict[str, Memory]) -> list[tuple[str, ...]]:
-    """Supersessions that end nowhere, each circle once."""
+    """Cycles of supersessions, each once."""
     ended: set[str] = set()
     found = []
     for start in rows:
@@ -247,7 +247,7 @@ def _swept(row: Memory, what: str, todo: str) -> Finding:
 
 def _of_links(picture: Picture) -> Iterator[Finding]:
     for link in picture.links:
-        # A name that waits for its memory is meant to lead nowhere.
+        # A pending link has no target yet by design.
         ends = [end for end in (link.src, link.dst) if end not in picture.rows and not is_waiting(end)]
         target = picture.rows.get(link.dst)
         if ends:
@@ -304,9 +304,9 @@ def _timed(one: Conflict, now: datetime) -> tuple[Effect, ...]:
 
 
 def _of_aliases(tx: Tx, picture: Picture) -> Iterator[Finding]:
-    """Every text an active row says leads to it, by both its hashes.
+    """Check that every text of an active row leads to it by both of its hashes.
 
-    Asked a page at a time: a row that is not among the answers has lost its hash.
+    Read a page at a time; a row that is missing in the answers has lost its hash.
     """
     active = [row for row in picture.rows.values() if row.status == "active"]
     texts = {row.id: segments(row) for row in active}
@@ -314,7 +314,7 @@ def _of_aliases(tx: Tx, picture: Picture) -> Iterator[Finding]:
     lost: dict[str, list[str]] = {}
     for depth in range(deepest):
         rows = [row for row in active if len(texts[row.id]) > depth]
-        for which in (0, 1):  # the content's hash, the canonical one
+        for which in (0, 1):  # hash of the content, canonical hash
             for start in range(0, len(rows), _PAGE):
                 page = {row.id: aliases(texts[row.id][depth])[which] for row in rows[start : start + _PAGE]}
                 for memory_id in _unreached(tx, page):
@@ -357,11 +357,11 @@ def _of_counts(tx: Tx, picture: Picture) -> Iterator[Finding]:
 
 
 def _of_journal(tx: Tx, picture: Picture) -> Iterator[Finding]:
-    """Numbers without a gap, entries that name what they touched, and no memory without an entry."""
+    """Check for gaps in the numbers, entries that do not name changed memories, and memories without an entry."""
     missing: list[int] = []
     named: set[str] = set()
     gaps = tx.seq - sum(tx.census().outcomes.values())
-    if gaps > _MOST_GAPS:  # the counter itself is wrong; going through all its numbers would never end
+    if gaps > _MOST_GAPS:  # the counter itself is wrong; checking all numbers would take too long
         yield Finding(Problem("journal", f"{gaps} entries are missing", _BACKUP))
         return
     for start in range(1, tx.seq + 1, _PAGE):
@@ -370,7 +370,7 @@ def _of_journal(tx: Tx, picture: Picture) -> Iterator[Finding]:
             entries = [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
         except UNREADABLE as error:
             yield _unreadable(f"journal from {start} on", error)
-            named |= picture.rows.keys()  # nothing can be said about who is named there
+            named |= picture.rows.keys()  # unknown which memories the entry names
             continue
         missing += sorted(set(numbers) - {entry.seq for entry in entries})
         for entry in entries:
@@ -389,7 +389,7 @@ def _of_journal(tx: Tx, picture: Picture) -> Iterator[Finding]:
 
 
 def _of_strays(ctx: Context, picture: Picture) -> Iterator[Finding]:
-    """Rows that were changed behind the journal's back; nothing is left of what they were."""
+    """Rows changed without a journal entry; their earlier state is lost."""
     if not isinstance(ctx.storage, Mending):
         return
     for memory_id in ctx.storage.strayed(ctx.namespace):

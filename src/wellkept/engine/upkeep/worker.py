@@ -1,8 +1,8 @@
-"""A worker: takes a job of some namespace from the queue, does it, and takes the next one.
+"""Worker: takes a due job of some namespace from the queue, does it, and takes the next one.
 
-Any number of workers share a queue, on as many machines as one likes. A worker that is killed loses nothing:
-its lease ends, another worker takes the job, and what was applied is found applied. The lease only spares
-work that would be done twice; that two do no harm to each other is guarded by each write's own transaction.
+Any number of workers, on any number of machines, share a queue. When a worker is killed, its lease expires and
+another worker takes the job; steps already applied are recognised. The lease only avoids duplicate work; each
+write's own transaction keeps two workers from harming each other.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from wellkept.types.jobs import QueuedJob
 log = logging.getLogger("wellkept")
 
 MOST_ATTEMPTS = 5
-"""How often a job is tried before it is given up until somebody asks for it."""
+"""Attempts of a failing job; then it is not retried until someone requests it."""
 HELD_SECONDS = 300.0
-"""How soon a job is looked at again that the kill switch has stopped."""
+"""How soon a job stopped by the kill switch is tried again."""
 WorkState: TypeAlias = Literal["done", "failed", "gave_up", "given_back", "lost", "held"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How a worker keeps time, in seconds.
+    """Timing of a worker, in seconds.
 
     Attributes:
-        lease: How long a job stays with a worker that says nothing more; a living one renews it three times in it.
-        look: How often a worker looks in all namespaces for what has become due.
-        pause: How long it waits when there is nothing to do.
-        retry: How long after the first failed attempt the next one follows; four times as long each time.
-        longest: The longest such wait.
+        lease: How long a job's lease lasts without renewal; a running worker renews it three times in that time.
+        look: Interval at which a worker searches all namespaces for due jobs.
+        pause: Waiting time when there is nothing to do.
+        retry: Delay after the first failed attempt; four times as long after each further one.
+        longest: Maximum delay.
 
     Raises:
-        InvalidField: The lease is longer than a queue may believe it to be.
+        InvalidField: The lease is longer than a queue accepts.
     """
 
     lease: float = 120.0
@@ -61,7 +61,7 @@ class Pace:
             raise InvalidField("is not between 1s and 1h", where="lease", todo="A worker renews it while it works")
 
     def after(self, attempts: int) -> float | None:
-        """Seconds until the next attempt after so many failed ones; None when there is none.
+        """Seconds until the next attempt after this many failed ones; None when there is none.
 
         Example:
             >>> [Pace().after(attempts) for attempts in (1, 2, 3, 4, 5)]
@@ -74,11 +74,11 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """What became of a job that was taken.
+    """The result of a job that was taken.
 
     Attributes:
-        state: `failed` is tried again, `gave_up` is not; `given_back` when the worker was told to stop, `lost` when
-            somebody else has taken it over, `held` when the kill switch forbids it.
+        state: `failed` is retried, `gave_up` is not; `given_back` when the worker was stopped, `lost` when
+            another worker has taken the job, `held` when the kill switch prevents it.
     """
 
     job: str
@@ -100,19 +100,19 @@ def work(
     only: str = "",
     pace: Pace | None = None,
 ) -> Iterator[WorkReport]:
-    """Take jobs and do them, until told to stop; each is given out when it is done.
+    """Take and do jobs until stopped; yields a report for each.
 
     Args:
         ctx: The store.
-        queue: Where the jobs are.
-        errands: The kinds that this worker does.
-        stop: Ends it: the job in hand is given back at its next step, or done if that was the last one.
-        once: Look once, do what is due, and end.
-        only: The one namespace to work for; all when empty.
-        pace: How it keeps time.
+        queue: The job queue.
+        errands: The kinds of jobs that this worker does.
+        stop: Stops it: the current job is given back at its next step, or finished if that was the last one.
+        once: Do what is due now, then end.
+        only: The only namespace to work for; all when empty.
+        pace: Its timing.
 
     Raises:
-        StorageError: With `once`, the store cannot be reached; otherwise it is waited for.
+        StorageError: With `once`, the store cannot be reached; otherwise the worker waits for it.
 
     Example:
         >>> import threading, wellkept
@@ -147,11 +147,11 @@ def work(
 
 
 class _EndedError(Exception):
-    """The work ends here: it was asked for, or somebody else has the job."""
+    """Ends the current job: a stop was requested, or another worker has the job."""
 
 
 class _Worker:
-    """One worker: what it is called, and what it does with a job it has taken."""
+    """One worker: its name, and how it does a job."""
 
     def __init__(
         self, ctx: Context, queue: JobQueue, errands: Mapping[str, Errand], *, pace: Pace, stop: Stop, only: str
@@ -165,15 +165,15 @@ class _Worker:
         self._name = holder_name(ctx.new_id)
 
     def claimed(self) -> QueuedJob | None:
-        """The next job, ours for the time of a lease."""
+        """The next job, with a lease."""
         return self._queue.claim(
             tuple(self._errands), holder=self._name, seconds=self._pace.lease, namespace=self._only
         )
 
     def done(self, job: QueuedJob) -> WorkReport:
-        """Do a job and tell the queue; whatever happens to it is told."""
+        """Do a job and report the result to the queue, whatever happens."""
         began = time.monotonic()
-        if job.attempts > MOST_ATTEMPTS:  # taken that often, and nobody ever came back: do not try once more
+        if job.attempts > MOST_ATTEMPTS:  # taken that often without ever finishing: no further attempt
             why = f"{job.attempts - 1} workers that took it ended without a word{_last(job)}"
             state, outcome = self._left(job, None, why), Outcome(failed=why)
         else:
@@ -203,13 +203,13 @@ class _Worker:
                 return self._left(job, 0.0, job.error, counted=False, state="given_back"), Outcome()
             except (WellkeptError, OSError) as error:
                 outcome = Outcome(failed=f"{type(error).__name__}: {error}")
-            except DAMAGE as error:  # what one namespace holds must not end the work for all others
+            except DAMAGE as error:  # damage in one namespace must not stop the others
                 log.exception("The job %s of %r failed", job.kind, job.namespace)
                 outcome = Outcome(failed=f"{type(error).__name__}: {error}")
             except KeyboardInterrupt:
                 self._left(job, 0.0, job.error, counted=False)
                 raise
-            except BaseException as error:  # a mistake of ours, told where the job is kept before this worker ends
+            except BaseException as error:  # a programming error: recorded in the job before this worker ends
                 self._left(job, self._pace.after(job.attempts), f"{type(error).__name__}: {error}")
                 raise
         return self._told(job, outcome, seen), outcome
@@ -220,7 +220,7 @@ class _Worker:
         if outcome.held:
             return self._left(job, HELD_SECONDS, outcome.held, counted=False, state="held")
         try:
-            # Whatever others wrote meanwhile lies behind this number, so that it counts for the next pass.
+            # Entries written by others in the meantime are behind this number, so they count for the next pass.
             ours = self._queue.finish(job, seq=seen + outcome.entries, report=outcome.report)
         except StorageError as error:
             return self._unsaid(job, error)
@@ -237,7 +237,7 @@ class _Worker:
             return self._unsaid(job, error)
 
     def _unsaid(self, job: QueuedJob, error: StorageError) -> WorkState:
-        """The queue cannot be reached: when the lease ends, somebody looks at the job again and finds it done."""
+        """The queue cannot be reached: when the lease expires, another worker checks the job."""
         log.warning("What became of the job %s of %s could not be kept: %s", job.kind, job.namespace, error)
         return "lost"
 
@@ -248,7 +248,7 @@ def _last(job: QueuedJob) -> str:
 
 @dataclass(slots=True)
 class _Hold:
-    """What the one who works and the one who renews tell each other."""
+    """State shared by the working thread and the renewing thread."""
 
     lost: threading.Event = field(default_factory=threading.Event)
     progress: str = ""
@@ -267,7 +267,7 @@ def _kept(queue: JobQueue, job: QueuedJob, seconds: float) -> Iterator[_Hold]:
                     hold.lost.set()
                     return
                 last = time.monotonic()
-            except StorageError:  # for a moment, perhaps; once the lease has ended it may be somebody else's
+            except StorageError:  # perhaps temporary; once the lease has expired, another worker may have the job
                 if time.monotonic() - last >= seconds:
                     hold.lost.set()
                     return
