@@ -1,4 +1,4 @@
-"""The one place where a caller's values become a `NewMemory`, or a typed error that says why not."""
+"""Validates a caller's values and turns them into a `NewMemory`, or raises a typed error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_NAMESPACE = 200
 MAX_QUERY_CHARS = 20_000
 MAX_LIMIT = 1_000
 MAX_BATCH = 1_000
-"""Texts in one batch of a network surface; more are an import, or several batches."""
+"""Maximum number of texts in a batch over the network; more need an import, or several batches."""
 _LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
 _TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
 _LISTS = ("tags", "provenance", "links")
@@ -36,18 +36,18 @@ _FIELDS = frozenset(NewMemory.__dataclass_fields__)
 
 
 def new_memory(content: object, given: Mapping[str, Any], policy: Policy, *, merged: bool = False) -> NewMemory:
-    """Check every field and build the value the core works on; nothing is written if it fails.
+    """Validate all fields and build a `NewMemory`; nothing is written if it fails.
 
     Args:
         content: The text.
         given: The other fields, by name.
-        policy: The kinds that are known, and how long a text may be.
-        merged: Whether the fields may be united from several statements: tags and metadata have no bound then,
-            and `event_end` may lie before `event_time`.
+        policy: The known kinds, and the maximum length of a text.
+        merged: True when the fields may be combined from several statements: tags and metadata are then
+            unbounded, and `event_end` may be before `event_time`.
 
     Raises:
-        InvalidInput: Naming the field, what is wrong with it, and what is allowed.
-        UnknownKind: The policy does not know the kind.
+        InvalidInput: Names the field, the problem, and the allowed values.
+        UnknownKind: The policy does not contain the kind.
     """
     if not isinstance(content, str):
         raise InvalidField(f"must be text, not {type(content).__name__}", where="content", todo="Pass a str")
@@ -66,7 +66,7 @@ def new_memory(content: object, given: Mapping[str, Any], policy: Policy, *, mer
 
 
 def statement(content: str | NewMemory, fields: Mapping[str, Any], policy: Policy) -> NewMemory:
-    """What a caller says, as text with fields or as a whole value whose fields may be overruled."""
+    """A statement from a text with fields, or from a `NewMemory` whose fields may be overridden."""
     if isinstance(content, NewMemory):
         given = {name: getattr(content, name) for name in NewMemory.__dataclass_fields__ if name != "content"}
         return new_memory(content.content, {**given, **fields}, policy)
@@ -79,10 +79,10 @@ def asked_of(
     on_conflict: OnConflict | None,
     contradiction_fn: ContradictionFn | None = None,
 ) -> Context:
-    """The context with what a call asks conflicts to do, and with its own judge, for the kinds it writes.
+    """The context with the call's `on_conflict` and contradiction function, for the kinds it writes.
 
     Raises:
-        InvalidField: It asks for something unknown.
+        InvalidField: An unknown value.
     """
     if contradiction_fn is not None:
         if not callable(contradiction_fn):
@@ -103,7 +103,7 @@ def moment(name: str, value: object) -> datetime | None:
     """A time as an aware UTC value; text is read as ISO 8601, a time without a zone as UTC.
 
     Raises:
-        InvalidField: It is no time.
+        InvalidField: Not a time.
     """
     if value is None or value == "":
         return None
@@ -128,16 +128,16 @@ def share(name: str, value: object) -> float:
     Raises:
         InvalidField: Not a number, not finite, or outside.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # no NaN passes this
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also excludes NaN
         raise InvalidField(f"{value!r} is not a number from 0 to 1", where=name, todo="Use 0.0 to 1.0; 0.5 is neutral")
     return float(value)
 
 
 def check_namespace(name: object) -> str:
-    """A namespace's name as it is kept: a path of 1 to 200 characters without blanks around its parts.
+    """A namespace in normal form: a path of 1 to 200 characters without blanks around its parts.
 
     Raises:
-        InvalidField: It cannot be one.
+        InvalidField: Not a valid namespace.
     """
     if not isinstance(name, str) or not name.strip():
         raise InvalidField("is empty", where="namespace", todo="Use a path such as acme/alice/coder")
@@ -180,7 +180,7 @@ def label(name: str, value: object, most: int = MAX_LABEL) -> str:
     """A short text, trimmed.
 
     Raises:
-        InvalidInput: It is no text, too long, or holds what a text must not.
+        InvalidInput: Not a text, too long, or with characters that are not allowed.
     """
     if not isinstance(value, str):
         raise InvalidField(f"must be text, not {type(value).__name__}", where=name, todo="Pass a str")
@@ -201,7 +201,7 @@ def _texts(name: str, value: object, most: float) -> tuple[str, ...]:
         raise InvalidField(f"has {len(value)} items", where=name, todo=f"Use at most {most}")
     texts = [label(name, item, MAX_LABEL) for item in value]
     if isinstance(value, set | frozenset):
-        texts.sort()  # a set has no order that two processes share
+        texts.sort()  # the order of a set differs between processes
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
@@ -216,7 +216,7 @@ def _mapping(name: str, value: object, most: float) -> dict[str, Any]:
     if len(text) > most:
         raise InvalidField(f"is {len(text)} characters of JSON", where=name, todo=f"Use at most {most}")
     plain: dict[str, Any] = json.loads(text)
-    if _is_deeper(plain, MAX_DEPTH):  # every reader of JSON has a depth at which it gives up
+    if _is_deeper(plain, MAX_DEPTH):  # JSON parsers have a maximum depth
         raise InvalidField(f"is nested deeper than {MAX_DEPTH}", where=name, todo="Write it flatter")
     return plain
 

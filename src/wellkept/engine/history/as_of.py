@@ -1,4 +1,4 @@
-"""What a namespace held at some time, made anew from its journal."""
+"""The state of a namespace at some time, rebuilt from its journal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PAGE = 128
 
 
 def past_at(ctx: Context, at: datetime) -> Past:
-    """The namespace as it was after the last entry that was written at or before a moment.
+    """The namespace as it was after the last entry written at or before a time.
 
-    What was erased since is not there: nothing of it is left to show.
+    Memories erased since are missing, because nothing of them is left.
     """
     past = Past(ctx.namespace, ctx.storage.header())
     for entry in _entries(ctx, _last(ctx, at)):
@@ -26,32 +26,32 @@ def past_at(ctx: Context, at: datetime) -> Past:
 
 
 def unused(rows: list[Memory]) -> list[Memory]:
-    """The rows without their use, which no journal records: how often they were read by then is not known.
+    """The rows without usage data, because no journal records their usage at the time.
 
-    Without it the same question about the same moment has the same answer whenever it is asked.
+    So the same query about the same time always has the same answer.
     """
     return [replace(row, access_count=0, last_accessed_at=None, stability=None) for row in rows]
 
 
 def learn(ctx: Context, past: Past, rows: list[Memory], vectors: Embeddings) -> None:
-    """Vectors of these rows: as they are stored, or made again where the store keeps them no more."""
+    """Load the vectors of these rows; vectors that are no longer stored are recomputed."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         past.learn(tx.vectors({row.embedding for row in rows if row.embedding}))
     lost = {row.embedding: text_of(row) for row in rows if row.embedding and not past.knows(row.embedding)}
     lost = {key: text for key, text in lost.items() if key == vector_key(text)}
-    vectors.fetch(lost.values())  # an outage is a value there: those rows are found by their words
+    vectors.fetch(lost.values())  # an outage is a value: those rows are found by words only
     made = {key: found for key, text in lost.items() if (found := vectors.get(text)) is not None}
     past.keep({key: found.vector for key, found in made.items() if found.vector is not None})
 
 
 def everything(past: Past) -> list[Memory]:
-    """All rows that were there, whatever their status."""
+    """All rows at that time, of any status."""
     return unused(past.find(Filter(statuses=())))
 
 
 def _last(ctx: Context, at: datetime) -> int:
-    # From the newest back: a clock that was set back writes an earlier time after a later one, and the
-    # store held the later one all the same.
+    # Backwards from the newest entry: after a clock was set back, an entry has an earlier time than the one
+    # before it, but the store already held both.
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         upper = tx.seq
     for stop in range(upper, 0, -PAGE):
@@ -70,6 +70,6 @@ def _entries(ctx: Context, last: int) -> Iterator[JournalEntry]:
 def _page(ctx: Context, first: int, last: int) -> Iterator[JournalEntry]:
     numbers = range(first, last + 1)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        # Beside the entries asked for come those that took them back later.
+        # The answer also contains later entries that undid the requested ones.
         found = [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
     yield from found

@@ -1,4 +1,4 @@
-"""Reading the journal and taking entries back: history and undo."""
+"""Reading the journal and undoing entries: history and undo."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE = 50
 
 
 def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
-    """Every state a memory has had, oldest first, each with the decision that made it."""
+    """Every version of a memory, oldest first, each with the decision that made it."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         entries = tx.journal(memory_ids=(memory_id,))
     if not entries:
@@ -40,7 +40,7 @@ def log(ctx: Context, *, newest: int | None, after: int) -> tuple[JournalEntry, 
 
 
 def walk(ctx: Context, *, newest: int | None, after: int) -> Iterator[JournalEntry]:
-    """The entries that `log` gives, read a few at a time."""
+    """The entries of `log`, read a few at a time."""
     newest, after = at_most("newest", newest), at_most("after", after) or 0
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         first = after if newest is None else max(after, tx.seq - newest)
@@ -50,12 +50,12 @@ def walk(ctx: Context, *, newest: int | None, after: int) -> Iterator[JournalEnt
 
 
 def undo(ctx: Context, seq: int) -> int:
-    """Take one entry back, to the byte; the undo is an entry itself and can be undone.
+    """Undo one entry exactly; the undo is itself an entry and can be undone.
 
     Raises:
         NotFound: No such entry.
-        IllegalTransition: It was taken back before, or it changed nothing, or its content was erased.
-        UndoBlocked: Later entries changed the same memories; names them.
+        IllegalTransition: It was already undone, or changed nothing, or its content was erased.
+        UndoBlocked: Later entries changed the same memories; lists them.
     """
     vectors = Embeddings(ctx.embedder)
     return writing(ctx, lambda tx: _undo(ctx, tx, seq, vectors))
@@ -89,11 +89,11 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
 
 
 def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
-    """Vectors of texts that come back and are not kept any more: another memory with the same text was
-    erased, or the embedder changed. After an outage they stay missing, and `verify` says so.
+    """Vectors of restored texts that are no longer stored, because another memory with the same text was erased
+    or the embedder has changed. After an outage they stay missing, and `verify` reports it.
 
     Raises:
-        UnansweredError: They must be made first, outside the transaction.
+        UnansweredError: They must be computed first, outside the transaction.
     """
     ends = [effect.after for effect in back if isinstance(effect, MemoryChange) and effect.after is not None]
     wanted = {memory.embedding: text_of(memory) for memory in ends if memory.embedding}
@@ -124,17 +124,17 @@ def _entry(tx: Tx, seq: int) -> JournalEntry:
 
 
 def is_undone(tx: Tx, seq: int) -> bool:
-    """Whether an entry stands taken back, counting undos of undos."""
+    """Whether an entry is undone, taking undos of undos into account."""
     return any(found.undoes == seq and not is_undone(tx, found.seq) for found in tx.journal(seqs=(seq,)))
 
 
 def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
-    """Later entries that touched the same memories stand in the way, unless they cancel out themselves."""
+    """Raise when later entries touched the same memories, unless those entries cancel each other out."""
     ids = touched(entry.effects)
     later = [found for found in tx.journal(memory_ids=ids, after=entry.seq) if found.seq > entry.seq and found.effects]
     undone: set[int] = set()
     for found in sorted(later, key=lambda item: -item.seq):
-        # Only with what came after the entry too: the undo of something older stands in the way itself.
+        # Only with a later entry: the undo of an older entry blocks.
         if found.undoes > entry.seq and found.seq not in undone:
             undone |= {found.undoes, found.seq}
     if any(found.verb == "erase" for found in tx.journal(memory_ids=ids, after=entry.seq)):
@@ -154,8 +154,8 @@ def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
 def _stakes(effects: Iterable[Effect]) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     """Memories that a later entry must not have touched, and links that it must not have made or removed.
 
-    A plain link changes neither of the memories that it leads from and to: two texts that are linked to one
-    memory can be taken back each for itself, whatever was done to that memory meanwhile.
+    A plain link changes neither of its memories: two texts linked to one memory can be undone separately,
+    whatever was done to that memory in the meantime.
     """
     ids: set[str] = set()
     links: set[tuple[str, str]] = set()

@@ -1,7 +1,7 @@
-"""A namespace as it was at some entry of its journal, in memory: a scratch store that the gate can be asked in.
+"""A namespace as it was at one entry of its journal, in memory: a scratch store for the gate.
 
-It follows the effects of journal entries one by one, so that the gate sees the world as it was. The
-real store is nowhere behind it: whatever is applied here stays here.
+The effects of journal entries are applied one by one, so that the gate sees the store as it was. The real store
+is not connected: changes here stay here.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ _FIELDS = tuple(field.name for field in fields(Memory))
 
 
 class Past:
-    """One namespace at one moment; storage and transaction in one, for a single thread.
+    """One namespace at one moment: storage and transaction in one, for a single thread.
 
     Args:
         namespace: The namespace.
-        header: What the real store says of itself.
+        header: The header of the real store.
     """
 
     def __init__(self, namespace: str, header: Header) -> None:
         self.namespace = namespace
         self.seq = 0
         self.applied: tuple[Effect, ...] = ()
-        """What the gate applied last."""
+        """Effects that the gate applied last."""
         self.erased: set[str] = set()
-        """Memories that were there at this moment, and of which nothing is left by now."""
+        """Memories of this moment that have been erased since."""
         self._header = header
         self._rows: dict[str, Memory] = {}
         self._aliases: dict[str, dict[str, None]] = {}
@@ -71,30 +71,30 @@ class Past:
         self._vectors: dict[str, Vector] = {}
         self._near = _Matrix(header.dim)
 
-    # -- going through the journal -----------------------------------------------------------
+    # -- applying the journal ----------------------------------------------------------------
 
     def learn(self, vectors: Mapping[str, Vector]) -> None:
-        """Vectors by hash of the text, as they are stored."""
+        """Add vectors by hash of the text, in stored form."""
         self._vectors.update(vectors)
 
     def keep(self, vectors: Mapping[str, Vector]) -> None:
-        """New vectors; through the stored form and back, so that they compare like those that are stored."""
+        """Add new vectors, converted to the stored form and back, so that they compare like stored ones."""
         self.learn({key: restore(quantise(unit(vector))) for key, vector in vectors.items()})
 
     def knows(self, key: str) -> bool:
-        """Whether the vector of a text is here."""
+        """Whether the vector of a text is present."""
         return key in self._vectors
 
     def row(self, memory_id: str) -> Memory | None:
-        """A memory as it is at this moment."""
+        """A memory at this moment; None when there is none."""
         return self._rows.get(memory_id)
 
     def active(self) -> int:
-        """How many memories are active at this moment."""
+        """Number of active memories at this moment."""
         return sum(row.status == "active" for row in self._rows.values())
 
     def follow(self, effects: Iterable[Effect]) -> None:
-        """Go on by what was applied then."""
+        """Apply the effects of an entry."""
         self.seq += 1
         for effect in effects:
             match effect:
@@ -118,12 +118,12 @@ class Past:
                         _set(self._conflicts, conflict.key, later)
 
     def adapt(self, effects: Iterable[Effect]) -> list[str]:
-        """Go on by what was applied in another course of events, as far as it fits this one.
+        """Apply effects from the original history, where they fit this one.
 
-        Of a changed memory only the fields are taken that the change was about.
+        Of a changed memory only the changed fields are applied.
 
         Returns:
-            Ids of the memories it does not fit: not here, here already, or of another status.
+            Ids of memories that do not fit: missing, already present, or with another status.
         """
         unfit: list[str] = []
         beside: list[Effect] = []
@@ -165,11 +165,11 @@ class Past:
         else:
             self._near.enter(memory, vector)
 
-    # -- storage, as far as the gate asks for it -----------------------------------------------
+    # -- storage, as far as the gate uses it -----------------------------------------------------
 
     @contextmanager
     def begin(self, namespace: str, *, write: bool) -> Iterator[Tx]:
-        """See `Storage.begin`; there is one view, and nobody else looks."""
+        """See `Storage.begin`; there is one view, without other users."""
         yield self
 
     def header(self) -> Header:
@@ -177,14 +177,14 @@ class Past:
         return self._header
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
-        """See `Tx.apply`; the effects are kept in `applied`, the entry nowhere."""
+        """See `Tx.apply`; the effects are kept in `applied`, the entry is not kept."""
         self.keep(vectors or {})
         self.applied = entry.effects
         self.follow(entry.effects)
         return self.seq
 
     def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
-        """See `Tx.find`, for what the gate asks: ids, hashes, kinds, slot, statuses, window."""
+        """See `Tx.find`, for the gate's filters: ids, hashes, kinds, slot, statuses, window."""
         if where.id_prefix or where.id_end or where.tags or where.after or where.before:
             raise _not_here("find")
         if where.unchecked is not None or where.embedded is not None:
@@ -212,7 +212,7 @@ class Past:
     def nearest(
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
     ) -> list[Neighbours]:
-        """See `Tx.nearest`: every row of the scope is looked at."""
+        """See `Tx.nearest`: every row of the scope is compared."""
         return [self._near.nearest(query, limit, kinds, statuses) for query in np.atleast_2d(queries)]
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
@@ -234,11 +234,11 @@ class Past:
         return sorted(found, key=lambda one: (one.created_at, one.key))
 
     def journal(self, **conditions: object) -> list[JournalEntry]:
-        """None is kept: a replayed text comes without its key, so nothing was ever written under it."""
+        """Always empty: replayed texts have no idempotency key, so the gate looks none up."""
         return []
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """See `Tx.match`; every row is read, since only a text that names others asks."""
+        """See `Tx.match`; every row is read, since this is needed only for texts that name others."""
         wanted = frozenset(terms)
         shared = {
             row.id: len(wanted.intersection(search_terms(headed_text(row))))
@@ -248,34 +248,34 @@ class Past:
         found = [one for one, count in shared.items() if count]
         return sorted(found, key=lambda one: (-shared[one], one))[:limit]
 
-    # -- what no write asks for ----------------------------------------------------------------
+    # -- not used by writes ----------------------------------------------------------------------
 
     def census(self) -> Census:
-        """Not asked for."""
+        """Not supported."""
         raise _not_here("census")
 
     def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """Not asked for."""
+        """Not supported."""
         raise _not_here("touch")
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
-        """Not asked for."""
+        """Not supported."""
         raise _not_here("erase")
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
-        """Not asked for."""
+        """Not supported."""
         raise _not_here("configure")
 
     def verify(self) -> list[str]:
-        """Not asked for."""
+        """Not supported."""
         raise _not_here("verify")
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
 
 class _Matrix:
-    """Vectors of the present memories, row by row, with kind and status beside them."""
+    """Vectors of the current memories, row by row, with kind and status."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
@@ -288,7 +288,7 @@ class _Matrix:
         self._statuses = np.full(64, _GONE, dtype=np.int32)
 
     def enter(self, memory: Memory, vector: Vector) -> None:
-        """A memory has this vector, kind and status."""
+        """Set vector, kind and status of a memory."""
         place = self._places.get(memory.id)
         if place is None:
             place = self._places[memory.id] = len(self._ids)
@@ -303,7 +303,7 @@ class _Matrix:
         self._statuses[place] = self._code(memory.status)
 
     def leave(self, memory_id: str) -> None:
-        """A memory is near nobody any more."""
+        """Remove a memory."""
         place = self._places.get(memory_id)
         if place is not None:
             self._kinds[place] = self._statuses[place] = _GONE
@@ -311,7 +311,7 @@ class _Matrix:
     def nearest(
         self, query: NDArray[np.float32], limit: int, kinds: Sequence[str], statuses: Sequence[Status]
     ) -> Neighbours:
-        """The nearest of these kinds and statuses; ties by id."""
+        """The nearest memories of these kinds and statuses; ties by id."""
         count = len(self._ids)
         fitting = self._statuses[:count] != _GONE
         if kinds:
@@ -321,14 +321,14 @@ class _Matrix:
         places = np.flatnonzero(fitting)
         if not places.size or limit < 1:
             return Neighbours((), np.zeros((0, self._dim), dtype=np.float32))
-        if self._dim <= COMPARISON_DIMS:  # stored vectors have unit length; the exact cosine is the core's
+        if self._dim <= COMPARISON_DIMS:  # stored vectors have unit length; the core computes the exact cosine
             scores = (self._vectors[:count] @ unit(query))[places].astype(np.float64)
         else:
             scores = cosines(query, self._vectors[places])
         scores = np.round(scores, 6)
         if places.size > limit:
             bound = np.partition(scores, -limit)[-limit]
-            near = scores >= bound  # with all that tie at the bound, so that ids decide
+            near = scores >= bound  # with all ties at the bound, so that ids decide
             places, scores = places[near], scores[near]
         order = sorted(range(places.size), key=lambda at: (-scores[at], self._ids[places[at]]))[:limit]
         chosen = places[order]

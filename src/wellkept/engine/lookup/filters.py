@@ -1,4 +1,4 @@
-"""What a filter asks of a row: the part that a backend answers, and the part that is looked at here."""
+"""Filters of rows: the part that a backend evaluates, and the part that is evaluated here."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LISTS = ("ids", "hashes", "kinds", "statuses", "tags", "sources")
 
 
 def checked(where: Filter | None) -> Filter:
-    """The filter with times in UTC; no filter is one that everything fits.
+    """The filter with times in UTC; None becomes a filter that matches everything.
 
     Raises:
-        InvalidField: It is no filter, or a field of it cannot be used.
+        InvalidField: Not a filter, or an invalid field.
     """
     if where is None:
         return Filter()
@@ -42,22 +42,22 @@ def checked(where: Filter | None) -> Filter:
 
 
 def narrows(where: Filter) -> bool:
-    """Whether the filter asks for more than kinds, which a search for the nearest can look at itself."""
+    """Whether the filter has more than kinds, which vector search supports itself."""
     return where != Filter(kinds=where.kinds, statuses=where.statuses)
 
 
 def proposed(where: Filter) -> Filter:
-    """The part of a filter that a backend answers; tags are compared here, without their case."""
+    """The part of a filter that a backend evaluates; tags are compared here, without case."""
     return replace(where, tags=(), created_to=None, min_importance=None, sources=(), metadata={})
 
 
 def looks(where: Filter) -> bool:
-    """Whether anything of the filter is looked at here."""
+    """Whether any part of the filter is evaluated here."""
     return proposed(where) != where
 
 
 def misfit(row: Memory, where: Filter) -> str:
-    """Which part of a filter a row does not fit, but for what only a backend knows: statuses, hashes, vectors."""
+    """The part of a filter that a row does not match, except what only a backend knows: statuses, hashes, vectors."""
     return next((name for name, fits in _tests(where) if not fits(row)), "")
 
 
@@ -113,7 +113,7 @@ def _state_tests(where: Filter) -> Iterator[tuple[str, Callable[[Memory], bool]]
 
 
 def _same(held: object, wanted: object) -> bool:
-    # JSON tells true from 1; a list comes back as a list, however it was given.
+    # JSON distinguishes true from 1; a tuple comes back as a list.
     if isinstance(wanted, tuple):
         wanted = list(wanted)
     if isinstance(held, tuple):

@@ -36,10 +36,10 @@ _MIN_END = 6
 
 
 def count(name: str, value: object, most: int) -> int:
-    """A whole number from 1 to `most`.
+    """Validate a whole number from 1 to `most`.
 
     Raises:
-        InvalidField: It is something else.
+        InvalidField: Any other value.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise InvalidField(f"{value!r} is not a whole number from 1 to {most}", where=name, todo="Change it")
@@ -47,10 +47,10 @@ def count(name: str, value: object, most: int) -> int:
 
 
 def at_most(name: str, value: object) -> int | None:
-    """A bound that may be left out: a whole number from 0.
+    """Validate an optional bound: a whole number from 0.
 
     Raises:
-        InvalidField: It is something else.
+        InvalidField: Any other value.
     """
     if value is None:
         return None
@@ -60,11 +60,11 @@ def at_most(name: str, value: object) -> int | None:
 
 
 def identify(ctx: Context, short_id: object) -> str:
-    """The full id for an id or the beginning or end of one; unknown text is returned as it is.
+    """The full id for an id or for its beginning or end; unknown text is returned unchanged.
 
     Raises:
-        AmbiguousId: It fits several memories; names some.
-        InvalidField: It cannot be an id.
+        AmbiguousId: Several memories match; names some.
+        InvalidField: Not a possible id.
     """
     asked = _an_id(short_id)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
@@ -79,7 +79,7 @@ def _an_id(given: object) -> str:
 
 
 def _identified(tx: Tx, asked: Sequence[str]) -> list[str]:
-    """The full ids, in order; most are full already, and those are asked for at once."""
+    """The full ids, in order; ids that are already full are looked up together."""
     known = {row.id for row in tx.find(Filter(ids=tuple(dict.fromkeys(asked)), statuses=ALL_STATUSES))} if asked else ()
     return [one if one in known else _completed(tx, one) for one in asked]
 
@@ -97,7 +97,7 @@ def _completed(tx: Tx, short_id: str) -> str:
 
 
 def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
-    """One memory of any status; reading by id makes it last longer."""
+    """One memory of any status; a read by id increases its stability."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
     if not rows:
@@ -109,7 +109,7 @@ def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
 
 
 def neighbors(ctx: Context, memory_id: str, *, rel: str | None, direction: Direction, depth: int) -> Reached:
-    """Memories reached over links, each once, breadth first; and ids that links name but nobody holds."""
+    """Memories reached over links, each once, breadth first; and dangling ids."""
     if direction not in ("out", "in", "both"):
         raise InvalidField(f"{direction!r} is not allowed", where="direction", todo="Use out, in or both")
     count("depth", depth, MAX_DEPTH)
@@ -141,8 +141,8 @@ def neighbors(ctx: Context, memory_id: str, *, rel: str | None, direction: Direc
 
 
 def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
-    """The memories within `depth` links of the given ones, and all links among them."""
-    if isinstance(ids, str):  # each of its letters would be looked for
+    """The memories within `depth` links of the given ones, and all links between them."""
+    if isinstance(ids, str):  # a string would be read as a list of one-letter ids
         raise InvalidField("is one text", where="ids", todo="Pass a list of ids")
     count("depth", depth, MAX_DEPTH)
     nodes: dict[str, Memory] = {}
@@ -167,7 +167,7 @@ def subgraph(ctx: Context, ids: Sequence[str], *, depth: int) -> Graph:
 
 
 def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, ...]:
-    """Memories that fit, oldest first."""
+    """Matching memories, oldest first."""
     limit, where = at_most("limit", limit), filters.checked(where)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         if not filters.looks(where):
@@ -179,12 +179,12 @@ def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, 
 
 
 def walk(ctx: Context, where: Filter, *, at_once: int) -> Iterator[Memory]:
-    """What `listing` gives, read a few rows at a time; with `before` the newest first.
+    """The memories of `listing`, read a few rows at a time; with `before` the newest first.
 
     Args:
         ctx: The store.
         where: Which memories.
-        at_once: Rows that are read at once, if it is no more than 50.
+        at_once: Rows read at once, at most 50.
     """
     where, size = filters.checked(where), min(at_once, _AT_ONCE)
     looks = filters.looks(where)
@@ -194,7 +194,7 @@ def walk(ctx: Context, where: Filter, *, at_once: int) -> Iterator[Memory]:
 
 
 def is_backward(where: Filter) -> bool:
-    """Whether of too many memories the last ones are wanted: those right before `before`."""
+    """Whether the last matching memories are wanted: those right before `before`."""
     return where.before is not None and where.ids is None
 
 
@@ -211,15 +211,15 @@ def _chunks(tx: Tx, where: Filter, size: int) -> Iterator[Sequence[Memory]]:
 
 
 def conflicts(ctx: Context, *, memory_id: str | None, settled: bool, threshold: float) -> tuple[Conflict, ...]:
-    """Open conflicts, oldest first, and of one write the most similar first; all of them with `settled`.
+    """Open conflicts, oldest first, and for one write the most similar first; with `settled` all conflicts.
 
-    One without a similarity, between values of one slot, is above every threshold.
+    A conflict without a similarity, between values of one slot, is above every threshold.
     """
     threshold = share("threshold", threshold)
     now = ctx.clock()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         found = tx.conflicts(ids=None if memory_id is None else (memory_id,))
-    # Keys are made from random ids: alone they would list two conflicts of one write in any order.
+    # Keys are random: alone they would give conflicts of one write a random order.
     found.sort(key=lambda item: (item.created_at, -(item.similarity or 0.0), item.key))
     near = (item for item in found if item.similarity is None or item.similarity >= threshold)
     return tuple(item for item in near if settled or is_open(item, now))
@@ -231,7 +231,7 @@ def _exists(tx: Tx, memory_id: str) -> None:
 
 
 def note_use(ctx: Context, memories: Sequence[Memory]) -> None:
-    """Count the use, after the answer is known; a store that cannot be written now loses only the count."""
+    """Count the use, after the result is known; if the store cannot be written now, only the count is lost."""
     if not memories:
         return
     now = ctx.clock()
