@@ -28,7 +28,7 @@ ON_ALL := tests/engine/test_consolidate.py tests/engine/test_flushing.py tests/e
 STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client tests/surfaces \
 	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation $(ON_ALL:%=--ignore=%)
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
-MEASURED := tests/core tests/golden/test_relations.py
+MEASURED := tests/core tests/golden
 INNER := tests/core tests/contract tests/models src
 OUTER := tests/client tests/surfaces/mcp tests/surfaces/operations
 
