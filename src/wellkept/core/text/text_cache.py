@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, wraps
+from functools import wraps
 from itertools import chain, islice
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ _NOTHING: Any = object()
 T = TypeVar("T")
 
 
-def bytes_of(value: object) -> int:
+def bytes_of(value: Any) -> int:
     """About how many bytes of memory a value takes: texts exactly, of a long collection from some of its items.
 
     What many values share, such as small numbers and None, takes nothing.
@@ -37,7 +37,8 @@ def bytes_of(value: object) -> int:
         case Mapping():
             return getsizeof(value) + _of_many(chain.from_iterable(value.items()), 2 * len(value))
         case _:
-            return getsizeof(value) + sum(bytes_of(getattr(value, name, None)) for name in _fields(type(value)))
+            inside = (getattr(value, name, None) for name in getattr(value, "__dataclass_fields__", ()))
+            return getsizeof(value) + sum(map(bytes_of, inside))
 
 
 def _of_many(items: Iterable[object], count: int) -> int:
@@ -45,12 +46,6 @@ def _of_many(items: Iterable[object], count: int) -> int:
     if count <= _SAMPLE:
         return sum(map(bytes_of, items))
     return count * sum(map(bytes_of, islice(items, _SAMPLE))) // _SAMPLE
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    """The attributes of a record; other objects have none that are counted."""
-    return tuple(getattr(kind, "__dataclass_fields__", ()))
 
 
 def remembered(most: int, size: Callable[[Any], int] = bytes_of) -> Callable[[Callable[..., T]], Callable[..., T]]:
