@@ -190,8 +190,7 @@ class _Gate:
         return _result(decision, entry=seq)
 
     def _count_use(self, new: NewMemory, decision: Decision) -> None:
-        """Count an echo of a pack as an access, and add the imported usage of a duplicate; only usage data of the
-        memory changes."""
+        """Count an echo of a pack as an access, and add the imported usage of a duplicate; changes usage data only."""
         heard = decision.memory
         if heard is None:
             return

@@ -122,7 +122,7 @@ def _pairs(ctx: Context, tx: Tx, hits: Sequence[Hit], now: datetime) -> Iterator
 
 
 def _may_update(older: Hit, newer: Hit, now: datetime) -> bool:
-    """Whether the newer hit is nearly as good, not a question, and from another sitting."""
+    """Whether the newer hit was asserted later and scores nearly as high; no questions, not the same source."""
     one, other = older.memory, newer.memory
     if newer.score < rank.LEAST_SHARE * older.score or _asserted(one, now) >= _asserted(other, now):
         return False

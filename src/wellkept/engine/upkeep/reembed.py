@@ -91,7 +91,7 @@ def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATC
     counts, _, failure = _swept(ctx, progress, batch=batch, unreadable=True)
     if failure is not None:
         raise failure
-    if isinstance(ctx.storage, Foreseeing):  # remove vectors computed in advance
+    if isinstance(ctx.storage, Foreseeing):  # remove the vectors of former embedders
         ctx.storage.ahead(embedder=ctx.embedder.id, dim=ctx.embedder.dim).drop_former(ctx.namespace)
     return counts
 
