@@ -1,7 +1,7 @@
-"""Stores of other tools: recognised by what they hold, looked at without a trace, given as rows of an import.
+"""Adapters: read the memory stores of other tools as rows of an import.
 
-`read` gives the memories of a store, each as a checked row or with the reason why it is none. Nothing
-is written, no model is asked, and nothing goes over a network.
+`read` yields each memory as a checked row, or an error row that names the reason. Nothing is written, no model is
+called, and there is no network access.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ JSON_LINES = "jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of store that can be read.
+    """A supported store format.
 
     Attributes:
-        name: As `--format` takes it.
-        what: What it is, for people.
-        in_order: Whether what stands later was said later, where nothing else tells the time.
+        name: Value of `--format`.
+        what: Description.
+        in_order: Whether later entries are newer where the format has no times.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A store that was recognised.
+    """A recognised store.
 
     Attributes:
-        path: The file or folder that is read.
-        format: How.
+        path: The file or folder to read.
+        format: Its format.
     """
 
     path: Path
@@ -76,18 +76,18 @@ _READ = "These are read: " + "; ".join(item.what for item in FORMATS.values())
 def read(
     source: str | Path, *, format: str = "", spec: ImportSpec | None = None, policy: Policy | None = None
 ) -> Iterator[Row]:
-    """The memories of another tool's store, from the oldest on; what is none comes as a row with its error.
+    """The memories of another tool's store, oldest first; unreadable ones as rows with an error.
 
     Args:
         source: A file or folder.
-        format: One of `FORMATS`; recognised by what the source holds when empty.
-        spec: Mapping, fixed values and limit, as in an import. A memory's `id`, `owner` and `metadata`
-            can be mapped too.
-        policy: The kinds that are known; the default policy otherwise.
+        format: One of `FORMATS`; recognised by content if empty.
+        spec: Mapping, fixed values and limit, as in an import. The fields `id`, `owner` and `metadata` of a memory can
+            be mapped too.
+        policy: Defines the known kinds; by default the default policy.
 
     Raises:
-        NotAStore: It is nothing that is read, or there is nothing in it.
-        StorageError: It is damaged, cut off, locked, or of a layout that is not known.
+        NotAStore: The format is not supported, or the store is empty.
+        StorageError: The store is damaged, truncated, locked, or has an unknown layout.
         InvalidField: There is no such format.
 
     Example:
@@ -102,7 +102,7 @@ def read(
 
 
 def rows_of(source: Source, spec: ImportSpec, policy: Policy | None = None) -> Iterator[Row]:
-    """The rows of a store that was recognised; see `read`."""
+    """The rows of a recognised store; see `read`."""
     policy = policy if policy is not None else Policy()
     spec = spec.of_file(source.path)
     name = source.format.name
@@ -123,12 +123,12 @@ def rows_of(source: Source, spec: ImportSpec, policy: Policy | None = None) -> I
 
 
 def recognise(source: str | Path, *, format: str = "", plain: bool = False) -> Source:
-    """What kind of store this is, by what it holds.
+    """Recognise the format of a store by its content.
 
     Args:
         source: A file or folder.
-        format: One of `FORMATS`, to have it read as that.
-        plain: Its lines are texts, as `ImportSpec.plain` says.
+        format: One of `FORMATS`, to skip recognition.
+        plain: Lines are plain texts, as in `ImportSpec.plain`.
 
     Raises:
         NotAStore, StorageError, InvalidField: As in `read`.
@@ -167,7 +167,7 @@ def _folder(path: Path) -> Source | None:
 
 
 def _refuse_known_others(path: Path) -> None:
-    """Stores that look near to what is read, with what can be done."""
+    """Refuse similar but unsupported stores, with a hint."""
     if any((path / name).exists() for name in chroma.OLD_FILES):
         todo = "Have Chroma 0.4 or later migrate it first (chroma-migrate)"
         raise NotAStore("is a folder of Chroma before 0.4", where=str(path), todo=todo)

@@ -1,4 +1,4 @@
-"""Folders of Chroma: the SQLite file in it holds documents and metadata, and only that is read."""
+"""Chroma folders: documents and metadata are read from the SQLite file; vectors are not."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _OWNERS = ("user_id", "user", "agent_id")
 
 
 def is_one(tables: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a database is one of these."""
+    """Whether a database has Chroma's tables."""
     return "embedding_metadata" in tables and "collections" in tables
 
 
 def memories(file: Path) -> Iterator[Found]:
-    """The documents of all collections, each from its oldest on.
+    """The documents of all collections, oldest first per collection.
 
     Raises:
-        StorageError: The file is damaged, cut off, locked or of another layout.
+        StorageError: The file is damaged, truncated, locked or has another layout.
     """
     with looking_at(file) as database:
         database.require(_NEEDED, what="store of Chroma")
@@ -89,12 +89,12 @@ def _memory(key: str, about: Mapping[str, Any], where: tuple[str, object]) -> Fo
 
 
 def _told(about: Mapping[str, Any], *names: str) -> str:
-    """A time under one of these names; 0 stands for none."""
+    """A time under one of these names; 0 means none."""
     return next((time for name in names if about.get(name) and (time := time_of(about[name]))), "")
 
 
 def _relations(key: str, about: Mapping[str, Any]) -> Relations | None:
-    """What replaced a memory, and where it leads: `superseded_by`, and `links` as JSON of `to` and `rel`."""
+    """Successor and links of a memory: `superseded_by`, and `links` as JSON with `to` and `rel`."""
     by, links = about.get("superseded_by"), json_of(about.get("links"))
     leads = [item for item in links if isinstance(item, dict)] if isinstance(links, list) else []
     edges = tuple((item["to"], str(item.get("rel") or "related")) for item in leads if isinstance(item.get("to"), str))

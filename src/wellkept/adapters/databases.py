@@ -1,8 +1,8 @@
-"""SQLite files of other tools: looked at without a trace, and never while somebody writes them.
+"""Read-only access to SQLite files of other tools, without side effects and never during a write.
 
-Nothing is written to the file or beside it. A file in write-ahead mode is opened as immutable when its
-log is empty; a log that holds something would be missed or be folded in, so file and log are then
-copied and the copy is read. Extensions are never loaded, and only real tables are read.
+Nothing is written to the file or next to it. A file in WAL mode is opened as immutable if its log is empty. Otherwise
+file and log are copied and the copy is read, so that the log is neither missed nor merged. Extensions are never loaded;
+only real tables are read.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _AGAIN = "Close the program that writes it, or read a copy"
 
 @cache
 def queries() -> Mapping[str, str]:
-    """Statements by name, from `queries.sql`."""
+    """SQL statements by name, from `queries.sql`."""
     parts = _NAME.split(files(__package__).joinpath("queries.sql").read_text(encoding="utf-8"))
     return dict(zip(parts[1::2], (text.strip() for text in parts[2::2]), strict=True))
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins like a SQLite database."""
+    """Whether a file has the SQLite header."""
     return head(path, len(MAGIC)) == MAGIC
 
 
@@ -44,7 +44,7 @@ def head(path: Path, count: int) -> bytes:
     """The first bytes of a file.
 
     Raises:
-        StorePathError: It cannot be read.
+        StorePathError: The file cannot be read.
     """
     try:
         with path.open("rb") as data:
@@ -54,11 +54,11 @@ def head(path: Path, count: int) -> bytes:
 
 
 class Database:
-    """An opened database of another tool.
+    """An open database of another tool.
 
     Args:
-        connection: Reads it.
-        path: Where it is, for messages.
+        connection: The connection.
+        path: Its path, for messages.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -68,7 +68,7 @@ class Database:
 
     @property
     def tables(self) -> Mapping[str, frozenset[str]]:
-        """Columns of every real table; views and virtual tables could run anything and are left out."""
+        """Columns of every real table; views and virtual tables are excluded because they can run code."""
         if self._tables is None:
             names = [str(row["name"]) for row in self.rows("tables")]
             self._tables = {
@@ -77,18 +77,18 @@ class Database:
         return self._tables
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
-        """All rows of a named statement, read at once, so that no lock is held while they are used."""
+        """All rows of a named statement, fetched at once so that no lock is held while they are used."""
         return self._connection.execute(queries()[query], values).fetchall()
 
     def require(self, tables: Mapping[str, Sequence[str]], *, what: str) -> None:
-        """Refuse a layout that is not the one that is read.
+        """Refuse an unknown layout.
 
         Args:
-            tables: Columns that are needed, by table.
+            tables: Required columns by table.
             what: The tool, as in "a Chroma store".
 
         Raises:
-            SchemaTooNew: A table or column is not there.
+            SchemaTooNew: A table or column is missing.
         """
         for name, columns in tables.items():
             missing = sorted(set(columns) - self.tables.get(name, frozenset()))
@@ -106,11 +106,11 @@ def looking_at(path: Path) -> Iterator[Database]:
     """Open a SQLite file of another tool for reading.
 
     Raises:
-        NotAStore: It is no SQLite file, or empty.
-        Corrupt: It is cut off or damaged.
-        Busy: Somebody writes it right now.
-        SchemaTooNew: Its file format is newer than SQLite's own library here.
-        StorePathError: It cannot be read.
+        NotAStore: Not a SQLite file, or empty.
+        Corrupt: Truncated or damaged.
+        Busy: Another program is writing it.
+        SchemaTooNew: The file format is newer than the SQLite library.
+        StorePathError: The file cannot be read.
     """
     header = head(path, _HEADER)
     if not header:
@@ -137,11 +137,11 @@ def looking_at(path: Path) -> Iterator[Database]:
 
 @contextmanager
 def _place(path: Path, *, wal: bool, pending: bool) -> Iterator[str]:
-    """Where to read: the file itself, or a copy of it where reading would leave a trace or miss something."""
+    """URI to read: the file, or a copy if reading would have side effects or miss the log."""
     where = path.absolute().as_uri()
     if not pending:
-        # A rollback-mode file is read under SQLite's own shared lock, which leaves nothing behind; in
-        # write-ahead mode even a reader makes files, unless the file is said not to change.
+        # In rollback mode reading uses SQLite's shared lock and leaves nothing behind. In WAL mode even a
+        # reader creates files, unless the file is opened as immutable.
         yield f"{where}?mode=ro&immutable=1" if wal else f"{where}?mode=ro"
         return
     with tempfile.TemporaryDirectory(prefix="wellkept-look-") as folder:
@@ -157,14 +157,14 @@ def _place(path: Path, *, wal: bool, pending: bool) -> Iterator[str]:
 
 def _harden(connection: sqlite3.Connection) -> None:
     connection.row_factory = sqlite3.Row
-    # Half a character is one bad row, not the end of the reading.
+    # Invalid UTF-8 makes one bad row and does not end the reading.
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     for pragma in ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA query_only = ON"):
         connection.execute(pragma)
 
 
 def _traces(path: Path) -> tuple[int, int, int, int]:
-    """Size of the file, of its log and of its journal, and when one of them was changed last."""
+    """Sizes of the file, its WAL and its journal, and the latest modification time."""
     sizes = []
     changed = 0
     for end in _BESIDE:
@@ -181,7 +181,7 @@ def _traces(path: Path) -> tuple[int, int, int, int]:
 
 
 def _require_whole(path: Path, header: bytes) -> None:
-    """Refuse a file that is shorter than it says of itself; SQLite notices only when it gets there."""
+    """Refuse a file shorter than its header states; SQLite notices only when it reads that far."""
     size = int.from_bytes(header[16:18], "big")
     size = 65_536 if size == 1 else size
     pages = int.from_bytes(header[28:32], "big")

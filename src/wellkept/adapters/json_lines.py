@@ -1,4 +1,4 @@
-"""JSON lines of any shape: the rows of an import, as they are."""
+"""JSON lines with any fields, read as rows of an import."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _MOST = 1_000_000
 
 
 def memories(file: Path, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
-    """The lines of a file, bad ones with their reasons.
+    """The lines of a file; bad lines with their errors.
 
     Raises:
-        StorePathError: It cannot be read to its end.
+        StorePathError: The file cannot be read completely.
     """
     with opened(file) as lines:
         yield from rows(numbered(lines, str(file)), spec, policy)
 
 
 def first_value(file: Path) -> object:
-    """What the first line that is JSON holds; None when none of the first lines is.
+    """The value of the first line that is JSON; None if none of the first lines is.
 
     Raises:
-        StorePathError: It cannot be read.
+        StorePathError: The file cannot be read.
     """
     with opened(file) as data:
         for _, raw in islice(numbered(data, str(file)), _PEEKED):

@@ -1,7 +1,6 @@
-"""The `memory.jsonl` of the MCP reference server: each observation is a memory about its entity.
+"""The `memory.jsonl` of the MCP reference server: each observation becomes a memory about its entity.
 
-A relation is a memory too, in words and with its parts in the metadata. The file has no times; what
-was observed later stands later.
+A relation becomes a memory in words, with its parts in the metadata. The file has no times; later lines are newer.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NAMES = ("memory.jsonl", "memory.json")
 
 
 def is_line(value: object) -> bool:
-    """Whether the value of a line is an entity or a relation of a graph."""
+    """Whether a JSON value is an entity or a relation of the graph."""
     if not isinstance(value, Mapping):
         return False
     match value.get("type"):
@@ -35,7 +34,7 @@ def is_line(value: object) -> bool:
 
 
 def memories(file: Path) -> Iterator[Found]:
-    """The observations and relations of a graph, in the order of the file.
+    """The observations and relations of a graph, in file order.
 
     Raises:
         StorePathError: The file cannot be read.
@@ -70,8 +69,8 @@ def _observation(entity: Mapping[str, Any], at: int, text: object, where: str) -
         return Unread(raw=str(text), why=why)
     kind = entity.get("entityType")
     return Foreign(
-        # Not by its number: removing one observation must not rename those behind it. And not by its
-        # words: ids are shown and written to plans, where secrets are hidden.
+        # Not by position, because removing one observation would rename the later ones. Not by text, because
+        # ids are shown in plans, where secrets are hidden.
         id=f"{name}#{content_hash(text)[:10]}",
         text=text,
         title=name,

@@ -1,7 +1,6 @@
-"""Stores of mcp-memory-service: one SQLite file, read without the vector extension it was made with.
+"""Stores of mcp-memory-service: one SQLite file, read without its vector extension.
 
-The tables with vectors and full text are not looked at. What it deleted or superseded is left out, as
-it leaves it out itself.
+Tables with vectors and full text are not read. Deleted and superseded memories are omitted, as the tool does itself.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ _DEFAULT_STORE = "default"
 
 
 def is_one(tables: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a database is one of these."""
+    """Whether a database has the tables of mcp-memory-service."""
     return {"content", "content_hash"} <= tables.get("memories", frozenset())
 
 
 def memories(file: Path) -> Iterator[Found]:
-    """The memories of a store, from the oldest on.
+    """The memories of a store, oldest first.
 
     Raises:
-        StorageError: It is damaged, cut off, locked or of another layout.
+        StorageError: The store is damaged, truncated, locked or has another layout.
     """
     with looking_at(file) as database:
         database.require({"memories": _NEEDED}, what="store of mcp-memory-service")
@@ -58,7 +57,7 @@ def _memory(row: Mapping[str, Any]) -> Found:
 
 
 def _metadata(text: object) -> dict[str, Any]:
-    """The object it wrote, or its text where that is none."""
+    """The metadata object; its raw text if it is not JSON."""
     if not isinstance(text, str) or not text:
         return {}
     try:

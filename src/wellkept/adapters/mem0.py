@@ -1,7 +1,7 @@
-"""Stores of mem0: the folder of Qdrant's local mode, and the database with the history of every memory.
+"""Stores of mem0: the folder of Qdrant's local mode, and the history database.
 
-The folder holds one SQLite file for each collection, whose points are pickles (see `pickles.py`). The
-history tells what became of each memory; only what holds now is given.
+The folder has one SQLite file per collection, with points as pickles (see `pickles.py`). The history records all events
+of each memory; only the current state is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wellkept.errors import InvalidInput, NotAStore, SchemaTooNew, WellkeptError
 STORAGE = "storage.sqlite"
 _LEGACY = "storage.dbm"
 _TEXTS = ("data", "memory", "text", "content", "document", "page_content")
-"""Keys of a payload that hold its text: mem0's own, then those of other users of the same folder."""
+"""Payload keys of the text: mem0's own, then those of other tools that use the same folder."""
 _OWNERS = ("user_id", "agent_id", "run_id")
 _NOT_SAID = frozenset(("hash", "text_lemmatized", "updated_at", "expiration_date", "id"))
 _OWN_BOOKS = ("mem0migrations",)
@@ -26,12 +26,12 @@ _ENTITIES = "_entities"
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is one of Qdrant's local mode."""
+    """Whether a folder is a Qdrant local-mode folder."""
     return (path / "collection").is_dir() and (path / "meta.json").is_file()
 
 
 def is_points(tables: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a database is one collection of such a folder."""
+    """Whether a database is a collection of such a folder."""
     return {"id", "point"} <= tables.get("points", frozenset())
 
 
@@ -41,12 +41,12 @@ def is_history(tables: Mapping[str, frozenset[str]]) -> bool:
 
 
 def folder(path: Path) -> Iterator[Found]:
-    """The memories of all collections of a folder, each collection from its oldest on.
+    """The memories of all collections of a folder, oldest first per collection.
 
     Raises:
         NotAStore: It holds no collection.
-        SchemaTooNew: A collection is kept in a format that is not read.
-        StorageError: A file of it is damaged, cut off or locked.
+        SchemaTooNew: A collection has an unsupported format.
+        StorageError: A file is damaged, truncated or locked.
     """
     collections = sorted(child for child in (path / "collection").iterdir() if child.is_dir())
     files = [child / STORAGE for child in collections if _is_wanted(child)]
@@ -59,7 +59,7 @@ def folder(path: Path) -> Iterator[Found]:
 
 
 def _is_wanted(collection: Path) -> bool:
-    """Not what mem0 keeps for itself: its own books, and names of entities beside the memories."""
+    """Whether a collection holds memories; mem0's internal collections and entity names do not."""
     name = collection.name
     if name in _OWN_BOOKS:
         return False
@@ -84,7 +84,7 @@ def points(file: Path) -> Iterator[Found]:
     name = file.parent.name
     seen: set[str] = set()
     read: list[tuple[str, Mapping[str, Any]]] = []
-    for blob in blobs:  # newest first: an older copy of a point is out of date
+    for blob in blobs:  # newest first: older copies of a point are outdated
         try:
             point = _point(blob)
         except WellkeptError as error:
@@ -106,7 +106,7 @@ def _point(blob: object) -> tuple[str, dict[str, Any]]:
     state = value.state if isinstance(value, Thing) else None
     if not isinstance(value, Thing) or value.cls.name != "PointStruct" or not isinstance(state, dict):
         raise InvalidInput("holds no point of Qdrant", where="points")
-    fields = state.get("__dict__", state)  # pydantic keeps the fields beside its own notes
+    fields = state.get("__dict__", state)  # pydantic keeps the fields next to its own bookkeeping
     payload = as_json(fields.get("payload") if isinstance(fields, dict) else None)
     if not isinstance(payload, dict):
         raise InvalidInput("a point has no payload", where="points")
@@ -134,12 +134,12 @@ def _memory(point_id: str, payload: Mapping[str, Any], collection: str) -> Found
 
 
 def _said(payload: Mapping[str, Any]) -> str:
-    """When the present text was written: an update replaces it and keeps the date of the first one."""
+    """Time of the current text: an update replaces the text and keeps the creation date."""
     return time_of(payload.get("updated_at")) or time_of(payload.get("created_at"))
 
 
 def history(file: Path) -> Iterator[Found]:
-    """What holds now by mem0's history: of each memory its last text, unless it was deleted."""
+    """The current memories of mem0's history: the last text of each, unless deleted."""
     with looking_at(file) as database:
         yield from _current(_events(database))
 

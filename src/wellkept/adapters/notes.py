@@ -1,8 +1,7 @@
-"""Folders of Markdown notes: each list item and each paragraph is a memory, its headings are the title.
+"""Folders of Markdown notes: each list item and each paragraph becomes a memory, with its headings as title.
 
-Front matter gives tags and date; a date in the file's name is taken too. A time of change is not: a
-copy or a checkout would be news. Everything is bounded, links to files are not followed, and hidden
-folders are left alone.
+Tags and date come from the front matter, or the date from the file name. The modification time is not used, because a
+copy or checkout changes it. Sizes are limited, symbolic links are not followed, and hidden folders are skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ ENDINGS = (".md", ".markdown")
 MOST_FILES = 20_000
 MOST_BYTES = 4_000_000
 _MOST_TITLE = 200
-"""Characters of a heading that are taken: it is repeated in the title of each memory below it."""
+"""Most characters of a heading, which is repeated in the title of every memory below it."""
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$")
@@ -33,12 +32,12 @@ _TAG_MARKS = "#\"' "
 
 
 def is_note(path: Path) -> bool:
-    """Whether a file is a Markdown note by its name."""
+    """Whether a file name is that of a Markdown note."""
     return path.suffix.lower() in ENDINGS
 
 
 def has_notes(folder: Path) -> bool:
-    """Whether a folder holds any note."""
+    """Whether a folder contains a note."""
     return next(_files(folder), None) is not None
 
 
@@ -46,7 +45,7 @@ def memories(path: Path) -> Iterator[Found]:
     """The items and paragraphs of a note, or of all notes of a folder in the order of their names.
 
     Raises:
-        NotAStore: There are more files than is sensible.
+        NotAStore: The folder holds too many files.
         StorePathError: A folder cannot be read.
     """
     if path.is_file():
@@ -84,7 +83,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 @dataclass
 class _Block:
-    """A piece of a note as it grows line by line."""
+    """A block of a note, collected line by line."""
 
     lines: list[str]
     title: str
@@ -94,7 +93,7 @@ class _Block:
 
 @dataclass
 class _Note:
-    """What front matter says of a whole note."""
+    """Front matter of a note."""
 
     title: str = ""
     tags: tuple[str, ...] = ()
@@ -130,7 +129,7 @@ def _of_file(file: Path, name: str) -> Iterator[Found]:
 
 
 def _without_comments(text: str) -> str:
-    """The text without `<!-- comments -->`; one that is not closed is text."""
+    """The text without `<!-- comments -->`; an unclosed comment is kept as text."""
     pieces: list[str] = []
     at = 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
@@ -140,7 +139,7 @@ def _without_comments(text: str) -> str:
 
 
 def _name(heading: str) -> str:
-    """A heading without the marks that may close it."""
+    """A heading without closing marks."""
     return heading.rstrip().rstrip("#").rstrip()[:_MOST_TITLE]
 
 
@@ -149,7 +148,7 @@ def _memory(block: _Block, text: str, note: _Note, name: str) -> Foreign:
     if block.done is not None:
         about["done"] = block.done
     return Foreign(
-        # No line number: a line put in above must not make news of all that follows.
+        # Without a line number, because an inserted line would change the ids of all later blocks.
         id=f"{name}#{block.title}" if block.title else name,
         text=text,
         title=block.title,
@@ -161,7 +160,7 @@ def _memory(block: _Block, text: str, note: _Note, name: str) -> Foreign:
 
 
 def _front_matter(text: str) -> tuple[_Note, str]:
-    """The note's own fields, and the text after them; keys with values or lists, as every tool writes them."""
+    """The front matter (keys with values or lists), and the text after it."""
     note = _Note()
     lines = text.split("\n")
     if not lines or lines[0].strip() != "---":
@@ -196,9 +195,9 @@ def _values(text: str) -> list[str]:
 
 @dataclass
 class _Reader:
-    """Takes a note line by line and gives blocks: list items and paragraphs.
+    """Splits a note into blocks, line by line: list items and paragraphs.
 
-    A code block belongs to what stands before it.
+    A code block belongs to the block before it.
     """
 
     title: str
@@ -208,7 +207,7 @@ class _Reader:
     parted: bool = True
 
     def take(self, line: str) -> _Block | None:
-        """One more line; the block that ends with it, if one does."""
+        """Process one line; returns the block that it ends, if any."""
         marks = _FENCE.match(line)
         if self.fence or marks:
             self._code(line, marks.group(1) if marks else "")
@@ -248,7 +247,7 @@ class _Reader:
         self.block.lines.append(line)
 
     def _goes_on(self, line: str) -> bool:
-        """Whether a line after an empty one still belongs to the list item before it."""
+        """Whether a line after an empty one continues the list item."""
         indent = len(line) - len(line.lstrip())
         return self.block is not None and self.block.indent >= 0 and indent > self.block.indent + 1
 

@@ -1,11 +1,11 @@
-"""Reads pickled data without unpickling it: opcodes become plain values, and nothing is ever called.
+"""Decodes pickled data without unpickling: opcodes become plain values, and nothing is called.
 
-The local mode of Qdrant keeps its points as pickles, and `pickle.loads` would run whatever a file asks
-for. This reader knows the opcodes that hold data; a class is only a name here, an object is that
-name with the state written beside it. Protocols 2 to 5 are read; other opcodes are refused.
+Qdrant's local mode stores points as pickles, and `pickle.loads` would execute code from an untrusted file. This decoder
+supports the opcodes for data only. A class is represented by its name, an object by that name and its state. Protocols
+2 to 5 are supported; other opcodes are refused.
 
-A file is untrusted, so the work is bounded as well: its bytes, its instructions, and the keys and set items that
-have to be hashed. These are texts, bytes, small integers or None: a nested tuple may take exponential time to hash.
+The work is limited too: bytes, instructions, and hashed dictionary keys and set items. Keys must be text, bytes, small
+integers or None, because hashing a nested tuple can take exponential time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TOO_LARGE = "a pickled value is too large or refers to itself"
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A class or function that the data names."""
+    """The name of a class or function."""
 
     module: str
     name: str
@@ -40,12 +40,12 @@ class Name:
 
 @dataclass(slots=True, eq=False)
 class Thing:
-    """What the data would have made of a class: its name, arguments and state.
+    """An object in the data: class name, arguments and state.
 
     Attributes:
         cls: The class.
-        args: What it was to be called with.
-        state: What was to be set on it afterwards.
+        args: Arguments of its construction.
+        state: State to set afterwards.
     """
 
     cls: Name
@@ -55,7 +55,7 @@ class Thing:
 
 @dataclass(slots=True)
 class _Machine:
-    """The stack machine of the format."""
+    """The stack machine of the pickle format."""
 
     data: bytes
     at: int = 0
@@ -65,10 +65,10 @@ class _Machine:
     hashed: int = 0
 
     def hashable(self, items: list[Any]) -> list[Any]:
-        """The items, each of which may be a key or stand in a set.
+        """Check that the items may be dictionary keys or set items.
 
         Raises:
-            InvalidInput: One of them may not, or there are too many in all.
+            InvalidInput: A type is not permitted, or there are too many items in total.
         """
         self.hashed += len(items)
         if self.hashed > _MOST_HASHED:
@@ -107,7 +107,7 @@ class _Machine:
         return self.stack.pop()
 
     def floats(self) -> bool:
-        """A run of floats, as in a vector, at one stroke; one by one it would take most of the time."""
+        """Decode a run of floats, as in a vector, in one step; one by one would dominate the run time."""
         found = _FLOATS.match(self.data, self.at - 1)
         if found is None:
             return False
@@ -117,7 +117,7 @@ class _Machine:
 
 
 def _text(data: bytes) -> str:
-    # As pickle does it, so that half a character arrives as one and is refused with its row.
+    # As in pickle, so that a lone surrogate is kept and refused with its row.
     return data.decode("utf-8", "surrogatepass")
 
 
@@ -183,7 +183,7 @@ def _named(m: _Machine) -> None:
 
 
 def _drop(value: object) -> None:
-    """The value is not needed."""
+    """Discard a value."""
 
 
 def _keep(m: _Machine, number: int) -> None:
@@ -192,7 +192,7 @@ def _keep(m: _Machine, number: int) -> None:
 
 _OPCODES: Mapping[int, Callable[[_Machine], None]] = {
     0x80: lambda m: _protocol(m.take(1)[0]),
-    0x95: lambda m: _drop(m.take(8)),  # a frame is only a hint for the reader
+    0x95: lambda m: _drop(m.take(8)),  # a frame is only a hint for buffering
     ord("N"): lambda m: m.stack.append(None),
     0x88: lambda m: m.stack.append(True),
     0x89: lambda m: m.stack.append(False),
@@ -249,12 +249,12 @@ def _protocol(number: int) -> None:
 
 
 def data_of(pickled: bytes) -> Any:
-    """The value a pickle holds: plain data, with `Thing` where it would have made an object.
+    """Decode a pickle to plain data, with `Thing` in place of objects.
 
     Raises:
-        InvalidInput: It does more than hold data, or holds too much.
-        Corrupt: It is cut off or damaged.
-        SchemaTooNew: Its protocol is newer than what is read.
+        InvalidInput: It does more than hold data, or is too large.
+        Corrupt: It is truncated or damaged.
+        SchemaTooNew: Its protocol is newer than supported.
 
     Example:
         >>> import pickle
@@ -282,10 +282,10 @@ def data_of(pickled: bytes) -> Any:
 
 
 def as_json(value: Any, left: list[int] | None = None, depth: int = 0) -> Any:
-    """Plain data as JSON can hold it; an object is its text where it is a time or an id, else left out (None).
+    """Plain data as JSON; an object becomes text if it is an id, else None.
 
     Raises:
-        InvalidInput: There is too much of it, as in data that refers to itself.
+        InvalidInput: It is too large, as in self-referencing data.
     """
     left = [_MOST_VALUES] if left is None else left
     if depth > _DEEPEST:
@@ -312,7 +312,7 @@ def as_json(value: Any, left: list[int] | None = None, depth: int = 0) -> Any:
 
 
 def _charge(left: list[int], value: object) -> None:
-    """Takes what a value weighs from what is left: shared in the pickle, it is written out at each place."""
+    """Subtract the size of a value from the budget; shared values count at each place."""
     size = len(value) // 64 if isinstance(value, str) else value.bit_length() // 256 if isinstance(value, int) else 0
     left[0] -= 1 + size
     if left[0] < 0:
@@ -320,6 +320,6 @@ def _charge(left: list[int], value: object) -> None:
 
 
 def uuid_text(number: int) -> str:
-    """A UUID as it is written."""
+    """The text form of a UUID."""
     digits = f"{number:032x}"[-32:]
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -1,4 +1,4 @@
-"""What a reader of a foreign store gives: memories in our own words, or why something is none."""
+"""Common records of all readers: memories of other tools, or errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LABEL = 200
 _PAST = ("access_count", "last_accessed_at", "updated_at")
 _RAW = 500
 _MILLISECONDS = 1e11
-"""From here on a number of seconds would lie beyond the year 5000, so it counts milliseconds."""
+"""Larger numbers of seconds would lie beyond the year 5000, so they are milliseconds."""
 KINDS: Mapping[str, str] = {
     "decision": "decision",
     "learning": "lesson",
@@ -32,8 +32,9 @@ KINDS: Mapping[str, str] = {
     "feedback": "feedback",
     "note": "note",
 }
-"""Kinds of other tools that mean one of ours. `fact` and `episode` are left out on purpose: there the
-gate replaces and reuses rows by itself, which a guess must not set off."""
+"""Kinds of other tools that map to ours. `fact` and `episode` are omitted: the gate supersedes and reuses rows of these
+kinds automatically, which a guessed kind must not trigger.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +43,14 @@ class Foreign:
 
     Attributes:
         id: Its id in the source.
-        text: What it says.
-        owner: Whose it is: a user, a collection; what one owner says is no repeat of another.
-        recorded_at: When it was written, as ISO 8601; empty when the source does not say.
-        importance, confidence: From 0 to 1; None when the source does not say.
+        text: Its text.
+        owner: A user or collection; memories of different owners are not duplicates.
+        recorded_at: When it was written, as ISO 8601; empty if unknown.
+        importance, confidence: From 0 to 1; None if unknown.
         polarity: Against, neutral or for: -1, 0 or 1.
-        access_count: How often it was read; `last_accessed_at` tells when it was the last time.
-        relations: How it relates to others of the source.
-        metadata: All else the source knows of it.
+        access_count: Number of reads; `last_accessed_at` is the time of the last one.
+        relations: Relations to other memories of the source.
+        metadata: All other fields of the source.
     """
 
     id: str
@@ -73,10 +74,10 @@ class Foreign:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def item(self, source: str) -> dict[str, Any]:
-        """The memory as one line of an import, its id kept as provenance.
+        """The memory as a line of an import, with its id as provenance.
 
         Args:
-            source: Name of the format, before the id.
+            source: Name of the format, as prefix of the id.
         """
         said = {
             "title": excerpt(self.title, _LABEL),
@@ -106,11 +107,11 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """Something in a source that is no memory.
+    """An entry of a source that cannot be read.
 
     Attributes:
-        raw: Its beginning.
-        why: What is wrong with it.
+        raw: Its start.
+        why: The error.
     """
 
     raw: str
@@ -121,13 +122,13 @@ Found: TypeAlias = "Foreign | Unread"
 
 
 def as_rows(found: Iterable[Found], source: str, spec: ImportSpec, policy: Policy) -> Iterator[Row]:
-    """The memories as rows of an import: mapped, checked, keyed so that a second run changes nothing.
+    """The memories as rows of an import: mapped, checked, and keyed so that a second run changes nothing.
 
     Args:
-        found: What a reader gives.
+        found: Output of a reader.
         source: Name of the format.
         spec: Mapping, fixed values and limit; the line of a memory is its `Foreign.item`.
-        policy: The kinds that are known; a guess it does not know is dropped.
+        policy: Defines the known kinds; a guessed kind that is unknown is dropped.
     """
     bad: deque[Row] = deque()
     origins: deque[tuple[int, Relations | None]] = deque()
@@ -155,12 +156,12 @@ def as_rows(found: Iterable[Found], source: str, spec: ImportSpec, policy: Polic
 
 
 def share_of(value: object) -> float | None:
-    """A number from 0 to 1; None for anything else, so that nothing is guessed."""
+    """A number from 0 to 1; None for any other value."""
     return float(value) if type(value) in (int, float) and 0 <= value <= 1 else None  # type: ignore[operator, arg-type]
 
 
 def time_of(value: object) -> str:
-    """A time of another tool as ISO 8601: text, seconds or milliseconds since 1970; empty when it is none.
+    """A time as ISO 8601, from text, seconds or milliseconds since 1970; empty for other values.
 
     Example:
         >>> time_of(1767603600), time_of("2026-01-05 09:00:00"), time_of("soon")
@@ -180,7 +181,7 @@ def time_of(value: object) -> str:
 
 
 def json_of(value: object) -> object:
-    """What a text says that is JSON, as tools write lists where only texts fit; any other value as it is."""
+    """The value of a JSON text (lists are often stored as text); any other value unchanged."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
     try:
@@ -190,7 +191,7 @@ def json_of(value: object) -> object:
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """Labels of another tool: a list, also written as JSON, or one text with commas.
+    """Labels from a list, a JSON list, or comma-separated text.
 
     Example:
         >>> texts_of("lint, style"), texts_of('["lint"]'), texts_of(["lint", 5])

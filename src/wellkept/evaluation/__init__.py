@@ -1,7 +1,7 @@
-"""Measuring the product: labelled pairs and stories go through a store, and what it made of them is scored.
+"""Evaluation: runs labelled pairs and stories through a store and scores the results.
 
-A pure part reads the formats (`reading`), says what became of a text (`seen`, `ledger`), defines every figure
-(`pair_metrics`, `public_metrics`, `story_metrics`) and its interval (`ratios`), and plays the sources' cosine
-tiers (`tiers`). A running part (`running`, `ablation`) uses the public verbs of the store and nothing below
-them. `report` puts both together into what is printed.
+Pure modules read the formats (`labelled_files`), describe what happened to a text (`outcome`, `ledger`), define the
+metrics (`pair_metrics`, `public_metrics`, `story_metrics`) and their intervals (`ratios`), and simulate cosine tiers of
+other tools (`tiers`). Running modules (`run`, `ablation`) use only the public API of the store. `report` combines both
+into the printed report.
 """

@@ -1,4 +1,4 @@
-"""What each part is worth: the same files under several ways of judging, in one table."""
+"""Ablation: the same files under several configurations, in one table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NLI = "rules and foreign NLI"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way of judging and what it led to."""
+    """One configuration and its metrics."""
 
     name: str
     metrics: dict[str, Any]
@@ -37,13 +37,13 @@ class Row:
 def ablation(
     files: Sequence[PairFile], setup: Setup, *, nli: ContradictionFn | None, progress: Callable[[str], Progress]
 ) -> Iterator[Row]:
-    """The rows of the table: the product's ways of judging, a foreign model if given, and the sources' tiers.
+    """The rows of the table: available configurations, an external NLI model if given, and cosine tiers.
 
     Args:
         files: Pairs.
-        setup: What is measured otherwise; its embedder should answer from memory.
-        nli: A foreign judge of contradictions.
-        progress: Makes a reporter for the row of this name.
+        setup: Other settings; its embedder should cache vectors.
+        nli: An external contradiction check.
+        progress: Makes a progress reporter for a row name.
     """
     for judging in available():
         yield _ran(_NAMES[judging], files, replace(setup, judging=judging), progress)
@@ -86,7 +86,7 @@ def _ran(name: str, files: Sequence[PairFile], setup: Setup, progress: Callable[
 def _played(pair: Pair, tier: Tier, setup: Setup, warm: Warm, scale: str) -> Case:
     cosine = warm.cosine(setup.kind, pair.old, pair.new)
     if cosine is None:
-        similarity = -1.0  # a text without a vector is like nothing
+        similarity = -1.0  # a text without a vector matches nothing
     else:
         similarity = rounded(cosine) if scale == "raw" else warm.calibration.similarity(cosine)
     return Case(pair, tier(Alike(pair.old, pair.new, similarity, setup.with_subject and bool(pair.subject))))

@@ -1,6 +1,6 @@
-"""The formats of labelled files: pairs with a relation, public sentence pairs with a label, stories of a store.
+"""Formats of labelled files: pairs with a relation, public sentence pairs with a label, and stories.
 
-Every line that cannot be used is an error that names file and line; nothing is skipped in silence.
+A line that cannot be used is an error with file and line; no line is skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LABELS: Mapping[str, Gold] = {
     "neutral": "neutral",
     "contradiction": "conflict",
 }
-"""What the labels of public sets mean here; any other label counts as `other` and only for what was merged."""
+"""Labels of public sets and their relation; other labels map to `other` and count only in merge metrics."""
 
 _TRUTH = re.compile(r"(?P<again>restates|refines) (?P<of>\S+)|(?P<update>updates )?(?P<key>[^\s=]+)=(?P<value>.+)")
 _Item = TypeVar("_Item")
@@ -37,11 +37,11 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One stored text, one text being written, and how they relate.
+    """A stored text, a new text, and their relation.
 
     Attributes:
-        gold: The relation somebody judged.
-        label: The public set's own word for it; empty in our own format.
+        gold: The labelled relation.
+        label: The label of a public set; empty in our own format.
         place: File and line, for errors.
     """
 
@@ -58,7 +58,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairFile:
-    """The pairs of one file, named without its folders; `public` tells the format of sentence pairs from our own."""
+    """The pairs of one file, named without folders; `public` marks files of sentence pairs."""
 
     name: str
     public: bool
@@ -67,13 +67,13 @@ class PairFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """One text of a story: when it was written, and what it does to what is true.
+    """One text of a story: its time, and its effect on the true values.
 
     Attributes:
-        act: `first` states a value, `restates` says it again, `updates` changes it, `refines` adds to
-            it, `late` is an older value that comes late, `noise` is worth nothing.
-        key: What it is about; empty for noise.
-        value: The value that it states; for `restates` and `refines` the one that holds at that moment.
+        act: `first` states a value, `restates` repeats it, `updates` changes it, `refines` adds to it, `late` is an
+            older value imported late, `noise` has no value.
+        key: The attribute; empty for noise.
+        value: The stated value; for `restates` and `refines` the current one.
     """
 
     at: datetime
@@ -88,7 +88,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, a piece of every right answer, and pieces of what no longer holds."""
+    """A query, a required substring of the answer, and substrings that are outdated."""
 
     text: str
     key: str
@@ -98,7 +98,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """The life of one small store."""
+    """A sequence of writes and queries for one store."""
 
     id: str
     lang: str
@@ -111,12 +111,12 @@ def read_pairs(name: str, lines: Iterable[bytes], *, limit: int | None = None) -
     """The pairs of a file.
 
     Args:
-        name: The file as it was named; the report shows it without its folders.
+        name: File name; the report shows it without folders.
         lines: Its lines.
-        limit: Take at most this many, spread evenly over the file.
+        limit: Most pairs, spread evenly over the file.
 
     Raises:
-        InvalidInput: A line that cannot be used, or none at all.
+        InvalidInput: A line cannot be used, or there are none.
 
     Example:
         >>> line = b'{"id": "1", "a": "Tea at four.", "b": "Tea at five.", "label": "contradiction"}'
@@ -139,10 +139,10 @@ def read_pairs(name: str, lines: Iterable[bytes], *, limit: int | None = None) -
 
 
 def read_stories(name: str, lines: Iterable[bytes], *, limit: int | None = None) -> tuple[Story, ...]:
-    """The stories of a file; arguments and errors as in `read_pairs`.
+    """The stories of a file; arguments as in `read_pairs`.
 
     Raises:
-        InvalidInput: A line that cannot be used, or none at all.
+        InvalidInput: A line cannot be used, or there are none.
     """
     found = []
     for place, line in _objects(name, lines):
@@ -155,7 +155,7 @@ def read_stories(name: str, lines: Iterable[bytes], *, limit: int | None = None)
 
 
 def spread(items: Sequence[_Item], limit: int | None) -> Sequence[_Item]:
-    """At most `limit` of the items, evenly spread: the first ones of a sorted file would all be of one sort.
+    """At most `limit` items, evenly spread, because the start of a sorted file is not representative.
 
     Example:
         >>> spread("abcdefgh", 4)

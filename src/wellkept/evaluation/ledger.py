@@ -1,6 +1,6 @@
-"""What is true in a story, which row says it, and what each write did to that.
+"""Ledger of a story: the true values, the rows that state them, and the effect of each write.
 
-The store knows nothing of keys and values; the ledger follows them beside it, write by write.
+The store does not know keys and values; the ledger tracks them in parallel, write by write.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wellkept.types import Memory
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a row says: the value of a key, and whether it came as a statement or as a detail."""
+    """The content of a row: a value of a key, stated or refined."""
 
     key: str
     value: str
@@ -25,14 +25,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSeen:
-    """What one write of a story led to.
+    """The effect of one write of a story.
 
     Attributes:
         kept: Where its text is now.
-        is_own_row: Whether it is a current row of its own.
-        duplicate_missed: Whether it restates a value and stands beside another current row that says it.
-        wrongly_hidden: Texts that hold and that it hid.
-        stale_left: Whether it updates a value and a row with an older one is still current.
+        is_own_row: Whether it is an active row.
+        duplicate_missed: Whether it restates a value that another active row also states.
+        wrongly_hidden: Texts that still hold and that it hid.
+        stale_left: Whether it updates a value and a row with an older value is still active.
     """
 
     write: Write
@@ -48,11 +48,11 @@ class WriteSeen:
 
 @dataclass(frozen=True, slots=True)
 class QuerySeen:
-    """What recall showed for a query.
+    """Recall results of a query.
 
     Attributes:
-        texts: Those of its hits, best first.
-        each_once: Whether no two of the hits say the same value of one key.
+        texts: Texts of the hits, best first.
+        each_once: Whether no two hits state the same value of one key.
     """
 
     query: Query
@@ -61,30 +61,30 @@ class QuerySeen:
 
     @property
     def is_stale(self) -> bool:
-        """The first hit contains a piece that must not rank first."""
+        """Whether the first hit contains an outdated substring."""
         return bool(self.texts) and any(piece in self.texts[0] for piece in self.query.stale)
 
     def is_current(self, within: int) -> bool:
-        """One of the first hits contains the answer, to the letter."""
+        """Whether one of the first hits contains the exact answer."""
         return any(self.query.answer in text for text in self.texts[:within])
 
 
 class Ledger:
-    """Follows one story."""
+    """Tracks one story."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[Said]] = {}
         self._current: dict[str, str] = {}
 
     def take(self, write: Write, change: Change) -> WriteSeen:
-        """Judge what one write did, and remember what its row says."""
+        """Evaluate one write and record what its row states."""
         if write.act in ("first", "updates"):
             self._current[write.key] = write.value
         own = change.own
         holder = own if own is not None else change.grown
         hidden = tuple(row.content for row in change.hidden() if self._is_wrong(row, write))
         if own is not None and own.status != "active" and write.act in ("first", "updates", "refines"):
-            hidden = (*hidden, own.content)  # hidden at birth, though it is what holds now
+            hidden = (*hidden, own.content)  # superseded at creation, although it holds
         repeat = write.act == "restates" and own is not None and own.status == "active"
         others = {row.id: row for row in change.after.values() if own is None or row.id != own.id}
         seen = WriteSeen(
@@ -105,7 +105,7 @@ class Ledger:
         return seen
 
     def each_once(self, ids: Iterable[str]) -> bool:
-        """Whether no two of these rows say the same value of one key; a refinement says something more."""
+        """Whether no two of these rows state the same value of one key; refinements are ignored."""
         told = Counter(
             fact
             for row in ids
@@ -117,11 +117,11 @@ class Ledger:
         return any(self._holds_on(said, write) for said in self._rows.get(row.id, ()))
 
     def _holds_on(self, said: Said, write: Write) -> bool:
-        """Whether what a row says should have stayed when this was written.
+        """Whether the statement of a row should have remained after this write.
 
-        Another key's row always should. Of the same key, an update may hide everything; a restatement
-        or a refinement may take the place of a row with the same value, but not of a detail, which
-        it does not repeat; a late import may hide nothing that holds.
+        Rows of other keys should. Rows of the same key may be hidden by an update. A restatement or refinement may
+        replace a row with the same value, but not a detail that it does not repeat. A late import may hide nothing that
+        holds.
         """
         if said.key != write.key:
             return True
@@ -135,7 +135,7 @@ class Ledger:
                 return is_current
 
     def _says(self, rows: Mapping[str, Memory], key: str, *, current: bool) -> bool:
-        """Whether a current row says the value that holds (or one that does not) and nothing newer of that key."""
+        """Whether an active row states the current value (or another one) as its latest of that key."""
         wanted = self._current.get(key)
         for row in rows.values():
             of_key = [said for said in self._rows.get(row.id, ()) if said.key == key]

@@ -1,4 +1,4 @@
-"""What became of a text, read from what the store holds afterwards and from what the result says."""
+"""What happened to a text, from the store's content and the write result."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ _QUOTED = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What the second text of a pair led to.
+    """The effect of the second text of a pair.
 
     Attributes:
-        relation: What it was judged to be to the first; `none` without a match.
-        outcome: The outcome word; `refused` where a conflict was raised.
-        kept: Where the new text is now: a row of its own, in the text of a row that grew, in an open
-            conflict, or in no place a reader would find (the journal does not count).
-        active: Rows that are current.
-        holds_new: Whether one of them holds the new text.
-        hidden: Whether the first is no longer current, by a decision that the two conflict or by
-            another one (a merge, a refinement, the same subject).
-        repeat_flagged: Whether the two are linked, or listed as a possible repeat.
+        relation: The judged relation to the first text; `none` without a match.
+        outcome: The outcome; `refused` where a conflict was raised.
+        kept: Where the new text is: a separate row, in the text of an updated row, in an open conflict, or lost (the
+            journal does not count).
+        active: Number of active rows.
+        holds_new: Whether one of them contains the new text.
+        hidden: Why the first row is no longer active: by a conflict, or otherwise (merge, refinement, same subject).
+        repeat_flagged: Whether the two are linked, or listed as a possible duplicate.
         confidence: The relation model's probability of the relation; None where it did not decide.
-        same: Its probability of *same*, unless the rules forbade that; 1 where equal texts decided,
-            None for what can be no repeat at any bound.
-        model: Its version; empty where it was not asked.
+        same: Its P(*same*); 1 for equal texts, None where rules exclude a duplicate.
+        model: The model's version; empty if it was not asked.
     """
 
     relation: Relation
@@ -56,11 +54,11 @@ class Change:
     """A namespace before and after one write.
 
     Attributes:
-        text: What was written.
-        result: What the store said; None where it raised a conflict.
-        before: Rows of any status by id.
-        after: The same afterwards.
-        conflicts: Conflicts that are open afterwards.
+        text: The written text.
+        result: The write result; None where a conflict was raised.
+        before: Rows of any status by id, before.
+        after: Rows of any status by id, after.
+        conflicts: Open conflicts afterwards.
     """
 
     text: str
@@ -71,13 +69,13 @@ class Change:
 
     @property
     def own(self) -> Memory | None:
-        """The row that holds the text as its own; None where it was not stored."""
+        """The new row of the text; None if it was not stored."""
         memory = self.result.memory if self.result is not None else None
         return None if memory is None or memory.id in self.before else self.after.get(memory.id)
 
     @property
     def grown(self) -> Memory | None:
-        """The current row whose text was changed by the write and holds its words now."""
+        """The active row that the write updated with the text."""
         for row in self.after.values():
             earlier = self.before.get(row.id)
             if row.status == "active" and earlier is not None and earlier.content != row.content:
@@ -96,12 +94,12 @@ class Change:
 
     @property
     def model(self) -> str:
-        """Version of the relation model that was asked about any match; empty when it was not."""
+        """Version of the relation model, if it gave an opinion on a match; else empty."""
         matches = self.result.matches if self.result is not None else ()
         return next((match.opinion.model for match in matches if match.opinion is not None), "")
 
     def hidden(self) -> tuple[Memory, ...]:
-        """Rows that were current before the write and are not any more, as they were."""
+        """Rows that the write made inactive, in their earlier state."""
         return tuple(row for row in self.before.values() if row.status == "active" and self._status(row.id) != "active")
 
     def _status(self, memory_id: str) -> str:
@@ -110,14 +108,14 @@ class Change:
 
     def _is_flagged(self) -> bool:
         if self.result is None:
-            return True  # refused before anything was written: the error names the conflict, the caller has the text
+            return True  # refused before any write: the error names the conflict
         ids = {self.result.dropped} - {""}
         quoted = excerpt(self.text, _QUOTED)
         return any(ids & {item.a, item.b} or quoted in (item.excerpt_a, item.excerpt_b) for item in self.conflicts)
 
 
 def holds(text: str, part: str) -> bool:
-    """Whether a text contains another one: to the letter, or all its words.
+    """Whether a text contains another one, exactly or by all its words.
 
     Example:
         >>> holds("The fair is in May. [2026-03-01] It is in the town hall.", "It is in the  town hall.")
@@ -132,11 +130,11 @@ def holds(text: str, part: str) -> bool:
 
 
 def seen(change: Change, *, old_id: str) -> Seen:
-    """What became of the second text of a pair.
+    """The effect of the second text of a pair.
 
     Args:
         change: The namespace around the second write.
-        old_id: Id of the first memory; empty where it was not stored.
+        old_id: Id of the first memory; empty if it was not stored.
     """
     result = change.result
     match = _match(result.matches, old_id) if result is not None else None
@@ -176,7 +174,7 @@ def _same(match: Match | None) -> float | None:
     if match.opinion is None:
         return 1.0 if match.relation == "same" and match.stage in ("content_hash", "canonical_hash") else None
     likely = match.opinion.same
-    # Where *same* is likelier than what was decided, a difference forbade it.
+    # If P(*same*) is higher than that of the decided relation, a rule excluded *same*.
     return likely if match.relation == "same" or likely < match.opinion.of(match.relation) else None
 
 

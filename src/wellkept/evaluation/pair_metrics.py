@@ -1,8 +1,8 @@
-"""The figures over labelled pairs. Each is defined where it is computed; all are shares of pairs.
+"""Metrics of labelled pairs, each as a share of pairs.
 
-What is judged (precision, recall, F1, accuracy) is read from the relation that the result gives to the
-match with the old memory. What is done (lost, merged, left, superseded) is read from what the store then
-holds, whatever the judge said: a wrong judgement that leads to a link costs less than one that drops a text.
+Judgement metrics (precision, recall, F1, accuracy) use the relation that the result reports for the old memory. Outcome
+metrics (lost, merged, left, superseded) use the store's content, whatever the judgement was: a wrong judgement that
+only adds a link costs less than one that drops a text.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ HARMS = ("updates_lost", "false_merges", "duplicates_missed", "wrong_supersessio
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pair and what became of it."""
+    """A pair and its result."""
 
     pair: Pair
     seen: Seen
 
     @property
     def gold(self) -> str:
-        """The class it belongs to: unrelated texts are distinct ones."""
+        """The labelled class; unrelated texts count as distinct."""
         return "distinct" if self.pair.gold == "unrelated" else self.pair.gold
 
     @property
     def predicted(self) -> str:
-        """The class it was put into: `none` is distinct, `variant` is undecided, and so never right."""
+        """The predicted class: `none` is distinct, `variant` is undecided and never correct."""
         match self.seen.relation:
             case "none":
                 return "distinct"
@@ -62,39 +62,38 @@ class Case:
 
     @property
     def is_lost(self) -> bool:
-        """The new text ended neither stored nor evolved nor flagged."""
+        """Whether the new text is neither stored nor appended nor flagged."""
         return self.seen.kept == "lost"
 
     @property
     def is_merged_away(self) -> bool:
-        """One current row is left and the new text is not in it, nor in an open conflict.
+        """Whether one active row is left that does not contain the new text, and no open conflict names it.
 
-        A new text that supersedes the old one is that row, and a text appended to the old one is in it:
-        neither is a merge that lost something.
+        If the new text supersedes the old one or is appended to it, nothing is lost.
         """
         return self.seen.active == 1 and not self.seen.holds_new and self.seen.kept != "flagged"
 
     @property
     def is_left(self) -> bool:
-        """Both texts are current rows; a link or a flag between them leaves the repeat where it is."""
+        """Whether both texts are active rows; a link or flag does not change that."""
         return self.seen.active >= 2
 
     @property
     def is_wrongly_superseded(self) -> bool:
-        """The old memory is hidden although it holds: by a conflict decision, or at all where both are true.
+        """Whether the old memory is hidden although it holds: by a conflict, or in any way if both are true.
 
-        A repeat or a refinement may take the place of what it says again, which is a replacement
-        and no error; called a conflict, it is one, since the store then says that the old was wrong.
+        A duplicate or refinement may replace the old memory without error. If it is called a conflict, it is an error,
+        because the store then states that the old memory was wrong.
         """
         return self.seen.hidden == "conflict" or (self.gold == "distinct" and self.seen.hidden != "")
 
 
 def measure(cases: Sequence[Case]) -> dict[str, Any]:
-    """Metrics, counts and intervals over pairs of our own format.
+    """Metrics, counts and intervals of pairs in our own format.
 
     Returns:
-        `metrics`, `counts` and `intervals` with the same names, `confusion` (label to prediction) and
-        `outcomes` (label to outcome).
+        `metrics`, `counts` and `intervals` with the same names, `confusion` (label to prediction) and `outcomes` (label
+        to outcome).
     """
     table = _table(cases)
     drawn = weights(len(cases))
@@ -104,7 +103,7 @@ def measure(cases: Sequence[Case]) -> dict[str, Any]:
     metrics["by_subtype"] = _groups(cases, {case.pair.subtype for case in cases}, lambda case: case.pair.subtype)
     by_lang = _groups(cases, {case.pair.lang for case in cases}, lambda case: case.pair.lang)
     sides = _groups(cases, {"english", "other"}, lambda case: "english" if case.pair.lang == "en" else "other")
-    metrics["by_lang"] = {**sides, **by_lang, **sides}  # the two sides first, and never another thing
+    metrics["by_lang"] = {**sides, **by_lang, **sides}  # english and other first, never overwritten
     metrics["other_languages_below_english"] = _gap(sides)
     return {
         "metrics": metrics,
@@ -116,7 +115,7 @@ def measure(cases: Sequence[Case]) -> dict[str, Any]:
 
 
 def harms(cases: Sequence[Case]) -> dict[str, Ratio]:
-    """What went wrong in the store.
+    """Errors in the store.
 
     - `updates_lost`: of conflict and refines pairs, those whose new text is lost.
     - `false_merges`: of distinct, refines and conflict pairs, those merged away.
@@ -146,7 +145,7 @@ def harms(cases: Sequence[Case]) -> dict[str, Ratio]:
 
 
 def wrong(case: Case) -> list[str]:
-    """What is wrong about one pair, as the names of the figures it counts in; empty when nothing is."""
+    """The metrics in which a pair counts as wrong; empty if none."""
     found = [] if case.predicted == case.gold else ["relation"]
     table = harms([case])
     return found + [name for name in HARMS if table[name].value == 1.0]
@@ -173,9 +172,9 @@ def _gold(cases: Sequence[Case], name: str) -> Column:
 
 
 def _swept(cases: Sequence[Case], drawn: Any) -> tuple[float | None, Any]:
-    """Recall of *same* where its precision still is .92, over all bounds on the confidence.
+    """Highest recall of *same* at precision .92 over all confidence thresholds.
 
-    None where the relation model was asked nothing, since rules do not say how sure they are.
+    None if the relation model gave no opinion, because rules have no confidence.
     """
     if not any(case.seen.model for case in cases):
         return None, None

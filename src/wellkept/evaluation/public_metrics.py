@@ -1,7 +1,7 @@
-"""The figures over public sentence pairs: by file, then the mean over files, never pooled.
+"""Metrics of public sentence pairs: per file, then the mean over files, never pooled.
 
-Public sets are of very unlike sizes and of unlike meaning (questions, captions, news); pooled, the largest
-would speak for all. Their labels say less than ours, so only what can be said without doubt is counted.
+Public sets differ in size and in meaning (questions, captions, news); pooling would let the largest dominate. Their
+labels are less specific than ours, so only unambiguous cases count.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def measure(files: Sequence[tuple[str, Sequence[Case]]]) -> dict[str, Any]:
     """Metrics by file and their means.
 
     Args:
-        files: File names, each with what became of its pairs.
+        files: File names with the results of their pairs.
 
     Returns:
-        `metrics` and `intervals` of the means, and `files` with a row for each file.
+        `metrics` and `intervals` of the means, and `files` with a row per file.
     """
     rows: list[dict[str, Any]] = []
     drawn: dict[str, list[Any]] = {}
@@ -87,7 +87,7 @@ def figures(cases: Sequence[Case]) -> dict[str, Ratio]:
 
 
 def wrong(case: Case) -> list[str]:
-    """What is wrong about one pair, as the names of the figures it counts in."""
+    """The metrics in which a pair counts as wrong."""
     table = figures([case])
     bad = ("swallowed_contradictions", "related_merged", "wrong_supersessions")
     missed = ("duplicates_found", "contradictions_judged")

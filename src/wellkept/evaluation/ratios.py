@@ -1,7 +1,7 @@
-"""Figures as ratios of sums over items, so that a value and its bootstrap interval come from one definition.
+"""Metrics as ratios of sums over items, so that value and bootstrap interval share one definition.
 
-Precision, recall, F1 and every rate are "hits of a base", each item adding something to both. Drawing the
-items anew only changes how often each counts; so a thousand resamples are one product of matrices.
+Precision, recall, F1 and rates are hits divided by a base, with a contribution of each item to both. Resampling only
+changes item weights, so a thousand resamples are one matrix product.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A figure: what each item adds to the hits and to their base.
+    """A metric as per-item hits and base.
 
     Attributes:
         hits: Numerator by item.
         base: Denominator by item.
         scale: 1 for fractions, 100 for "per 100".
-        empty: The value where hits may be looked for but the base is empty: precision of a class
-            that was never predicted is 0, while a rate over no items is None.
+        empty: Value for an empty base: the precision of a class that was never predicted is 0, a rate over no items is
+            None.
     """
 
     hits: Column
@@ -42,17 +42,17 @@ class Ratio:
 
     @property
     def value(self) -> float | None:
-        """The figure; None over an empty base."""
+        """The value; `empty` for an empty base."""
         total = float(self.base.sum())
         return self.empty if total == 0 else round(self.scale * float(self.hits.sum()) / total, _DIGITS)
 
     @property
     def count(self) -> list[float]:
-        """What stands behind it: hits and base."""
+        """Total hits and total base."""
         return [_plain(self.hits.sum()), _plain(self.base.sum())]
 
     def resampled(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The figure in each resample; NaN where its base is empty by the chance of the draw."""
+        """The value in each resample; NaN where the base is empty by chance."""
         base = weights @ self.base
         never = self.empty is not None and not self.base.any()
         filled = np.full(len(base), self.empty if never else np.nan)
@@ -61,17 +61,17 @@ class Ratio:
 
 
 def column(values: Iterable[bool | float]) -> Column:
-    """One number for each item."""
+    """One number per item."""
     return np.fromiter((float(value) for value in values), dtype=np.float64)
 
 
 def rate(base: Column, hits: Column) -> Ratio:
-    """The share of the base that was hit."""
+    """The share of the base that are hits."""
     return Ratio(base * hits, base)
 
 
 def scores(predicted: Column, gold: Column) -> dict[str, Ratio]:
-    """Precision, recall and F1 of a class; 0 where it was there to be found but never predicted."""
+    """Precision, recall and F1 of a class; 0 where it occurs but was never predicted."""
     right = predicted * gold
     empty = 0.0 if gold.any() else None
     return {
@@ -83,7 +83,7 @@ def scores(predicted: Column, gold: Column) -> dict[str, Ratio]:
 
 @lru_cache(maxsize=2)
 def weights(items: int) -> NDArray[np.float64]:
-    """How often each item counts in each resample; the same numbers for the same count of items."""
+    """Weight of each item in each resample; deterministic for a number of items."""
     if items == 0:
         return np.zeros((RESAMPLES, 0))
     chance = np.random.Generator(np.random.PCG64(SEED))
@@ -91,7 +91,7 @@ def weights(items: int) -> NDArray[np.float64]:
 
 
 def interval(values: NDArray[np.float64]) -> Interval:
-    """The middle 95 % of resampled values; None where there are none."""
+    """The middle 95 % of resampled values; None without values."""
     known = values[~np.isnan(values)]
     if not len(known):
         return None
@@ -102,15 +102,16 @@ def interval(values: NDArray[np.float64]) -> Interval:
 def recall_at(
     sure: Sequence[float | None], gold: Column, *, precision: float, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The largest recall at which a class still has this precision, in each row of weights.
+    """Highest recall at which a class reaches a precision, per row of weights.
 
     Args:
-        sure: How sure the judge was that an item is of the class; None where it says it is not.
+        sure: Confidence that an item is of the class; None if it is predicted not to be.
         gold: Whether it is.
-        precision: What must be reached.
-        weights: How often each item counts, a row for each resample.
+        precision: The required precision.
+        weights: Item weights, one row per resample.
 
     Returns:
+        One recall per row; NaN where the class does not occur.
         One recall a row; NaN where the class is not there.
     """
     order = sorted((at for at, one in enumerate(sure) if one is not None), key=lambda at: -(sure[at] or 0.0))
@@ -121,7 +122,7 @@ def recall_at(
     drawn = weights[:, order]
     right = np.cumsum(drawn * gold[order], axis=1)
     taken = np.cumsum(drawn, axis=1)
-    # A threshold takes all items of one confidence or none of them.
+    # A threshold includes all items of equal confidence or none.
     ends = [at for at in range(len(order)) if at + 1 == len(order) or sure[order[at]] != sure[order[at + 1]]]
     right, taken = right[:, ends], taken[:, ends]
     reached = right >= precision * taken - 1e-9
@@ -131,17 +132,17 @@ def recall_at(
 
 
 def values_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of a table of ratios, which may hold tables."""
+    """Values of a nested table of ratios."""
     return _mapped(table, lambda ratio: ratio.value)
 
 
 def counts_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts behind a table of ratios."""
+    """Counts of a nested table of ratios."""
     return _mapped(table, lambda ratio: ratio.count)
 
 
 def intervals_of(table: Mapping[str, Any], drawn: NDArray[np.float64]) -> dict[str, Any]:
-    """The intervals of a table of ratios."""
+    """Intervals of a nested table of ratios."""
     return _mapped(table, lambda ratio: interval(ratio.resampled(drawn)))
 
 

@@ -1,4 +1,4 @@
-"""From what became of the texts to the one object that is printed, and to the lines of what went wrong."""
+"""Builds the printed report, and the list of wrong cases."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from wellkept.evaluation.story_metrics import StorySeen
 
 
 def measure_pairs(files: Sequence[PairFile], cases: Sequence[Sequence[Case]]) -> dict[str, Any]:
-    """All figures over these files: pairs of our own format together, public sets by file and as means.
+    """Metrics of all files: pairs of our own format pooled, public sets by file and as means.
 
     Returns:
-        `metrics`, `intervals`, and, for our own format, `counts`, `confusion` and `outcomes`; a row
-        for each file under `files`.
+        `metrics`, `intervals`, and, for our own format, `counts`, `confusion` and `outcomes`; a row per file under
+        `files`.
     """
     own = [case for file, of_file in zip(files, cases, strict=True) if not file.public for case in of_file]
     public = [(file.name, of_file) for file, of_file in zip(files, cases, strict=True) if file.public]
@@ -30,7 +30,7 @@ def measure_pairs(files: Sequence[PairFile], cases: Sequence[Sequence[Case]]) ->
     if public:
         found = public_metrics.measure(public)
         overlap = set(report["metrics"]) & set(found["metrics"])
-        # The same word for two definitions would be read as one: where both stand, the public one says so.
+        # Equal names with two definitions would be confused: the public one gets a prefix.
         renamed = {name: f"public_{name}" if name in overlap else name for name in found["metrics"]}
         report["metrics"] |= {renamed[name]: value for name, value in found["metrics"].items()}
         report["intervals"] |= {renamed[name]: value for name, value in found["intervals"].items()}
@@ -42,7 +42,7 @@ def measure_pairs(files: Sequence[PairFile], cases: Sequence[Sequence[Case]]) ->
 def of_pairs(
     files: Sequence[PairFile], cases: Sequence[Sequence[Case]], setup: Setup, *, seconds: float
 ) -> dict[str, Any]:
-    """The whole report on pairs."""
+    """The report on pairs."""
     everything = [case for of_file in cases for case in of_file]
     return {
         **measure_pairs(files, cases),
@@ -55,7 +55,7 @@ def of_pairs(
 
 
 def of_stories(name: str, stories: Sequence[StorySeen], setup: Setup, *, seconds: float) -> dict[str, Any]:
-    """The whole report on stories."""
+    """The report on stories."""
     return {
         **story_metrics.measure(stories),
         "n": len(stories),
@@ -68,7 +68,7 @@ def of_stories(name: str, stories: Sequence[StorySeen], setup: Setup, *, seconds
 
 
 def wrong_pairs(files: Sequence[PairFile], cases: Sequence[Sequence[Case]]) -> Iterator[dict[str, Any]]:
-    """A row for every pair that was handled wrongly in any way."""
+    """A row for every pair with an error."""
     for file, of_file in zip(files, cases, strict=True):
         for case in of_file:
             wrong = public_metrics.wrong(case) if file.public else pair_metrics.wrong(case)
@@ -77,7 +77,7 @@ def wrong_pairs(files: Sequence[PairFile], cases: Sequence[Sequence[Case]]) -> I
 
 
 def wrong_stories(stories: Iterable[StorySeen]) -> Iterator[dict[str, Any]]:
-    """A row for every write and every query that was handled wrongly."""
+    """A row for every write and query with an error."""
     for story in stories:
         for number, seen in enumerate(story.writes, 1):
             if wrong := story_metrics.wrong_write(seen):

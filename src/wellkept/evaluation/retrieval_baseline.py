@@ -1,7 +1,7 @@
-"""Rankings that are played over the same documents, not run through a store: what each part of a score is worth.
+"""Baseline rankings over the same documents, without a store: the contribution of each part of a score.
 
-The first of them is the plain BM25 that stands beside every result. They read the documents and the
-embedder's vectors alone, so that nothing the store does can help or hurt them.
+The first is plain BM25, which is reported next to every result. Rankings use the documents and the embedder's vectors
+only, so the store does not affect them.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ BASELINE_IS = (
     "BM25 as Lucene has it (k1 1.5, b .75) over the same texts of a conversation, without English function words, "
     "with the light English stems of our own rules (plural, -ed, -ing, -ly), no Snowball"
 )
-"""What the baseline exactly is."""
+"""Exact definition of the baseline."""
 _K1, _B = 1.5, 0.75
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The documents of one conversation, in the order they were told.
+    """The documents of one conversation, in order.
 
     Attributes:
-        texts: What is searched.
-        sittings: Which of them were told in one go.
-        vectors: A row for each text.
+        texts: Searched texts.
+        sittings: Positions of texts recorded together.
+        vectors: One row per text.
     """
 
     texts: Sequence[str]
@@ -48,34 +48,34 @@ class Pool:
 
     @cached_property
     def index(self) -> Lucene:
-        """The baseline's index."""
+        """The BM25 index."""
         return Lucene([_english(text) for text in self.texts])
 
     @cached_property
     def terms(self) -> list[list[str]]:
-        """The terms of each text, by their stems."""
+        """Stemmed terms of each text."""
         return [scoring.document_terms(text) for text in self.texts]
 
     @cached_property
     def statistics(self) -> scoring.Statistics:
-        """How rare words are here."""
+        """Word statistics of the pool."""
         return scoring.statistics(self.terms)
 
     @cached_property
     def beside(self) -> dict[int, tuple[tuple[int, int], ...]]:
-        """What was told beside each text."""
+        """Neighbours of each text in its sitting."""
         return scoring.told_beside(self.sittings)
 
 
 Player: TypeAlias = Callable[[Pool, str, "NDArray[np.float32] | None"], Sequence[float]]
-"""A score for each text of a pool, from the query and its vector."""
+"""A score per text of a pool, from the query and its vector."""
 
 
 class Lucene:
-    """BM25 with an index, so that a whole set takes seconds.
+    """BM25 with an inverted index, so that a whole set takes seconds.
 
     Args:
-        documents: The terms of each.
+        documents: Terms of each document.
 
     Example:
         >>> Lucene([["use", "ruff"], ["use", "black"]]).scores(["ruff"])[1]
@@ -132,11 +132,11 @@ PLAYED: Mapping[str, Player] = {
     "fused": _fused,
     "context": _context,
 }
-"""The baseline, then the parts of `core.recall.scoring` by name: words, vectors, both, both with context."""
+"""The baseline, then the parts of `core.recall.scoring`: words, vectors, both, both with context."""
 
 
 def played(name: str, pool: Pool, query: str, vector: NDArray[np.float32] | None, *, limit: int) -> list[int]:
-    """Places of the best texts, best first, the earlier first among equals; those that score nothing are left out.
+    """Positions of the best texts, best first, ties by position; texts with score 0 are omitted.
 
     Example:
         >>> import numpy as np

@@ -1,7 +1,7 @@
-"""The figures over questions: how much of what answers them was among the first hits.
+"""Retrieval metrics: the share of evidence among the first hits.
 
-Recall is the official one: of the turns that are named as evidence, the share that the first k hits say.
-A memory that was merged from several texts says all their turns, so that cleaning does not look like loss.
+Recall is the official definition: the share of evidence turns that the first k hits contain. A memory merged from
+several texts contains all their turns, so merging does not count as loss.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from wellkept.evaluation.retrieval_reading import ADVERSARIAL, Format, Question
 DEPTHS = (5, 10)
 _NARROWER: Mapping[Format, Mapping[str, frozenset[str]]] = {
     "locomo": {"no_adversarial": frozenset((ADVERSARIAL,))},
-    # These two name more messages than ten hits could ever say.
+    # These two name more messages than ten hits can contain.
     "beam": {"no_lists": frozenset(("summarization", "event_ordering"))},
 }
-"""Figures over fewer questions, and the sorts they leave out."""
+"""Metrics over fewer questions, and the groups they exclude."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was found for a question, best first.
+    """Hits of a question, best first.
 
     Attributes:
-        found: The ids that each hit says.
-        tokens: The length of each hit, estimated.
+        found: Source ids of each hit.
+        tokens: Estimated length of each hit.
     """
 
     question: Question
@@ -45,11 +45,11 @@ class Answer:
     tokens: tuple[int, ...]
 
     def said(self, depth: int) -> frozenset[str]:
-        """The ids that the first hits say."""
+        """Source ids of the first hits."""
         return frozenset(one for sources in self.found[:depth] for one in sources)
 
     def recall(self, depth: int) -> float:
-        """The share of the evidence that the first hits say.
+        """Share of the evidence that the first hits contain.
 
         Example:
             >>> asked = Question("1", "c", "Who?", "temporal", ("D1:1", "D1:2"))
@@ -61,10 +61,10 @@ class Answer:
 
 
 def measure(answers: Sequence[Answer], form: Format) -> dict[str, Any]:
-    """Metrics, intervals and counts of one way of asking.
+    """Metrics, intervals and counts of one setting.
 
     Raises:
-        ValueError: There is no answer at all.
+        ValueError: There are no answers.
     """
     if not answers:
         raise ValueError("nothing was asked")
@@ -109,13 +109,12 @@ def figures(answers: Sequence[Answer], form: Format) -> dict[str, Any]:
 
 
 def compare(answers: Sequence[Answer], others: Sequence[Answer], form: Format) -> dict[str, Any]:
-    """What the first way of asking gains over the second, question by question, and how sure that is.
+    """Gain of the first setting over the second, with intervals.
 
-    Both answer the same questions, so each resample draws the same ones for both: what is hard for
-    both does not blur the difference.
+    Both settings answer the same questions, and each resample draws the same questions for both (paired bootstrap).
 
     Returns:
-        `difference` and its `intervals` for each recall, and how many questions got `better` and `worse`.
+        `difference` and `intervals` of each recall, and the number of questions that got `better` and `worse`.
     """
     drawn = weights(len(answers))
     ours, theirs = figures(answers, form), figures(others, form)
@@ -132,11 +131,11 @@ def compare(answers: Sequence[Answer], others: Sequence[Answer], form: Format) -
 
 
 def ceiling(questions: Sequence[Question], sources: Callable[[str], frozenset[str]]) -> float:
-    """The share of the evidence that any document says at all: no ranking can recall more.
+    """Share of the evidence that any document contains: the upper limit of recall.
 
     Args:
-        questions: What is asked.
-        sources: The ids that the documents of a conversation say.
+        questions: The questions.
+        sources: Source ids of the documents of a conversation.
     """
     shares = [len(known & sources(one.conversation)) / len(known) for one in questions if (known := set(one.evidence))]
     return round(sum(shares) / len(shares), 6) if shares else 0.0

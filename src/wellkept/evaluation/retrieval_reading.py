@@ -1,7 +1,7 @@
-"""The formats of retrieval sets: LoCoMo (turns, observations, questions) and BEAM (messages, questions).
+"""Formats of retrieval sets: LoCoMo (turns, observations, questions) and BEAM (messages, questions).
 
-Which file is what is told by its fields, never by its name. Conversations are kept apart. What the
-published questions name wrongly as evidence is repaired as far as it can be read, and counted (docs/retrieval.md).
+Files are recognised by their fields, not by name. Conversations are kept separate. Malformed evidence of the published
+questions is repaired where possible, and counted (docs/retrieval.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Unit: TypeAlias = Literal["turns", "observations", "messages", "user-messages"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
 CATEGORIES: Mapping[int, str] = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop", 5: "adversarial"}
-"""LoCoMo's numbers, by the names of its own evaluation code; others have mixed them up."""
+"""LoCoMo's category numbers, as in its own evaluation code."""
 ADVERSARIAL = CATEGORIES[5]
 
 _Sort: TypeAlias = Literal["turns", "observations", "messages", "questions"]
@@ -32,13 +32,13 @@ _DATE = re.compile(r"(?P<clock>\d{1,2}:\d{2}\s*[ap]m) on (?P<day>\d{1,2} \w+),? 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One text that is stored and may be found.
+    """A text that is stored and searched.
 
     Attributes:
-        conversation: Which other documents it stands among; nothing is searched across conversations.
-        sources: Ids of the turns or messages that it says; evidence is told in these.
-        session: What it was told in.
-        at: When it was told, if known.
+        conversation: Its conversation; searches do not cross conversations.
+        sources: Ids of the turns or messages it contains; evidence refers to them.
+        session: Its session.
+        at: When it was said, if known.
     """
 
     conversation: str
@@ -51,7 +51,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the sort of question it is, and the ids of what answers it."""
+    """A question, its group, and the ids of its evidence."""
 
     id: str
     conversation: str
@@ -62,13 +62,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """A set as it is measured.
+    """A retrieval set.
 
     Attributes:
-        documents: Conversation -> what was told in it, in order.
-        questions: Those that can be scored.
-        without_evidence: How many questions name none, and are left out.
-        repaired: How many questions named evidence in a way that had to be repaired.
+        documents: Conversation to documents, in order.
+        questions: Questions that can be scored.
+        without_evidence: Number of questions without evidence, which are excluded.
+        repaired: Number of questions with repaired evidence.
     """
 
     name: str
@@ -94,17 +94,17 @@ def read_collection(
     dates: bool = True,
     limit: int | None = None,
 ) -> Collection:
-    """A retrieval set from the lines of its files.
+    """Read a retrieval set from the lines of its files.
 
     Args:
-        name: What the set is called in the report.
-        files: Name and lines of each.
-        unit: What a document is; `turns` of LoCoMo and `messages` of BEAM where nothing is said.
-        dates: Whether a document of LoCoMo begins with the date of its session.
-        limit: Take at most this many questions, spread evenly; all documents stay.
+        name: Name of the set in the report.
+        files: Name and lines of each file.
+        unit: Unit of a document; by default `turns` of LoCoMo and `messages` of BEAM.
+        dates: Whether a LoCoMo document starts with the date of its session.
+        limit: Most questions, evenly spread; all documents are kept.
 
     Raises:
-        InvalidInput: A line or file that cannot be used, or something that is missing.
+        InvalidInput: A line or file cannot be used, or data are missing.
     """
     lines: dict[_Sort, list[_Line]] = {sort: [] for sort in get_args(_Sort)}
     for file, content in files:
@@ -237,7 +237,7 @@ def _message(line: _Line) -> Document:
 
 
 def _date(text: str) -> datetime | None:
-    """LoCoMo's "1:56 pm on 8 May, 2023"; None for anything else."""
+    """LoCoMo's "1:56 pm on 8 May, 2023"; None for any other text."""
     found = _DATE.fullmatch(text.strip())
     if found is None:
         return None
@@ -279,11 +279,11 @@ def _questions(form: Format, lines: Mapping[_Sort, Sequence[_Line]]) -> tuple[li
 
 
 def repaired_ids(named: Iterable[str], known: set[str] | None = None) -> tuple[str, ...]:
-    """The turns that a question of LoCoMo means, each once.
+    """Normalise the evidence ids of a LoCoMo question.
 
     Args:
-        named: As written: several in one text, "D:11:26" for "D11:26", "D30:05" for "D30:5", a bare "D".
-        known: The turns there are; one that is not among them is left out. None if nobody knows.
+        named: As published: several in one text, "D:11:26" for "D11:26", "D30:05" for "D30:5", a bare "D".
+        known: Existing turns; others are dropped. None if unknown.
 
     Example:
         >>> repaired_ids(["D8:6; D9:17", "D:11:26", "D", "D30:05", "D8:6"])

@@ -1,4 +1,4 @@
-"""Storing the documents of a retrieval set and asking its questions, over the public verbs only."""
+"""Stores the documents of a retrieval set and asks its questions, through the public API only."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ RECALLED: Mapping[str, Mapping[str, Any]] = {
     "hybrid-created": {"mode": "hybrid", "weights": "hybrid-created"},
     "hybrid-event": {"mode": "hybrid", "weights": "hybrid-event"},
 }
-"""Settings that the store itself is asked with: options of `recall` by name."""
+"""Settings of the store: options of `recall` by name."""
 SETTINGS: tuple[str, ...] = (*RECALLED, *PLAYED)
-"""All settings that can be named; the others are played over the documents."""
+"""All settings; those not in `RECALLED` are baselines over the documents."""
 
 _DEEPEST = DEPTHS[-1]
 _BATCH = 64
@@ -47,15 +47,15 @@ _BETWEEN_SITTINGS = timedelta(hours=20)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What the store holds of a set, and what it answered.
+    """The stored set and its answers.
 
     Attributes:
-        answers: Setting -> an answer for each question, in their order.
-        written: How many documents were written.
-        rows: How many active memories they became.
-        repeats: How many of these say the same as an older one, letter case, blanks and punctuation aside.
-        outcomes: What became of the writes.
-        cut: How many documents were longer than the policy allows and lost their end.
+        answers: Setting to one answer per question, in order.
+        written: Number of documents written.
+        rows: Number of active memories.
+        repeats: Number of memories whose canonical text equals that of an older one.
+        outcomes: Number of writes by outcome.
+        cut: Number of documents truncated to the policy's limit.
     """
 
     answers: Mapping[str, Sequence[Answer]]
@@ -75,7 +75,7 @@ class _Clock:
 
 
 def warm(collection: Collection, setup: Setup, progress: Progress) -> None:
-    """Make the vectors of all texts; done beforehand, so that every setting has the same ones."""
+    """Compute the vectors of all texts in advance, so that all settings use the same ones."""
     texts = [embedded_text(setup.kind, _cut(one.text, setup)) for told in collection.documents.values() for one in told]
     texts += [question.text for question in collection.questions]
     for start in range(0, len(texts), _BATCH):
@@ -86,17 +86,17 @@ def warm(collection: Collection, setup: Setup, progress: Progress) -> None:
 def run_stored(
     collection: Collection, setup: Setup, settings: Sequence[str], *, through_gate: bool, progress: Progress
 ) -> Stored:
-    """Write each conversation into a namespace of its own and ask its questions.
+    """Write each conversation into a separate namespace and ask its questions.
 
     Args:
-        collection: What is measured.
-        setup: The policy, embedder and kind.
+        collection: The set.
+        setup: Policy, embedder and kind.
         settings: Names of `RECALLED`.
-        through_gate: Whether the gate decides as it always does; otherwise everything is stored.
-        progress: Told how many documents are written and questions asked.
+        through_gate: Whether the gate decides; otherwise everything is stored.
+        progress: Called with the number of documents written and questions asked.
 
     Raises:
-        InvalidInput: A text cannot be stored; names its file and line.
+        InvalidInput: A text cannot be stored; names file and line.
     """
     clock = _Clock()
     outcomes: Counter[str] = Counter()
@@ -129,7 +129,7 @@ def run_stored(
 
 
 def run_played(collection: Collection, setup: Setup, settings: Sequence[str]) -> dict[str, list[Answer]]:
-    """The answers of settings that are played over the documents; names of `PLAYED`."""
+    """The answers of baselines over the documents; names of `PLAYED`."""
     answers: dict[str, dict[Question, Answer]] = {name: {} for name in settings}
     for conversation, documents in collection.documents.items():
         pool = _pool(documents, setup)
@@ -150,12 +150,12 @@ def _asked_in(collection: Collection, conversation: str) -> Iterator[Question]:
 
 
 def _timed(documents: Sequence[Document], clock: _Clock) -> Iterator[Document]:
-    """The documents at the times they were told; where nobody knows, one sitting a day."""
+    """The documents with their times; unknown times give one sitting per day."""
     clock.now, session = _START, ""
     for document in documents:
         new_sitting, session = session not in ("", document.session), document.session
         later = clock.now + (_BETWEEN_SITTINGS if new_sitting else _BETWEEN)
-        # Two files may disagree on the order of sittings; time never runs backwards.
+        # Files may disagree on the order of sittings; time never runs backwards.
         clock.now = max(later if document.at is None else document.at, clock.now + _BETWEEN)
         yield document
 
@@ -177,7 +177,7 @@ def _recalled(store: MemoryStore, question: Question, name: str) -> Answer:
         hits = store.recall(question.text, limit=_DEEPEST, touch=False, **RECALLED[name])
     return Answer(
         question,
-        # What is listed under a hit is in the answer as well.
+        # Listed duplicates of a hit count as part of the answer.
         tuple(tuple(chain(hit.memory.provenance, *(row.provenance for row in hit.repeats))) for hit in hits),
         tuple(estimate_tokens(hit.memory.content) for hit in hits),
     )
@@ -200,7 +200,7 @@ def _cut(text: str, setup: Setup) -> str:
 
 @contextmanager
 def _placed(place: str) -> Iterator[None]:
-    """An error about a text says where the text is."""
+    """Add the position of the text to errors about it."""
     try:
         yield
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""Running labelled texts through a store in memory, over the public verbs only."""
+"""Runs labelled texts through an in-memory store, through the public API only."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What is measured.
+    """The configuration that is measured.
 
     Attributes:
-        policy: What the gate does with each kind.
-        embedder: Makes the vectors; see `Warm`.
-        relation_model: One to ask in place of the packaged one, such as one that was just trained.
-        judging: `default` is what `wellkept.open` does on its own, `rules` leaves the relation model out.
-        contradiction_fn: A judge of one's own beside them.
-        kind: The kind of the texts of pairs; stories say their own.
+        policy: The policy.
+        embedder: The embedder; see `Warm`.
+        relation_model: Replaces the packaged relation model, such as a newly trained one.
+        judging: `default` as in `wellkept.open`; `rules` without the relation model.
+        contradiction_fn: Your own contradiction check in addition.
+        kind: Kind of the texts of pairs; stories name their own.
         with_subject: Whether subjects are passed.
     """
 
@@ -63,7 +63,7 @@ class Setup:
 
 
 def available() -> tuple[Judging, ...]:
-    """The ways of judging that can be told apart here; without the relation model there are only the rules."""
+    """The available values of `judging`; without the relation model only `rules`."""
     from wellkept.models.registry import load_relation_model
 
     try:
@@ -74,9 +74,9 @@ def available() -> tuple[Judging, ...]:
 
 
 def opened(setup: Setup, clock: Callable[[], datetime]) -> MemoryStore:
-    """Open an empty store in memory; the one place where the way of judging is chosen.
+    """Open an empty in-memory store with the chosen judging.
 
-    Time and ids are given, so that the same files give the same figures.
+    Clock and ids are deterministic, so that the same files give the same metrics.
     """
     return wellkept.open(
         "memory:",
@@ -90,11 +90,11 @@ def opened(setup: Setup, clock: Callable[[], datetime]) -> MemoryStore:
 
 
 def nli_judge(path: Path) -> ContradictionFn:
-    """An NLI cross-encoder of the caller's own as a judge of contradictions.
+    """Your own NLI cross-encoder as a contradiction check.
 
     Raises:
-        ModelUnavailable: A file of it is missing, or cannot be read.
-        ConfigError: Nothing says which output means contradiction.
+        ModelUnavailable: A file is missing or unreadable.
+        ConfigError: The contradiction output is unknown.
     """
     from wellkept.models.judges.nli import nli_relation
 
@@ -102,7 +102,7 @@ def nli_judge(path: Path) -> ContradictionFn:
 
 
 class _Numbered:
-    """Ids shaped like UUIDv7, in the order of making."""
+    """Sequential ids in UUIDv7 format."""
 
     def __init__(self) -> None:
         self._made = 0
@@ -113,7 +113,7 @@ class _Numbered:
 
 
 class _Clock:
-    """Stands still until it is told the time."""
+    """A clock that is set by hand."""
 
     def __init__(self) -> None:
         self.now = _START
@@ -123,10 +123,10 @@ class _Clock:
 
 
 class Warm:
-    """An embedder that makes many vectors at once beforehand and then answers from memory.
+    """An embedder with a cache, so that vectors are computed in large batches.
 
     Args:
-        embedder: The one that makes them.
+        embedder: The wrapped embedder.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -135,39 +135,39 @@ class Warm:
 
     @property
     def id(self) -> str:
-        """That of the embedder."""
+        """The embedder's id."""
         return self._embedder.id
 
     @property
     def dim(self) -> int:
-        """That of the embedder."""
+        """The embedder's dimension."""
         return self._embedder.dim
 
     @property
     def calibration(self) -> Calibration:
-        """That of the embedder."""
+        """The embedder's calibration."""
         return self._embedder.calibration
 
     @property
     def lexical(self) -> bool:
-        """That of the embedder."""
+        """Whether the embedder is lexical."""
         return self._embedder.lexical
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Vectors in the order of the texts; raises what the embedder raises."""
+        """Vectors in the order of the texts; errors are the embedder's."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._made]
         if missing:
             self._made.update(zip(missing, self._embedder.embed(missing), strict=True))
         return [self._made[text] for text in texts]
 
     def cosine(self, kind: str, old: str, new: str) -> float | None:
-        """The raw cosine of two memories of a kind; None where one of them cannot be read."""
+        """Raw cosine of two memories of a kind; None if one is unreadable."""
         a, b = (answer.vector for answer in self.embed([embedded_text(kind, old), embedded_text(kind, new)]))
         return None if a is None or b is None else float(a @ b)
 
 
 def embedded_text(kind: str, text: str) -> str:
-    """The text that the store embeds for a memory with nothing but this content."""
+    """The text that is embedded for a memory with only this content."""
     return embed_text(kind=kind, title="", summary="", content=text)
 
 
@@ -176,15 +176,15 @@ def embedded_text(kind: str, text: str) -> str:
 
 
 def run_pairs(pairs: Sequence[Pair], setup: Setup, progress: Progress | None = None) -> list[Case]:
-    """Write both texts of each pair into an empty namespace and look at what is there.
+    """Write both texts of each pair into an empty namespace and record the result.
 
     Args:
-        pairs: What to write.
-        setup: What is measured.
-        progress: Told how many pairs are done.
+        pairs: The pairs.
+        setup: The configuration.
+        progress: Called with the number of finished pairs.
 
     Raises:
-        InvalidInput: A text cannot be stored; names its file and line.
+        InvalidInput: A text cannot be stored; names file and line.
     """
     clock = _Clock()
     cases = []
@@ -214,10 +214,10 @@ def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: _Clock) -> Ca
 
 
 def run_stories(stories: Sequence[Story], setup: Setup, progress: Progress | None = None) -> list[StorySeen]:
-    """Write each story into a namespace of its own, in order and at its times, then ask its queries.
+    """Write each story into a separate namespace, in order and at its times, then ask its queries.
 
     Raises:
-        InvalidInput: A text or kind cannot be stored; names its file and line.
+        InvalidInput: A text or kind cannot be stored; names file and line.
     """
     clock = _Clock()
     found: list[StorySeen] = []
@@ -259,13 +259,13 @@ def _fields(write: Write, setup: Setup) -> dict[str, Any]:
 
 
 def _changed(store: MemoryStore, text: str, fields: dict[str, Any], place: str) -> Change:
-    """One write, and the namespace around it."""
+    """One write, and the namespace before and after it."""
     before = _rows(store)
     result: WriteResult | None
     try:
         result = store.remember(text, **fields)
     except ConflictError:
-        result = None  # a policy that refuses conflicts: nothing was written, and the caller was told
+        result = None  # the policy refuses conflicts: nothing was written
     except InvalidInput as error:
         where = f"{place}, {error.where}" if error.where else place
         raise type(error)(error.what, where=where, todo=error.todo) from error

@@ -1,6 +1,6 @@
-"""The figures over stories: what each write did, and what a reader is told at the end.
+"""Metrics of stories: the effect of each write, and the answers at the end.
 
-Intervals draw whole stories anew, not writes: the writes of one story hang together.
+Bootstrap intervals resample whole stories, because the writes of a story are dependent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOP = 3
 
 @dataclass(frozen=True, slots=True)
 class StorySeen:
-    """A story and what became of it."""
+    """A story and its results."""
 
     story: Story
     writes: tuple[WriteSeen, ...]
@@ -26,7 +26,7 @@ class StorySeen:
 
 
 def measure(stories: Sequence[StorySeen]) -> dict[str, Any]:
-    """Metrics, counts, intervals, and a row for each story."""
+    """Metrics, counts, intervals, and a row per story."""
     table = figures(stories)
     return {
         "metrics": values_of(table),
@@ -77,7 +77,7 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
 
 
 def wrong_write(seen: WriteSeen) -> list[str]:
-    """What is wrong about one write, as the names of the figures it counts in."""
+    """The metrics in which a write counts as wrong."""
     found = {
         "duplicates_missed": seen.duplicate_missed,
         "lost_updates": seen.write.act in ("updates", "refines", "late") and _is_lost(seen),
@@ -90,7 +90,7 @@ def wrong_write(seen: WriteSeen) -> list[str]:
 
 
 def wrong_query(seen: QuerySeen) -> list[str]:
-    """What is wrong about one answer."""
+    """The metrics in which a query counts as wrong."""
     found = {
         "stale_first": seen.is_stale,
         "current_first": not seen.is_current(1),

@@ -1,7 +1,7 @@
-"""The sources' cosine tiers as policies: what a store that trusts similarity would have made of a pair.
+"""Cosine tiers of other tools as policies: the result of a store that trusts similarity alone.
 
-They are played, not run: pure functions of the texts and their similarity, scored with the same figures
-as the product. They show what the difference between "alike" and "the same" is worth.
+They are simulated as pure functions of texts and similarity, and scored with the same metrics. They show the difference
+between "similar" and "the same".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MERGE_NEGATIONS = ("not", "never", "avoid", "cannot", "won't")  # "do not" is i
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What a tier looks at: two texts, their similarity, and whether one subject was given with both."""
+    """Input of a tier: two texts, their similarity, and whether both have the same given subject."""
 
     old: str
     new: str
@@ -51,10 +51,9 @@ def insight(pair: Alike) -> Seen:
 
 
 def consolidation(pair: Alike) -> Seen:
-    """From .98 and from .95 merged, the newest wins and the older is archived.
+    """From .95 merged: the newest wins, the older is archived.
 
-    Within such a cluster a negation in one text only, or other numbers, flag a
-    contradiction; the shipped code merges the pair all the same.
+    A negation in only one text, or different numbers, flag a contradiction; the published code still merges.
     """
     if pair.similarity < 0.95:
         return _stored("distinct", pair)
@@ -66,9 +65,9 @@ def consolidation(pair: Alike) -> Seen:
 
 
 def conflicts(pair: Alike) -> Seen:
-    """Under `supersede`: from .80 with a negation more, the newer supersedes; else from .95 merged.
+    """Under `supersede`: from .80 with an additional negation the newer supersedes; else from .95 merged.
 
-    Under `warn`, its default, nothing is merged at all; `supersede` is where its thresholds act.
+    Under `warn`, the default, nothing is merged; the thresholds apply under `supersede` only.
     """
     if pair.similarity >= 0.80 and _parity(pair.old) != _parity(pair.new):
         return _superseding(pair)
@@ -76,9 +75,9 @@ def conflicts(pair: Alike) -> Seen:
 
 
 def facts(pair: Alike) -> Seen:
-    """The same subject supersedes; without one, .95 is a duplicate and above .85 a contradiction.
+    """The same subject supersedes; without a subject .95 is a duplicate and above .85 a contradiction.
 
-    The contradiction is flagged and both stay; .95 is the duplicate bound of the preset.
+    A contradiction is flagged and both stay; .95 is the duplicate threshold of the preset.
     """
     if pair.one_subject:
         return _superseding(pair)
@@ -88,7 +87,7 @@ def facts(pair: Alike) -> Seen:
 
 
 def evolution(pair: Alike) -> Seen:
-    """Equal but for case, blanks and punctuation, or above .88: skipped; from .65 appended; else created.
+    """Equal up to case, spaces and punctuation, or above .88: skipped; from .65 appended; else created.
 
     Example:
         >>> [evolution(Alike("a", "b", at)).outcome for at in (0.8801, 0.88, 0.65, 0.6499)]
@@ -102,7 +101,7 @@ def evolution(pair: Alike) -> Seen:
 
 
 def model_alone(pair: Alike, opinion: Opinion | None, bounds: Bounds) -> Seen:
-    """The relation model without rules: its most probable relation, and a repeat dropped from its bound on.
+    """The relation model without rules: its most probable relation; duplicates are dropped from its bound on.
 
     Example:
         >>> from wellkept.core.judging.risk_bounds import NEVER
@@ -124,14 +123,14 @@ TIERS: Mapping[str, Tier] = {
     "facts .95 .85": facts,
     "evolution .88 .65": evolution,
 }
-"""The tiers by the name that stands in the table."""
+"""The tiers by their names in the table."""
 
 LEGEND = (
     "Names with two numbers are thresholds of five other tools, raw: on the cosine, scaled: on the published scale. "
     "insight drops, links; consolidation merges, the newest wins; conflicts merges, or supersedes where a negation "
     "was added; facts drops, or reports a conflict; evolution drops, appends."
 )
-"""What the names mean."""
+"""Explanation of the names."""
 
 
 def _stored(relation: Relation, pair: Alike) -> Seen:

@@ -1,8 +1,8 @@
 """The default embedder: all-MiniLM-L6-v2, integer-quantised, on the CPU, without a download.
 
 The weights are packaged and used only if their sha256 matches. A text is split into windows of at most 256 pieces;
-window vectors are averaged by length. A text that the vocabulary cannot spell gets no vector, because two such
-texts would look identical.
+window vectors are averaged by length. A text that the vocabulary cannot spell gets no vector, because two such texts
+would look identical.
 
 Vectors are identical on every processor, alone and in any batch: products are integer products, each row is scaled
 separately, and rounding removes the remaining differences. Training and quality: `weights/EMBEDDER.md`.

@@ -20,8 +20,8 @@ class Embedded:
     Attributes:
         vector: Unit norm, float32, shape (dim,); None when the embedder cannot read the text (all tokens unknown).
         chunks: Windows of the text; above 1 the vector is their mean.
-        spelled: True when the embedder reads the text's script only letter by letter. The vector serves
-            recall, but nothing is skipped, evolved or merged on its similarity.
+        spelled: True when the embedder reads the text's script only letter by letter. The vector serves recall, but
+            nothing is skipped, evolved or merged on its similarity.
     """
 
     vector: Vector | None
@@ -36,8 +36,8 @@ class Embedder(Protocol):
         id: Names model, weights, prefix and pooling; vectors of two ids are never mixed.
         dim: Length of a vector.
         calibration: Raw cosine to similarity; `UNCALIBRATED` requests a measurement.
-        lexical: True for a lexical fallback: nothing is skipped, evolved or merged on similarity, and
-            results are marked degraded.
+        lexical: True for a lexical fallback: nothing is skipped, evolved or merged on similarity, and results are
+            marked degraded.
     """
 
     @property
@@ -60,8 +60,8 @@ class RelationModel(Protocol):
     Attributes:
         id: Names the model and its weights; part of every reason it gives.
         repeatable: Optional; True if a pair always has the same opinion, so that a store may cache it.
-        defers: True for a fake that leaves pairs without an opinion to rules and similarity. With a real model
-            such pairs are never skipped, evolved or merged on similarity alone.
+        defers: True for a fake that leaves pairs without an opinion to rules and similarity. With a real model such
+            pairs are never skipped, evolved or merged on similarity alone.
     """
 
     @property
@@ -78,8 +78,7 @@ class RelationModel(Protocol):
         """Opinions on (old, new) in the order of the pairs; None for a pair the model cannot read.
 
         A pair has the same opinion in every batch, and the swapped pair has the mirrored one. Raises `ModelError` when
-        the
-        model is unavailable.
+        the model is unavailable.
         """
         ...
 

@@ -35,10 +35,10 @@ def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Emb
     """Load the embedder of a setting.
 
     Args:
-        spec: `auto` (also None or empty): MiniLM, or the lexical fallback if MiniLM is missing or damaged; the
-            fallback sets `lexical`, and results are marked degraded. `minilm`: MiniLM or an error. `hashing`: the
-            fallback. An http(s) URL with `model` and optional `dim, timeout, retries, batch, prefix,
-            send_dimensions` in its query: an OpenAI-compatible endpoint; other query parameters are passed on.
+        spec: `auto` (also None or empty): MiniLM, or the lexical fallback if MiniLM is missing or damaged; the fallback
+            sets `lexical`, and results are marked degraded. `minilm`: MiniLM or an error. `hashing`: the fallback. An
+            http(s) URL with `model` and optional `dim, timeout, retries, batch, prefix, send_dimensions` in its query:
+            an OpenAI-compatible endpoint; other query parameters are passed on.
         api_key: For HTTP endpoints.
 
     Raises:
@@ -69,9 +69,9 @@ def load_relation_model(spec: str | None = None) -> RelationModel | None:
     """Load the relation model of a setting.
 
     Args:
-        spec: `auto` (also None or empty): the packaged model, or None if its files are missing or damaged; then
-            only rules decide, results are marked degraded by `relation`, and nothing is skipped on similarity.
-            `packaged`: the model or an error. `none`: rules only.
+        spec: `auto` (also None or empty): the packaged model, or None if its files are missing or damaged; then only
+            rules decide, results are marked degraded by `relation`, and nothing is skipped on similarity. `packaged`:
+            the model or an error. `none`: rules only.
 
     Raises:
         ConfigError: The name is unknown.
@@ -108,8 +108,8 @@ def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge 
     Args:
         spec: `none` (also None or empty): no judge. `nli:PATH`: an NLI model in a local ONNX file, with optional
             `contradiction, sha256, longest, seconds` in a query after the path. An http(s) URL with `model` and
-            optional `seconds, timeout, retries, max_tokens, json` in its query: an OpenAI-compatible chat
-            endpoint; other query parameters are passed on.
+            optional `seconds, timeout, retries, max_tokens, json` in its query: an OpenAI-compatible chat endpoint;
+            other query parameters are passed on.
         api_key: For HTTP endpoints.
 
     Raises:
@@ -142,8 +142,8 @@ def load_reranker(spec: str | None = None) -> Reranker | None:
     """Load the reranker of a setting, with a time limit.
 
     Args:
-        spec: `none` (also None or empty): no reranker. `onnx:PATH`: a cross-encoder in a local ONNX file, with
-            optional `output, sha256, longest, seconds` in a query after the path.
+        spec: `none` (also None or empty): no reranker. `onnx:PATH`: a cross-encoder in a local ONNX file, with optional
+            `output, sha256, longest, seconds` in a query after the path.
 
     Raises:
         ConfigError: The name or an option is unknown.

@@ -1,9 +1,9 @@
 """The packaged relation model: a compact cross-encoder that reads an older and a newer text.
 
-It is used only for the few pairs that rules leave open. Each pair is read in both orders, unless the first reading
-is clearly *distinct*, so that the swapped pair has the mirrored opinion. Opinions are identical on every processor
-and in any batch: products are integer products, each row is scaled separately, and logits and probabilities are
-rounded to 4 decimals. Training, data and limits: `weights/RELATION.md`.
+It is used only for the few pairs that rules leave open. Each pair is read in both orders, unless the first reading is
+clearly *distinct*, so that the swapped pair has the mirrored opinion. Opinions are identical on every processor and in
+any batch: products are integer products, each row is scaled separately, and logits and probabilities are rounded to 4
+decimals. Training, data and limits: `weights/RELATION.md`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class PackagedRelationModel:
     """The relation model that ships with Wellkept; loads on first use, safe between threads.
 
     Args:
-        folder: Folder of `relation.onnx` and `relation.json`; by default the packaged `weights`. The sha256 of
-            both files is always checked.
+        folder: Folder of `relation.onnx` and `relation.json`; by default the packaged `weights`. The sha256 of both
+            files is always checked.
 
     Example:
         >>> model = PackagedRelationModel()

@@ -41,8 +41,8 @@ class OnnxReranker:
     """Your own cross-encoder, such as one trained on MS MARCO; loaded on first use, safe between threads.
 
     Args:
-        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`); `tokenizer.json` is in the
-            same folder or its parent.
+        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`); `tokenizer.json` is in the same
+            folder or its parent.
         sha256: Expected hash of the model file; not checked when empty.
         output: Index of the relevance output; not needed for a model with one output.
         longest: Most tokens of query and memory together.

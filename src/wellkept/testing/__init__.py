@@ -1,1 +1,1 @@
-"""For tests of Wellkept and of what plugs into it: fakes, clocks, and the conformance kit."""
+"""Test helpers for Wellkept and its plugins: fakes, clocks, and the conformance kit."""

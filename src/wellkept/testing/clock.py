@@ -1,4 +1,4 @@
-"""Time and ids that a test decides."""
+"""Deterministic clock and ids for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
 class FrozenClock:
-    """A clock that stands still until it is told to move.
+    """A clock that moves only when told to.
 
     Example:
         >>> clock = FrozenClock(datetime(2026, 3, 1, tzinfo=UTC))
@@ -25,19 +25,19 @@ class FrozenClock:
         self._now = start.astimezone(UTC)
 
     def __call__(self) -> datetime:
-        """The time it stands at."""
+        """The current time of the clock."""
         return self._now
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, microseconds: float = 0
     ) -> datetime:
-        """Move the time on (or back, with negative values) and return it."""
+        """Move the time forward (or back, with negative values) and return it."""
         self._now += timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, microseconds=microseconds)
         return self._now
 
 
 class CountingIds:
-    """Ids shaped like UUIDv7, numbered from 1: the order of making is the order of the text.
+    """Sequential ids in UUIDv7 format, numbered from 1; they sort in order of creation.
 
     Example:
         >>> ids = CountingIds()
@@ -55,6 +55,6 @@ class CountingIds:
         """The next id."""
         number = self._next
         self._next += 1
-        # One millisecond an id keeps the time part rising; the number fills the random part.
+        # One millisecond per id keeps the time part increasing; the number fills the random part.
         bits = (self._milliseconds + number) << 80 | 7 << 76 | 2 << 62 | number
         return str(uuid.UUID(int=bits))

@@ -1,7 +1,7 @@
-"""The conformance kit: what every storage backend must do, as checks that any backend can run.
+"""The conformance kit: required behaviour of storage backends, as checks that any backend can run.
 
-It needs no test framework. A backend passes when every check of `CHECKS` passes on empty stores
-that its factory makes; the reference and the SQLite backend run the same list in our own tests.
+It needs no test framework. A backend conforms when every check of `CHECKS` passes on empty stores from its factory; the
+reference and the SQLite backend run the same list in our own tests.
 
 Example:
     >>> from wellkept.storage.memory import DictStorage
@@ -21,12 +21,12 @@ from wellkept.testing.checks.world import World
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One behaviour.
+    """One required behaviour.
 
     Attributes:
         name: The behaviour, as a sentence.
-        test: Raises `AssertionError` when the backend behaves otherwise.
-        reopens: True when it needs a store that can be closed and opened again.
+        test: Raises `AssertionError` if the backend behaves otherwise.
+        reopens: True if it needs a store that can be closed and reopened.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of the checks, by name."""
+    """Results of the checks, by name."""
 
     passed: tuple[str, ...]
     failed: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether nothing failed."""
+        """Whether no check failed."""
         return not self.failed
 
 
@@ -58,11 +58,11 @@ def _checks(*modules: object) -> tuple[Check, ...]:
 
 
 CHECKS: tuple[Check, ...] = _checks(reading, writing, isolation, moving)
-"""Every check, for a test runner to spread over its own cases."""
+"""All checks, to be used as test cases of a test runner."""
 
 
 def run_one(check: Check, make: Callable[[], Storage], reopen: Callable[[Storage], Storage] | None = None) -> None:
-    """Run one check on a new store; raises `AssertionError` when the backend fails it."""
+    """Run one check on a new store; raises `AssertionError` on failure."""
     world = World(make(), reopen)
     try:
         check.test(world)
@@ -71,14 +71,14 @@ def run_one(check: Check, make: Callable[[], Storage], reopen: Callable[[Storage
 
 
 def run(make: Callable[[], Storage], reopen: Callable[[Storage], Storage] | None = None) -> Report:
-    """Run every check.
+    """Run all checks.
 
     Args:
-        make: Gives a new, empty store.
-        reopen: Closes the store and opens the same one again; None where nothing outlives it.
+        make: Returns a new, empty store.
+        reopen: Closes a store and opens it again; None if it does not persist.
 
     Returns:
-        Which checks passed, which failed and how, which could not be asked.
+        Passed checks, failed checks with errors, and skipped checks.
     """
     passed: list[str] = []
     failed: dict[str, str] = {}
@@ -89,7 +89,7 @@ def run(make: Callable[[], Storage], reopen: Callable[[Storage], Storage] | None
             continue
         try:
             run_one(check, make, reopen)
-        except Exception as error:  # noqa: BLE001 - whatever a backend raises here is its failure
+        except Exception as error:  # noqa: BLE001 - any error of a backend is a failure
             failed[check.name] = f"{type(error).__name__}: {error}"
         else:
             passed.append(check.name)

@@ -1,4 +1,4 @@
-"""An embedder whose cosines a test decides, exact to the fourth decimal."""
+"""A fake embedder with exact cosines chosen by the test."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ _ROUNDING = 1e-9
 
 
 class FakeEmbedder:
-    """Texts at exactly the cosines that were declared, and at right angles otherwise.
+    """Embeds texts at exactly the declared cosines, and orthogonally otherwise.
 
-    Boundary tests need .9499 and .9500, which no real model gives. Declared texts get
-    their places in the order of declaration, before any other; so two instances with the same
-    declarations give them the same vectors, in another process too. A text nobody declared gets a
-    direction from its hash, turned away from all texts in use: its cosine with them is 0 while
-    there are fewer texts than dimensions, and near 0 beyond that. Energy is spread over all
-    components, so that stored half precision keeps four decimals.
+    Boundary tests need .9499 and .9500, which no real model gives. Declared texts are placed first, in order of
+    declaration, so that instances with equal declarations give equal vectors, in every process. Other texts get a
+    direction from their hash, orthogonal to all texts in use while there are fewer texts than dimensions, and nearly
+    orthogonal beyond. Energy is spread over all components, so that half precision keeps four decimals.
 
     Args:
         cosines: Pairs of texts with their cosine; every other pair has 0.
         dim: Length of the vectors.
         unreadable: Texts that get no vector.
-        chunks: How many windows a text needs, for tests of long texts; 1 by default.
-        lexical: Pose as a lexical fallback.
+        chunks: Number of windows per text, for tests of long texts; 1 by default.
+        lexical: Act as a lexical fallback.
 
     Raises:
-        ValueError: No such vectors exist; names the text and the pairs it takes part in.
+        ValueError: No such vectors exist; names the text and its pairs.
 
     Attributes:
-        calls: How often `embed` was called, failed calls included.
+        calls: Number of `embed` calls, including failed ones.
         texts_seen: Every text that was passed in, in order.
         fail_with: Set it to an error to simulate an outage, to None to end it.
 
@@ -74,14 +72,14 @@ class FakeEmbedder:
         self._lock = threading.Lock()
         for pair, value in (cosines or {}).items():
             self._declare(pair, value)
-        # A test with impossible figures should fail where it states them.
+        # Impossible declarations fail in the constructor, where the test states them.
         _Space(dim).place_all(self._declared, self._cosines)
 
     def relate(self, a: str, b: str, cosine: float) -> None:
-        """Declare the cosine of two texts, at least one of which has not been embedded yet.
+        """Declare the cosine of two texts, at least one of which is not yet embedded.
 
         Raises:
-            ValueError: Both have their places already, or the cosine is impossible.
+            ValueError: Both are embedded, or the cosine is impossible.
         """
         if a in self._space and b in self._space:
             raise ValueError(f"{a!r} and {b!r} have been embedded; their cosine can no longer be chosen")
@@ -93,7 +91,7 @@ class FakeEmbedder:
         self.texts_seen.extend(texts)
         if self.fail_with is not None:
             raise self.fail_with
-        with self._lock:  # places depend on those given before, so threads take turns
+        with self._lock:  # places depend on earlier ones, so threads are serialised
             self._space.place_all(self._declared, self._cosines)
             return [self._embedded(text) for text in texts]
 
@@ -104,7 +102,7 @@ class FakeEmbedder:
         return Embedded(vector=vector, chunks=self.chunks.get(text, 1))
 
     def _declare(self, pair: Pair, value: float) -> None:
-        # A frozenset has no order of its own, and its order differs from process to process.
+        # A frozenset is unordered, and its iteration order differs between processes.
         members = sorted(pair) if isinstance(pair, frozenset) else list(pair)
         if len(members) != 2 or members[0] == members[1]:
             raise ValueError(f"a cosine belongs to two different texts, got {members!r}")
@@ -116,7 +114,7 @@ class FakeEmbedder:
 
 
 class _Space:
-    """Texts placed one after another: an incremental Cholesky factor on hashed directions."""
+    """Vectors placed one after another: an incremental Cholesky factor on hashed directions."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
@@ -131,13 +129,13 @@ class _Space:
             self.vector(text, cosines)
 
     def vector(self, text: str, cosines: Mapping[frozenset[str], float]) -> NDArray[np.float64]:
-        """The place of a text; given to it now if it has none."""
+        """The vector of a text; computed on first use."""
         known = self._placed.get(text)
         if known is not None:
             return known
         wanted = np.array([cosines.get(frozenset((text, other)), 0.0) for other in self._placed])
         if len(self._basis) >= self._dim and not wanted.any():
-            # No right angle is left; a hashed direction is near 0 to all the others.
+            # No orthogonal direction is left; a hashed direction is nearly orthogonal to all others.
             return _hashed(text, self._dim)
         leaning = self._leaning(text, wanted)
         rest = 1.0 - float(leaning @ leaning)
@@ -150,7 +148,7 @@ class _Space:
         return placed
 
     def _leaning(self, text: str, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The part of a new vector that lies in the space of the vectors so far."""
+        """The part of a new vector in the span of earlier vectors."""
         if not wanted.any():
             return np.zeros(self._dim)
         others = np.array(list(self._placed.values()))
@@ -160,11 +158,11 @@ class _Space:
         return leaning
 
     def _fresh(self, text: str) -> NDArray[np.float64]:
-        """A direction of the text's own, at right angles to all in use."""
+        """A new direction for a text, orthogonal to all in use."""
         if len(self._basis) >= self._dim:
             raise ValueError(f"all {self._dim} dimensions are in use; no exact place is left for {text!r}")
         direction = _hashed(text, self._dim)
-        for _ in range(2):  # the second pass removes what rounding left of the first
+        for _ in range(2):  # the second pass removes the rounding error of the first
             direction = direction - self._basis.T @ (self._basis @ direction)
         direction /= np.sqrt(direction @ direction)
         self._basis = np.vstack([self._basis, direction])
@@ -178,7 +176,7 @@ class _Space:
 
 
 def _hashed(text: str, dim: int) -> NDArray[np.float64]:
-    """A unit vector that only the text decides, its energy spread over all components."""
+    """A unit vector that depends on the text only, with energy spread over all components."""
     seed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     direction = np.random.default_rng(int.from_bytes(seed, "little")).standard_normal(dim)
     return direction / np.sqrt(direction @ direction)

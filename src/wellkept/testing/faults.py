@@ -1,4 +1,4 @@
-"""A storage that fails at a chosen call, to show that nothing is half done."""
+"""A storage wrapper that fails at a chosen call, to test atomicity."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _TX_CALLS = (
 
 
 class FaultyStorage:
-    """Counts the calls that cross the port and raises at one of them.
+    """Counts the calls of the storage port and raises at one of them.
 
-    The end of a writing transaction counts as the call `commit`; failing there rolls back.
+    The end of a write transaction counts as the call `commit`; a failure there rolls back.
 
     Args:
-        inner: The storage that does the work.
+        inner: The wrapped storage.
         at: Number of the failing call, from 1; 0 for none.
-        error: What is raised.
-        only: Names of the calls that count; all when empty.
+        error: The error to raise.
+        only: Names of counted calls; all if empty.
 
     Attributes:
         calls: Names of the calls so far, in order.
@@ -56,7 +56,7 @@ class FaultyStorage:
         self.calls: list[str] = []
 
     def fail_at(self, at: int) -> None:
-        """Start counting anew and fail at this call; 0 heals the storage."""
+        """Restart counting and fail at this call; 0 disables failures."""
         self._at = at
         self.calls.clear()
 
@@ -97,7 +97,7 @@ class FaultyStorage:
 
 
 class _WatchedTx:
-    """A transaction whose every method is counted first."""
+    """A transaction that counts its method calls."""
 
     def __init__(self, tx: Tx, count: Callable[[str], None]) -> None:
         self._tx = tx

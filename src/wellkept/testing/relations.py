@@ -1,4 +1,4 @@
-"""A relation model whose opinions a test decides."""
+"""A fake relation model with opinions chosen by the test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wellkept.types import Opinion
 
 
 class FakeRelationModel:
-    """Says what it was told; of any other pair it has no opinion, so that rules and bands decide.
+    """Returns declared opinions; undeclared pairs have none, so that rules and bands decide.
 
     Args:
         failure: Raised instead of an answer, for tests of an outage.
@@ -31,13 +31,13 @@ class FakeRelationModel:
         self._told: dict[tuple[str, str], Opinion] = {}
 
     def declare(self, old: str, new: str, **shares: float) -> None:
-        """The opinion on a pair: probabilities by relation; what they leave of 1 goes to *distinct*."""
+        """Declare the opinion on a pair, as probabilities by relation; the rest goes to *distinct*."""
         rest = 1.0 - sum(shares.values())
         values = {"same": 0.0, "refines": 0.0, "generalises": 0.0, "conflict": 0.0, "distinct": rest} | shares
         self._told[old, new] = Opinion(**{name: round(share, 4) for name, share in values.items()}, model=self.id)
 
     def bounds(self, risk: Risk) -> Bounds:
-        """Round figures, stricter under `strict`."""
+        """Round thresholds, higher under `strict`."""
         return Bounds(0.9, 0.5, 0.8, 0.5, 0.9) if risk == "balanced" else Bounds(0.98, 0.5, 0.95, 0.5, 0.98)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:

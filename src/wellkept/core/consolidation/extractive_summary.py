@@ -1,8 +1,8 @@
 """Extractive summaries: whole sentences of the sources, never rewritten.
 
-A sentence is central when other texts share its words. The most central sentence is chosen first; each further
-sentence must add something. The result keeps the order of the texts, one sentence per line, and is deterministic in
-every script.
+A sentence is central when other texts share its words. The most central sentence is chosen first; each further sentence
+must add something. The result keeps the order of the texts, one sentence per line, and is deterministic in every
+script.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ def sentences(text: str) -> list[str]:
     """The sentences of a text, unchanged.
 
     An uncertain sentence end (an abbreviation, a lower-case letter after the stop) does not split. A sentence that is
-    too
-    long is skipped later, but half a sentence could change the meaning.
+    too long is skipped later, but half a sentence could change the meaning.
 
     Example:
         >>> sentences("Use v1.5, e.g. for Dr. Wu. It is ready!")
@@ -94,8 +93,8 @@ def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[st
     Args:
         texts: The texts, in the order of the summary.
         limit: Most characters.
-        allowed: Check of the summary so far; a sentence that fails it is skipped. It prevents summaries that
-            contradict their sources.
+        allowed: Check of the summary so far; a sentence that fails it is skipped. It prevents summaries that contradict
+            their sources.
 
     Returns:
         Whole sentences, one per line; empty when none fits or is allowed.

@@ -38,9 +38,7 @@ MOST_IN_FRAME = 8
 """Most words of a text that is compared with texts that differ in one word."""
 MOST_CONFLICTS = 4
 MOST_CLOSED = 8
-"""Older neighbours of a memory that the rules decide as conflict or other, after which no further ones are
-compared.
-"""
+"""Older neighbours of a memory that the rules decide as conflict or other, after which no further ones are compared."""
 _NUMBER = re.compile(r"\d+")
 
 

@@ -18,8 +18,7 @@ from wellkept.types import Action, Comparison, Flag, Memory, Rationale
 
 MOST_OF_ONE = 4
 """Most older memories flagged against one newer memory. Thousands of values of one slot all contradict each other, and
-the
-list would grow quadratically.
+the list would grow quadratically.
 """
 
 

@@ -1,7 +1,7 @@
 """Finds pairs of near vectors by blocked matrix products with bounded memory.
 
-Single-precision products only select candidates. Returned cosines are recomputed in double
-precision, so row order and block shape do not matter.
+Single-precision products only select candidates. Returned cosines are recomputed in double precision, so row order and
+block shape do not matter.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, near
     Args:
         rows: One non-zero vector per row, oldest first.
         floor: Least cosine of a pair.
-        all_from: From this cosine up to `MOST_NEAR` pairs per row with older and with newer rows are kept; below
-            it, `nearest` of each.
+        all_from: From this cosine up to `MOST_NEAR` pairs per row with older and with newer rows are kept; below it,
+            `nearest` of each.
         nearest: Number of neighbours per row.
 
     Returns:
-        The pairs by position; a pair is included if it is among the nearest of either row. Cosines are ranked to
-        four decimals; ties go to the rows closest in age.
+        The pairs by position; a pair is included if it is among the nearest of either row. Cosines are ranked to four
+        decimals; ties go to the rows closest in age.
 
     Example:
         >>> import numpy as np
@@ -90,8 +90,8 @@ def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs
 def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
     """The nearest of each row and column of a dense tile, to limit memory.
 
-    Sort keys combine four decimals and the position, so that ties are stable and rounding errors do not matter. A
-    dense tile is larger than `most` in both dimensions.
+    Sort keys combine four decimals and the position, so that ties are stable and rounding errors do not matter. A dense
+    tile is larger than `most` in both dimensions.
     """
     tens = np.where(near, np.rint(scores * 10_000), -1).astype(np.int64)
     height, width = scores.shape

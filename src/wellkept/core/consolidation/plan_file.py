@@ -1,9 +1,8 @@
 """Plan files: JSON with a versioned schema, one action per line, and a strict parser.
 
 A plan file changes a store and may have been edited, so parsing trusts nothing. Unknown keys, wrong types and numbers
-out of range are errors that name the place. `plan_id` must match the content, and no action may exceed what the
-planner produces (`core/consolidation/plan_limits.py`). The schema for other programs is `plan.schema.json` in
-`wellkept.core`.
+out of range are errors that name the place. `plan_id` must match the content, and no action may exceed what the planner
+produces (`core/consolidation/plan_limits.py`). The schema for other programs is `plan.schema.json` in `wellkept.core`.
 """
 
 from __future__ import annotations
@@ -90,8 +89,8 @@ def plan_from(text: str, *, origin: str = "plan") -> Plan:
         origin: Name of the file, for errors.
 
     Raises:
-        InvalidPlan: Not a plan, another schema, changed since it was written, or an action exceeds the limits;
-            names the place.
+        InvalidPlan: Not a plan, another schema, changed since it was written, or an action exceeds the limits; names
+            the place.
     """
     if len(text) > MAX_CHARS:
         raise InvalidPlan(f"has {len(text)} characters", where=origin, todo=f"A plan has at most {MAX_CHARS}")

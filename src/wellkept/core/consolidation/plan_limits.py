@@ -1,8 +1,8 @@
 """Limits of a plan: each action is checked against what the planner can produce.
 
-The planner hides, adds and flags; it never deletes. A file that exceeds this was edited and is refused before the
-store is read. Texts stay unchanged, memories are hidden only as archived or superseded, and fields of a remaining
-memory may only grow.
+The planner hides, adds and flags; it never deletes. A file that exceeds this was edited and is refused before the store
+is read. Texts stay unchanged, memories are hidden only as archived or superseded, and fields of a remaining memory may
+only grow.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reflection: replaces many memories on one topic by a summary that keeps them as sources.
 
-The most important memory not yet used is the seed. Members must be near the *seed*, so that chains of neighbours do
-not drift to other topics. Memories that contradict a member are excluded. The summary consists of existing
-sentences. Reflection produces a plan like a merge: nothing is written here.
+The most important memory not yet used is the seed. Members must be near the *seed*, so that chains of neighbours do not
+drift to other topics. Memories that contradict a member are excluded. The summary consists of existing sentences.
+Reflection produces a plan like a merge: nothing is written here.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Reflection:
         similarity: Least similarity of a memory to the seed.
         min_size: Least number of memories per summary; 2 or more.
         max_level: Highest level of a summary; 1 means that summaries are not summarised again.
-        consolidate: `default` supersedes the sources by the summary, `hard` archives them (restorable),
-            `keep` leaves them unchanged.
+        consolidate: `default` supersedes the sources by the summary, `hard` archives them (restorable), `keep` leaves
+            them unchanged.
         limit: Most characters of a summary.
 
     Raises:
@@ -137,8 +137,7 @@ def clusters(material: Material, config: Reflection, calibration: Calibration, *
 
     Excluded are memories without a vector, expired ones, sources of an active summary, summaries at the highest level
     and, if sources would be hidden, pinned memories and memories in an open conflict. Clusters do not mix kinds,
-    agents,
-    stances or given subjects.
+    agents, stances or given subjects.
     """
     hides = config.consolidate != "keep"
     disputed = {one for item in material.conflicts if is_open(item, now) for one in (item.a, item.b)}

@@ -1,7 +1,7 @@
 """Repointing: links, conflicts and superseded rows of merged memories move to the remaining memory.
 
-The plan shows the state at planning time; execution recomputes it, because links and conflicts change without
-a new version of a memory.
+The plan shows the state at planning time; execution recomputes it, because links and conflicts change without a new
+version of a memory.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def carried(
     """Open conflicts of merged memories: their keys, and the replacing flags between winner and other side.
 
     Conflicts inside the cluster are closed. A pair that already has a conflict with the winner, open or resolved, is
-    not
-    flagged again.
+    not flagged again.
 
     Args:
         conflicts: All conflicts of the winner or the merged memories.

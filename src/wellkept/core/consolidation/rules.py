@@ -38,8 +38,8 @@ class When:
         lifecycle_any: One of ACTIVE, WEAK, DORMANT.
         expired: Whether `expires_at` has passed.
         max_score: Highest decay score.
-        min_score: Least certainty of a contradiction: 1 if found by rules, else the model's P(conflict). Only for
-            rules on contradictions.
+        min_score: Least certainty of a contradiction: 1 if found by rules, else the model's P(conflict). Only for rules
+            on contradictions.
     """
 
     min_similarity: float | None = None

@@ -27,8 +27,7 @@ FADED = Rule(
     action="archive",
     when=When(max_score=FADED_SCORE, lifecycle_any=("DORMANT",)),
 )
-"""Faded by both decay score and lifecycle: the score alone would archive a lesson after 23 days that is ACTIVE for
-82.
+"""Faded by both decay score and lifecycle: the score alone would archive a lesson after 23 days that is ACTIVE for 82.
 """
 LIFECYCLE_RULES: tuple[Rule, ...] = (EXPIRED, FADED)
 """Expiry and fading; pinned and procedural memories are archived only when expired."""
@@ -151,8 +150,7 @@ def fading_plan(
     """The plan of a decay pass: archive each expired or faded memory.
 
     Kinds are processed separately, so that a time to live does not match a tag of the same name. It counts from the
-    last
-    change, so restoring, revising or confirming a memory restarts it.
+    last change, so restoring, revising or confirming a memory restarts it.
     """
     actions: list[Action] = []
     for kind in sorted({row.kind for row in rows}):

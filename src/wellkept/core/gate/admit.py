@@ -6,8 +6,8 @@ The rules run in the order of this file:
 2. `judge` compares: same slot, duplicate by similarity, conflict, update, new memory.
 
 Any difference vetoes skip, merge and evolve. The relation model may overrule only soft differences
-(`core.judging.compare.SOFT`). This module writes nothing: the engine applies the decision's effects in the
-transaction that gathered the evidence.
+(`core.judging.compare.SOFT`). This module writes nothing: the engine applies the decision's effects in the transaction
+that gathered the evidence.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
 def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
     """A verbatim repeat confirms the stored memory.
 
-    A superseded row does not count as a repeat, unless the new statement is dated before the current head:
-    then it is known history.
+    A superseded row does not count as a repeat, unless the new statement is dated before the current head: then it is
+    known history.
     """
     if policy.on_conflict == "ignore":
         return None
@@ -280,8 +280,8 @@ def _is_likely(found: Judged, evidence: Evidence) -> bool:
 def _reported(judged: list[Judged], policy: KindPolicy, evidence: Evidence) -> list[Judged]:
     """The contradictions to report: all of the rules', and of the model's only the nearest.
 
-    An update is nearly always the nearest memory that the text does not repeat. A model that errs about one
-    entity errs about all its facts, and would fill the review list.
+    An update is nearly always the nearest memory that the text does not repeat. A model that errs about one entity errs
+    about all its facts, and would fill the review list.
     """
     apart = [
         found
@@ -304,8 +304,8 @@ def _nearness(found: Judged) -> float:
 def _is_reported(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
     """Whether a contradiction goes to the review list.
 
-    A pair that the model calls distinct may still be reported: updates in other words look like other facts,
-    and a false report costs less than a wrong value.
+    A pair that the model calls distinct may still be reported: updates in other words look like other facts, and a
+    false report costs less than a wrong value.
     """
     if found.spoken and found.comparison.reason in ("", "model"):
         return False

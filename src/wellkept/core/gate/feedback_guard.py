@@ -1,9 +1,8 @@
 """Feedback-loop guard: a text that recall just returned is a use of the memory, not a new statement.
 
-Agents write back what they read, as a summary or a decision. For most kinds the hash stages catch such a
-repeat. Events are stored every time, because an equal text may be a new event; for events and for
-automatic writes the guard looks at what the session was given. A new time, subject, figure or other field
-makes the text a new statement.
+Agents write back what they read, as a summary or a decision. For most kinds the hash stages catch such a repeat. Events
+are stored every time, because an equal text may be a new event; for events and for automatic writes the guard looks at
+what the session was given. A new time, subject, figure or other field makes the text a new statement.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ def echoed(new: NewMemory, handed: Sequence[Memory], evidence: Evidence, moment:
         moment: Time, id and policy.
 
     Returns:
-        A duplicate without effects: the use is counted and the memory is unchanged. The text stays in the
-        journal and can be restored.
+        A duplicate without effects: the use is counted and the memory is unchanged. The text stays in the journal and
+        can be restored.
     """
     policy = moment.policy.for_kind(new.kind)
     found = next((row for row in handed if _is_echo(new, row, policy, moment)), None)

@@ -1,8 +1,7 @@
 """Review by an optional judge: it may add possible conflicts to a decision and nothing else.
 
-Judges report too many contradictions. The judge is asked last, about the few near memories for which
-rules and relation model found no conflict. Its answer changes no outcome. Pairs above `FLAG_AT` are listed
-for review.
+Judges report too many contradictions. The judge is asked last, about the few near memories for which rules and relation
+model found no conflict. Its answer changes no outcome. Pairs above `FLAG_AT` are listed for review.
 """
 
 from __future__ import annotations

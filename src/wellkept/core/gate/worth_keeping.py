@@ -1,7 +1,7 @@
 """What is worth keeping: the content filter and the recording filter, before any comparison.
 
-Precision comes first: a text is refused only when all of it is filler. Each refusal names its reason and
-is journaled with the text, so that it can be restored.
+Precision comes first: a text is refused only when all of it is filler. Each refusal names its reason and is journaled
+with the text, so that it can be restored.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _HEAD = 500
 def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:
     """The reason why a text is not kept; None when it is kept.
 
-    The recording filter (frame, status-report markers) applies only to writes marked `automatic`; explicit writes
-    pass.
+    The recording filter (frame, status-report markers) applies only to writes marked `automatic`; explicit writes pass.
     """
     if policy.admit == "anything":
         return None

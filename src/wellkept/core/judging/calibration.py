@@ -1,14 +1,14 @@
 """Calibration from raw cosine to similarity: one scale for every embedder.
 
-Similarity states how much of two texts is the same, as people grade it: 1 equal, .95 a repeat that adds nothing,
-.90 a repeat with another nuance, .80 mostly the same with other details, .65 same topic and subject with something
-added or changed, .5 related, .3 loosely related, 0 unrelated. A changed value in an otherwise equal sentence counts
-as "mostly the same", because the rules find differences. Each embedder distributes cosines differently and has its
-own table; policy thresholds use similarity only.
+Similarity states how much of two texts is the same, as people grade it: 1 equal, .95 a repeat that adds nothing, .90 a
+repeat with another nuance, .80 mostly the same with other details, .65 same topic and subject with something added or
+changed, .5 related, .3 loosely related, 0 unrelated. A changed value in an otherwise equal sentence counts as "mostly
+the same", because the rules find differences. Each embedder distributes cosines differently and has its own table;
+policy thresholds use similarity only.
 
-Tables are fitted by quantile matching on graded pairs: at each threshold as many pairs reach it in similarity
-as in grade. The graded pairs ship with the package (`models/data/graded_pairs.jsonl`). `wellkept calibrate` fits
-a table for any embedder; `benchmarks/calibrate.py` makes the tables below.
+Tables are fitted by quantile matching on graded pairs: at each threshold as many pairs reach it in similarity as in
+grade. The graded pairs ship with the package (`models/data/graded_pairs.jsonl`). `wellkept calibrate` fits a table for
+any embedder; `benchmarks/calibrate.py` makes the tables below.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Calibration:
     def similarity(self, cosine: float) -> float:
         """The similarity of a raw cosine, rounded to 4 decimals.
 
-        The cosine is rounded first, so that the similarity follows from the cosine that is shown. Values outside
-        -1 to 1 are clamped.
+        The cosine is rounded first, so that the similarity follows from the cosine that is shown. Values outside -1 to
+        1 are clamped.
         """
         return rounded(_interpolate(rounded(cosine), self.knots, source=0))
 
@@ -96,8 +96,8 @@ def _interpolate(x: float, knots: Knots, *, source: int) -> float:
 def fit(name: str, cosines: Sequence[float], grades: Sequence[float]) -> Calibration:
     """Fit a table: as many pairs reach each value in similarity as in grade.
 
-    A knot lies at the lower edge of a grade, so that "at least .95" means the same in both. Sorted cosines
-    averaged over a moving window never fall, so the map is monotonic by construction.
+    A knot lies at the lower edge of a grade, so that "at least .95" means the same in both. Sorted cosines averaged
+    over a moving window never fall, so the map is monotonic by construction.
 
     Args:
         name: Name of the table.
@@ -132,8 +132,8 @@ class FitError:
 
     Attributes:
         grade: Mean distance between similarity and grade; mostly due to the embedder.
-        share: Largest distance, over `THRESHOLDS`, between the share of pairs that reach a threshold in
-            similarity and in grade; due to the fit.
+        share: Largest distance, over `THRESHOLDS`, between the share of pairs that reach a threshold in similarity and
+            in grade; due to the fit.
     """
 
     grade: float
@@ -186,8 +186,8 @@ def _checked(cosines: Sequence[float], grades: Sequence[float]) -> tuple[NDArray
 def _edges(marks: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
     """Grades that get a knot, each with the number of pairs below it.
 
-    Neighbouring grades share a knot until they have enough pairs. A grade with enough pairs always gets its
-    own knot, because a threshold is likely there.
+    Neighbouring grades share a knot until they have enough pairs. A grade with enough pairs always gets its own knot,
+    because a threshold is likely there.
     """
     grades, counts = np.unique(marks, return_counts=True)
     below, since = 0, LEAST_SUPPORT

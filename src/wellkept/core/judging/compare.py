@@ -2,9 +2,9 @@
 
 1. A decisive difference is a conflict; the rules name the words.
 2. Equal words are *same*, unless another field differs.
-3. With an opinion of the relation model, its most probable relation holds. Hard differences (numbers, names,
-dates, another subject) still forbid *same*. Soft differences (an extra word, a condition, a negation) appear
-in one of three true repeats, so the model may overrule them, except between texts of nearly the same words.
+3. With an opinion of the relation model, its most probable relation holds. Hard differences (numbers, names, dates,
+another subject) still forbid *same*. Soft differences (an extra word, a condition, a negation) appear in one of three
+true repeats, so the model may overrule them, except between texts of nearly the same words.
 4. Without an opinion any difference forbids *same*; similar texts are a *variant*.
 
 The policy decides which probability and similarity permit which action.
@@ -35,8 +35,8 @@ SOFT: frozenset[DifferenceKind] = frozenset(("condition", "detail", "negation", 
 NEARLY_THE_SAME_WORDS = 0.8
 """Share of common words from which even a soft difference counts."""
 STILL_THE_SAME = 0.8
-"""From this P(same) a pair with a veto becomes a *variant* and not the second most probable relation: four in
-five such pairs say the same although a rule sees a difference (a format, a word).
+"""From this P(same) a pair with a veto becomes a *variant* and not the second most probable relation: four in five such
+pairs say the same although a rule sees a difference (a format, a word).
 """
 OVERRULES_NEGATION = 0.15
 """Below this P(conflict) a negation counts as wording."""
@@ -150,8 +150,8 @@ def _of_stance(new: Statement, old: Memory) -> tuple[Difference, ...]:
 def _of_texts(new: Statement, old: Memory, opposites: Opposites) -> tuple[Difference, ...]:
     """Differences of content (per segment), summary and trigger; titles do not count.
 
-    In an evolved memory the newest segment holds: if it already states the new text, the outdated value of an
-    older segment is no conflict.
+    In an evolved memory the newest segment holds: if it already states the new text, the outdated value of an older
+    segment is no conflict.
     """
     found = _of_segments(new.content, segments(old), opposites)
     for ours, theirs in ((new.summary, old.summary), (new.trigger, old.trigger)):

@@ -51,8 +51,7 @@ class Evidence:
         held: Aliases that each candidate already has, by memory id.
         known_conflicts: Keys of recorded conflicts, open or settled.
         calibration: Raw cosine to similarity; None without vectors.
-        lexical: True when the vectors are lexical only, or the rules do not know the language; the
-            bands are then off.
+        lexical: True when the vectors are lexical only, or the rules do not know the language; the bands are then off.
         embedding: Hash of the embedded text; empty without a vector.
         chunks: Windows the embedder needed; 0 without a vector.
         degraded: Parts that could not run.
@@ -60,8 +59,8 @@ class Evidence:
         opinions: The relation model's opinions by memory id; pairs it cannot read are missing.
         bounds: Least probabilities for each action under the policy's risk.
         outage: True when the relation model failed; the memory is then stored unchecked for a later sweep.
-        unjudged: True when pairs without an opinion were read by no model. Only the link band applies to
-            them, because similarity alone never means *same*.
+        unjudged: True when pairs without an opinion were read by no model. Only the link band applies to them, because
+            similarity alone never means *same*.
     """
 
     verbatim: tuple[Candidate, ...] = ()
@@ -160,9 +159,8 @@ def rests_on_words(new: Statement, memory: Memory, similarity: float | None, bou
 def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether the model alone must not make the pair a duplicate.
 
-    It must not with a hard difference, another field that differs (agent, time, stance), a language whose negations
-    the rules cannot read, a question (the model was trained on statements), or one replaced word as the only
-    difference.
+    It must not with a hard difference, another field that differs (agent, time, stance), a language whose negations the
+    rules cannot read, a question (the model was trained on statements), or one replaced word as the only difference.
     """
     if any(text.rstrip().endswith(_QUESTION_MARKS) for text in (new.content, memory.content)):
         return True
@@ -176,8 +174,8 @@ def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites:
 def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
     """Compare memories only for contradictions, most similar first.
 
-    A decision or an episode may state that a fact has changed. Memories of other kinds, and of kinds that do not
-    search by vector, are never merged. For them only contradictions count, and these are only reported.
+    A decision or an episode may state that a fact has changed. Memories of other kinds, and of kinds that do not search
+    by vector, are never merged. For them only contradictions count, and these are only reported.
     """
     judged = []
     opposites = moment.policy.opposites

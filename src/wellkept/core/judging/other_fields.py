@@ -1,8 +1,8 @@
 """The fields next to a text: subject, attribute, summary, trigger, times, stance.
 
-Two memories of equal text are duplicates only if none of these fields differs; an empty field agrees with
-any value. That relation is not transitive: a memory without a time agrees with one of March and one of May. So
-whole groups are checked, not pairs, and without comparing all pairs.
+Two memories of equal text are duplicates only if none of these fields differs; an empty field agrees with any value.
+That relation is not transitive: a memory without a time agrees with one of March and one of May. So whole groups are
+checked, not pairs, and without comparing all pairs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """From the relation model's probabilities to actions, with a bound on the error rate.
 
-A probability alone permits nothing. Each model ships with thresholds that keep the error rate of an action
-under a bound with a stated confidence, found on a held-out calibration split. A policy names a risk, never a
-raw probability.
+A probability alone permits nothing. Each model ships with thresholds that keep the error rate of an action under a
+bound with a stated confidence, found on a held-out calibration split. A policy names a risk, never a raw probability.
 """
 
 from __future__ import annotations
@@ -80,8 +79,8 @@ def _log_choose(n: int, k: int) -> float:
 def least_threshold(scores: Sequence[float], wrong: Sequence[bool], *, most: float, confidence: float = 0.95) -> float:
     """The lowest threshold that keeps the error rate under a bound.
 
-    Thresholds are tried from the highest down; the search stops at the first failure, so that one confidence
-    holds for the whole search (fixed-sequence testing).
+    Thresholds are tried from the highest down; the search stops at the first failure, so that one confidence holds for
+    the whole search (fixed-sequence testing).
 
     Args:
         scores: The model's probability of the action, per pair.

@@ -17,8 +17,8 @@ def relations(spec: ExpandSpec) -> frozenset[str]:
 def step(edge: Sequence[str], links: Iterable[Link], spec: ExpandSpec, seen: Collection[str]) -> dict[str, Link]:
     """Memories one link away, each once, with the link that reaches it.
 
-    Order: by position of the source in `edge`, then by relation as requested, then by id. Every backend gives the
-    same order.
+    Order: by position of the source in `edge`, then by relation as requested, then by id. Every backend gives the same
+        order.
 
     Args:
         edge: Ids to start from, most important first.

@@ -1,10 +1,10 @@
 """Groups duplicates among hits, with the same vetoes as the gate.
 
-Two hits are grouped if they say the same in the same words, if the relation model is as sure of a duplicate as
-the gate must be to drop a text, or (decisions and episodes) if they share nearly all words and the newer one
-omits nothing important. Every veto of the gate applies, read in both directions; a recorded contradiction is a
-veto too. Every member of a group must duplicate every other member, so a chain of near duplicates never groups a
-conflict. Nothing is hidden: the other members are listed under the shown one.
+Two hits are grouped if they say the same in the same words, if the relation model is as sure of a duplicate as the gate
+must be to drop a text, or (decisions and episodes) if they share nearly all words and the newer one omits nothing
+important. Every veto of the gate applies, read in both directions; a recorded contradiction is a veto too. Every member
+of a group must duplicate every other member, so a chain of near duplicates never groups a conflict. Nothing is hidden:
+the other members are listed under the shown one.
 """
 
 from __future__ import annotations

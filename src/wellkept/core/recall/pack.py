@@ -1,8 +1,8 @@
 """The context pack: groups as one block of text within a token budget.
 
-In Markdown all items are in one fence longer than any backtick run in the content. Lines of memories are
-indented, lines of the pack are not. So no text can close the fence, forge an item, or act as a heading or a tag.
-In JSON texts are strings, with every character escaped that could close a script, a tag or a fence.
+In Markdown all items are in one fence longer than any backtick run in the content. Lines of memories are indented,
+lines of the pack are not. So no text can close the fence, forge an item, or act as a heading or a tag. In JSON texts
+are strings, with every character escaped that could close a script, a tag or a fence.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _QUARTERS = {"whole": 4, "other": 2, "latin": 1}
 def estimate_tokens(text: str) -> int:
     """Estimated tokens of a text.
 
-    One token for four Latin letters, signs or digits, for each character of an unspaced script or Hangul, and
-    for two characters of any other script.
+    One token for four Latin letters, signs or digits, for each character of an unspaced script or Hangul, and for two
+    characters of any other script.
 
     Example:
         >>> estimate_tokens("four words of text!!"), estimate_tokens("数据库"), estimate_tokens("база")
@@ -55,8 +55,8 @@ def estimate_tokens(text: str) -> int:
 def packed(groups: Sequence[Group], spec: PackSpec) -> Pack:
     """Pack whole groups into the budget, best first.
 
-    A group that does not fit is skipped; a shorter one after it may fit. A group is excluded if any member is
-    named in `spec.exclude`, because the prompt already contains it.
+    A group that does not fit is skipped; a shorter one after it may fit. A group is excluded if any member is named in
+    `spec.exclude`, because the prompt already contains it.
 
     Args:
         groups: Groups, best first.

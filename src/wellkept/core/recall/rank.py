@@ -43,8 +43,8 @@ def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:
 def hybrid(parts: Mapping[str, float | None], weights: HybridWeights) -> tuple[float, Mapping[str, float]]:
     """Weighted sum of the parts, with the effective weights.
 
-    The weight of a missing part (None: no vector, no document with a query word) is spread over the others, so
-    that all scores have one scale.
+    The weight of a missing part (None: no vector, no document with a query word) is spread over the others, so that all
+    scores have one scale.
 
     Args:
         parts: The parts by name; parts without a weight may be missing.
@@ -71,8 +71,8 @@ def activation(
 ) -> dict[str, float]:
     """Spreading activation over links, 0 to 1, the best memory being 1.
 
-    In each step a memory passes its damped value to its neighbours in equal parts, in both directions; received
-    values are summed. A memory's own score is not included.
+    In each step a memory passes its damped value to its neighbours in equal parts, in both directions; received values
+    are summed. A memory's own score is not included.
 
     Args:
         seeds: Score of each memory; negative counts as 0.
@@ -126,8 +126,8 @@ def newer_first(
 ) -> list[str]:
     """Ids by score, but the newer of a contradicting pair precedes the older.
 
-    The newer one moves only if its score is at least a share of the older one's. The caller decides which pairs
-    count, such as likely updates in other words that nothing flagged.
+    The newer one moves only if its score is at least a share of the older one's. The caller decides which pairs count,
+    such as likely updates in other words that nothing flagged.
 
     Args:
         scores: Score of each id, best first.

@@ -1,7 +1,7 @@
 """Makes the text of memories safe to embed in other text, and renders the block of decisions.
 
-Memories are untrusted text inside a prompt. Here no line of a memory can pass for a line of the block,
-invisible characters are removed, and no markup opens or closes.
+Memories are untrusted text inside a prompt. Here no line of a memory can pass for a line of the block, invisible
+characters are removed, and no markup opens or closes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _UNSEEN = frozenset(("Cf", "Cs"))
 def lines_of(text: str) -> list[str]:
     """The lines of a text without invisible and control characters.
 
-    Joiners stay, because emoji and several scripts need them. Bidirectional marks, tags and runs of variation
-    selectors are removed, because they can hide a message.
+    Joiners stay, because emoji and several scripts need them. Bidirectional marks, tags and runs of variation selectors
+    are removed, because they can hide a message.
 
     Example:
         >>> lines_of("a\\u202eb\\r\\nc\\x1b[0m")

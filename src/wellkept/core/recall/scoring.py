@@ -1,8 +1,8 @@
 """Scores of memories for a query: lexical and semantic match in one score, plus neighbours in time.
 
-Words are compared by stem and without the query's function words. Word rarity is computed over all memories,
-not over the candidates. A memory scores higher if its neighbours in the conversation match too. Each step is
-measured on public questions (docs/retrieval.md). Pure functions, so every backend gives the same order.
+Words are compared by stem and without the query's function words. Word rarity is computed over all memories, not over
+the candidates. A memory scores higher if its neighbours in the conversation match too. Each step is measured on public
+questions (docs/retrieval.md). Pure functions, so every backend gives the same order.
 """
 
 from __future__ import annotations
@@ -210,9 +210,9 @@ def in_context(
 ) -> dict[Key, float]:
     """Raise each score towards that of its best neighbour, if the neighbour scores higher.
 
-    An answer often follows the text that names its subject: "Where did Ana move?" is answered by "To Lisbon!" after
-    "I have moved." No score falls and the best one is unchanged. Only one neighbour counts, so that the middle of a
-    long sitting has no advantage.
+    An answer often follows the text that names its subject: "Where did Ana move?" is answered by "To Lisbon!" after "I
+    have moved." No score falls and the best one is unchanged. Only one neighbour counts, so that the middle of a long
+    sitting has no advantage.
 
     Args:
         scores: Score of each memory found.

@@ -1,8 +1,8 @@
 """Serialises records to JSON and back without loss.
 
-A record is a JSON object of the fields that differ from their defaults, with sorted keys: equal values give
-equal texts, and rows stay small. Times are ISO 8601 in UTC, tuples are lists, effects have a `type`. Reading is
-a hot path, so field lists are computed once.
+A record is a JSON object of the fields that differ from their defaults, with sorted keys: equal values give equal
+texts, and rows stay small. Times are ISO 8601 in UTC, tuples are lists, effects have a `type`. Reading is a hot path,
+so field lists are computed once.
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:
 
     Args:
         memory: The memory as it was.
-        at: When it was erased; the tombstone is then the next version. None keeps version and time, for
-            copies of earlier versions in the journal.
+        at: When it was erased; the tombstone is then the next version. None keeps version and time, for copies of
+            earlier versions in the journal.
     """
     return Memory(
         id=memory.id,
@@ -98,9 +98,9 @@ def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:
 def scrubbed(entry: JournalEntry, ids: Collection[str]) -> JournalEntry:
     """The entry without any content of the erased memories.
 
-    Their earlier versions become tombstones; their aliases, links and conflicts are removed. If the entry
-    concerns one of them, the refused text and the reason details are removed, because they may quote it. If one was
-    only a match, its title and differences are removed.
+    Their earlier versions become tombstones; their aliases, links and conflicts are removed. If the entry concerns one
+    of them, the refused text and the reason details are removed, because they may quote it. If one was only a match,
+    its title and differences are removed.
     """
     matched = any(match.memory_id in ids for match in entry.matches)
     concerned = (

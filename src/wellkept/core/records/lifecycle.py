@@ -1,7 +1,7 @@
 """Status and lifecycle of memories.
 
-Status is stored and changes only by supersede, restore or archive. Lifecycle (ACTIVE, WEAK, DORMANT) is
-computed from time and use, so decay never revives a superseded memory or undoes a reactivation.
+Status is stored and changes only by supersede, restore or archive. Lifecycle (ACTIVE, WEAK, DORMANT) is computed from
+time and use, so decay never revives a superseded memory or undoes a reactivation.
 """
 
 from __future__ import annotations

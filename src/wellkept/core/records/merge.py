@@ -1,8 +1,8 @@
 """Merges two texts into one memory without loss: confirm, evolve, absorb.
 
-Updates are append-only: the original text first, then dated updates. The text keeps the last ten; older ones
-are in the journal. Every text change needs a new vector. Every absorbed text leaves its hashes as aliases, so
-that a replay is found.
+Updates are append-only: the original text first, then dated updates. The text keeps the last ten; older ones are in the
+journal. Every text change needs a new vector. Every absorbed text leaves its hashes as aliases, so that a replay is
+found.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from wellkept.types import Memory
 def replaced_at(memory: Memory, successor: Memory | None) -> datetime | None:
     """When another statement replaced this one in valid time; None if none did.
 
-    That is the successor's event time, which may precede its recording. If the successor is the older one, it is
-    the time of supersession.
+    That is the successor's event time, which may precede its recording. If the successor is the older one, it is the
+    time of supersession.
     """
     if memory.status != "superseded":
         return None

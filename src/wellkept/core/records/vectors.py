@@ -1,7 +1,7 @@
 """Vector arithmetic: the one cosine of the library, and vector storage.
 
-Backends propose candidates with their own arithmetic. The cosine behind every threshold is computed here, from
-the stored components, in double precision.
+Backends propose candidates with their own arithmetic. The cosine behind every threshold is computed here, from the
+stored components, in double precision.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def cosine(a: NDArray[Any], b: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> 
         The cosine, not rounded; 0.0 when a vector is zero.
 
     Raises:
-        ValueError: The compared parts differ in length, are not vectors or are not finite. The caller skips
-            this candidate.
+        ValueError: The compared parts differ in length, are not vectors or are not finite. The caller skips this
+            candidate.
     """
     left, right = _prefix(a, dims), _prefix(b, dims)
     if left.shape != right.shape:

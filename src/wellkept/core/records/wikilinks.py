@@ -1,8 +1,7 @@
 """Wikilinks: `[[names]]` in a text, and links that wait for a memory that does not exist yet.
 
-A name is a title or an id. An unknown name is kept as a link to a *waiting* end, `[[name]]` in canonical
-spelling. No memory has such an id, so the link is dangling; a memory written later under the name resolves
-it.
+A name is a title or an id. An unknown name is kept as a link to a *waiting* end, `[[name]]` in canonical spelling. No
+memory has such an id, so the link is dangling; a memory written later under the name resolves it.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ _NAME = re.compile(rf"\[\[([^\[\]\r\n]{{1,{MAX_NAME}}})\]\]")
 def names(text: str) -> tuple[str, ...]:
     """Names in double brackets, in order, without repeats, at most `MAX_NAMES`.
 
-    Text after a bar is only a label: `[[Risk rules|the rules]]` names *Risk rules*. A list of numbers is not a
-    name.
+    Text after a bar is only a label: `[[Risk rules|the rules]]` names *Risk rules*. A list of numbers is not a name.
 
     Example:
         >>> names("See [[Risk rules]] and [[risk rules]], not [[1, 2]]; [[週末|weekend]].")

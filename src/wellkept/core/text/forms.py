@@ -109,9 +109,8 @@ def canonical(text: str) -> str:
     """The text without case, ordinary punctuation and extra spacing.
 
     Texts with equal canonical form say the same in the same words. Meaningful characters stay: letters, marks, digits
-    and
-    symbols of every script, signs, decimal points, paths, flags, question marks, and the case of flags (-c, -C) and of
-    units after a number (mHz, MHz). Invisible characters and look-alike letters (`lookalikes`) are folded.
+    and symbols of every script, signs, decimal points, paths, flags, question marks, and the case of flags (-c, -C) and
+    of units after a number (mHz, MHz). Invisible characters and look-alike letters (`lookalikes`) are folded.
 
     Example:
         >>> canonical("Use  SQLite!")

@@ -1,8 +1,8 @@
 """Normalises words with look-alike letters of another script.
 
 Readers cannot tell "paypal" from the same word with a Cyrillic "а", but hashes differ. Only two sorts of words change,
-so that no real word of another script does: words that mix scripts, and words of look-alikes only in an otherwise
-Latin text. The result is used for hashing; stored text is unchanged.
+so that no real word of another script does: words that mix scripts, and words of look-alikes only in an otherwise Latin
+text. The result is used for hashing; stored text is unchanged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Embeddings from any OpenAI-compatible HTTP endpoint: OpenAI, Ollama, vLLM, LM Studio.
 
-Answers are validated, so that a broken answer is a typed error and never a wrong vector. Messages name host and
-model. They never contain the key, passwords of the URL, or the server's text (which may quote the key).
+Answers are validated, so that a broken answer is a typed error and never a wrong vector. Messages name host and model.
+They never contain the key, passwords of the URL, or the server's text (which may quote the key).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class HttpEmbedder:
         prefix: Prepended to every text, for models that need one ("query: ").
 
     Attributes:
-        send_dimensions: Whether to request vectors of `dim` components. By default only for models known to
-            support it, because other servers reject the field.
+        send_dimensions: Whether to request vectors of `dim` components. By default only for models known to support it,
+            because other servers reject the field.
 
     Raises:
         ConfigError: The URL is no http(s) URL, or a number is out of range.

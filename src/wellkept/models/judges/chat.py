@@ -1,7 +1,7 @@
 """A judge of contradictions: a chat model behind an OpenAI-compatible endpoint.
 
-Each pair is a separate request, so that a text can only influence its own verdict. Texts are sent as JSON data that
-the prompt marks as untrusted. Only a bare JSON object with one of three verdicts counts as an answer.
+Each pair is a separate request, so that a text can only influence its own verdict. Texts are sent as JSON data that the
+prompt marks as untrusted. Only a bare JSON object with one of three verdicts counts as an answer.
 """
 
 from __future__ import annotations

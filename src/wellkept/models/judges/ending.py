@@ -1,7 +1,7 @@
 """Shutdown while a model runs: the run is stopped and awaited briefly.
 
-The thread of a late judge is a daemon. A daemon thread inside a native library aborts the process when the
-interpreter shuts down.
+The thread of a late judge is a daemon. A daemon thread inside a native library aborts the process when the interpreter
+shuts down.
 """
 
 from __future__ import annotations

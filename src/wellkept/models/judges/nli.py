@@ -1,8 +1,8 @@
 """A judge of contradictions: any NLI cross-encoder in a local ONNX file.
 
-NLI models are trained on sentence pairs about one scene and assume the same event. On memories they call
-related but compatible texts contradictions. So this judge only adds to the review list, and only if the mean of
-both orders is high enough.
+NLI models are trained on sentence pairs about one scene and assume the same event. On memories they call related but
+compatible texts contradictions. So this judge only adds to the review list, and only if the mean of both orders is high
+enough.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class NliJudge:
     """An NLI model in a local file; loaded on first use, safe between threads. Nothing is downloaded.
 
     Args:
-        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`). `tokenizer.json` and
-            `config.json` (labels of the outputs) are read from the same folder or its parent.
+        path: The `.onnx` file, or a folder with `model.onnx` (or `onnx/model.onnx`). `tokenizer.json` and `config.json`
+            (labels of the outputs) are read from the same folder or its parent.
         sha256: Expected hash of the model file; not checked when empty.
         contradiction: Index of the contradiction output; by default from `id2label`.
         longest: Most tokens of a pair.

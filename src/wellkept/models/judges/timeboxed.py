@@ -23,8 +23,8 @@ _REMEMBERED = 1024
 class TimeBoxed:
     """Calls a judge in a separate thread with a time limit; itself a `Judge`.
 
-    The thread of a late judge runs until the judge returns; it is a daemon thread. Recent answers are cached, so that
-    a `check` and the following `remember` make one call and agree.
+    The thread of a late judge runs until the judge returns; it is a daemon thread. Recent answers are cached, so that a
+    `check` and the following `remember` make one call and agree.
 
     Args:
         judge: The wrapped judge.

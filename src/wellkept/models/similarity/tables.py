@@ -1,7 +1,7 @@
 """Calibrations measured on this machine, one file per embedder.
 
-A file can always be recomputed: an unreadable one counts as missing and is logged. If the folder is not writable,
-a warning is logged and the next process measures again.
+A file can always be recomputed: an unreadable one counts as missing and is logged. If the folder is not writable, a
+warning is logged and the next process measures again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A summariser: a chat model behind an OpenAI-compatible endpoint.
 
-Notes are sent as JSON data that the prompt marks as untrusted. Only a bare JSON object with the single key
-`summary` counts as an answer. `core.consolidation.reflection` decides whether the text is accepted.
+Notes are sent as JSON data that the prompt marks as untrusted. Only a bare JSON object with the single key `summary`
+counts as an answer. `core.consolidation.reflection` decides whether the text is accepted.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def load_summariser(spec: str | None = None, *, api_key: str | None = None) -> S
     """Load the summariser of a setting.
 
     Args:
-        spec: `extractive` (also `none` or empty): no model, sentences are extracted. An http(s) URL with `model`
-            and optional `seconds, retries, max_tokens, json` in its query: an OpenAI-compatible chat endpoint;
-            other query parameters are passed on.
+        spec: `extractive` (also `none` or empty): no model, sentences are extracted. An http(s) URL with `model` and
+            optional `seconds, retries, max_tokens, json` in its query: an OpenAI-compatible chat endpoint; other query
+            parameters are passed on.
         api_key: For the endpoint.
 
     Raises:

@@ -23,8 +23,8 @@ class Folding:
     """The character table, ready to use.
 
     Args:
-        table: From `training/characters.py`: ranges of code points by class, replacement forms, and canonical
-            combining classes.
+        table: From `training/characters.py`: ranges of code points by class, replacement forms, and canonical combining
+            classes.
     """
 
     def __init__(self, table: dict[str, Any]) -> None:
@@ -61,8 +61,7 @@ class Folding:
         """Like `fold`, where some combining marks are kept and canonical order may swap them.
 
         Marks after one letter are sorted by class. Positions are not: the second mark in canonical order has the
-        position
-        of the second mark in the word.
+        position of the second mark in the word.
         """
         positions: list[int] = []
         parts: list[tuple[int, int, str, bool]] = []

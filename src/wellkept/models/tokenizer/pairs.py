@@ -1,7 +1,7 @@
 """Input rows of the relation model: the pieces of both texts, each with a mark.
 
-A small encoder is poor at finding what to compare. So each piece has a mark for its side and for whether its word
-also occurs in the other text, and if not, whether it is a number, a name or another word. The mark also keeps
+A small encoder is poor at finding what to compare. So each piece has a mark for its side and for whether its word also
+occurs in the other text, and if not, whether it is a number, a name or another word. The mark also keeps
 capitalisation, which the vocabulary drops.
 """
 

@@ -1,1 +1,1 @@
-"""The checks of the conformance kit, by what they look at."""
+"""The checks of the conformance kit, by topic."""

@@ -1,4 +1,4 @@
-"""Checks of what one namespace, one transaction or one thread may see of another."""
+"""Checks of isolation between namespaces, transactions and threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OTHERS = ("acme/alic", "acme/alice/", "acme/alice/coder", "ACME/ALICE", "%", "a
 
 
 def no_method_sees_another_namespace(world: World) -> None:
-    """The same ids, hashes, words, vectors, links, conflicts and keys in namespaces of like names."""
+    """Namespaces with similar names hold the same ids, hashes, words, vectors, links, conflicts and keys."""
     for namespace in (NS, *_OTHERS):
         row = replace(memory("m1", f"shared words {namespace}", namespace=namespace), embedding="e")
         world.apply(
@@ -71,7 +71,7 @@ def _seen(world: World, namespace: str) -> tuple[object, ...]:
 
 
 def a_reader_keeps_its_snapshot(world: World) -> None:
-    """What others commit after it began is not there, in no method."""
+    """Later commits of others are not visible in any method."""
     first = world.add(memory("m1", "first"), seed=1, hashes=("h1",))
     world.add(memory("m2", "second"), seed=2)
     with world.store.begin(NS, write=False) as tx:
@@ -94,7 +94,7 @@ def _view(tx: Tx) -> tuple[object, ...]:
 
 
 def nobody_reads_what_is_not_committed(world: World) -> None:
-    """While a writer writes, readers go on with the last committed state and do not wait."""
+    """During a write, readers see the last committed state and do not wait."""
     row = world.add(memory("m1", "first"), seed=1)
     with world.store.begin(NS, write=True) as tx:
         tx.apply(entry(MemoryChange(None, replace(memory("m2", "second"), embedding="e2"))), vectors={"e2": vector(2)})
@@ -113,7 +113,7 @@ def _view_ids(tx: Tx) -> tuple[list[str], list[str], list[str]]:
 
 
 def a_writer_excludes_other_writers_from_its_first_moment(world: World) -> None:
-    """Check and write are one transaction: the second writer sees what the first one did."""
+    """Check and write are one transaction: the second writer sees the changes of the first."""
     inside, release = threading.Event(), threading.Event()
     order: list[str] = []
 
@@ -141,7 +141,7 @@ def a_writer_excludes_other_writers_from_its_first_moment(world: World) -> None:
 
 
 def no_number_is_lost_between_threads(world: World) -> None:
-    """Four writers, one namespace: every entry has its own number and every row is there."""
+    """Four writers, one namespace: every entry has a unique number and every row is stored."""
 
     def work(worker: int) -> None:
         for number in range(20):
@@ -158,7 +158,7 @@ def no_number_is_lost_between_threads(world: World) -> None:
 
 
 def a_reopened_store_has_kept_everything(world: World) -> None:
-    """Whatever was acknowledged is there."""
+    """Acknowledged writes persist."""
     world.add(memory("m1", "kept words"), seed=1, hashes=("h",))
     world.apply(LinkChange(None, Link("m1", "m2")), ConflictChange(None, conflict("k", "m1", "m2")))
     with world.store.begin(NS, write=True) as tx:
@@ -173,7 +173,7 @@ def a_reopened_store_has_kept_everything(world: World) -> None:
 
 
 def a_closed_store_refuses(world: World) -> None:
-    """Closing twice is safe; anything else says that it is closed."""
+    """Closing twice is safe; other calls raise an error."""
     world.add(memory("m1"))
     world.store.close()
     world.store.close()
@@ -183,7 +183,7 @@ def a_closed_store_refuses(world: World) -> None:
 
 
 def a_large_namespace_is_searched_exactly(world: World) -> None:
-    """Enough rows for every short cut of an index to be taken; some in one batch, some one by one."""
+    """Enough rows to trigger every index optimisation; some written in batches, some one by one."""
     rows = [replace(memory(f"m{number:05}"), embedding=f"e{number}", chunks=1) for number in range(6000)]
     basis = np.random.default_rng(5).standard_normal((6000, DIM)).astype(np.float32)
     basis /= np.linalg.norm(basis, axis=1, keepdims=True)
@@ -225,7 +225,7 @@ CHECKS: tuple[Callable[[World], None], ...] = (
 
 
 def _in_thread(act: Callable[[], object]) -> None:
-    """Run it in another thread, to its end."""
+    """Run it in another thread and wait."""
     failure: list[BaseException] = []
 
     def guarded() -> None:

@@ -1,4 +1,4 @@
-"""Checks of how a namespace is taken over from another store, to the letter and without a decision."""
+"""Checks of moving a namespace to another store, exactly and without decisions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def moving(tx: Tx) -> Moving:
-    """The transaction as one that can be moved."""
+    """The transaction as `Moving`."""
     if not isinstance(tx, Moving):
         raise AssertionError("the transaction has no aliases and restore (storage.port.Moving)")
     return tx
@@ -55,13 +55,13 @@ def restored(
     afresh: bool = False,
     namespace: str = NS,
 ) -> int:
-    """Take over in a transaction of its own."""
+    """Restore in a separate transaction."""
     with world.store.begin(namespace, write=True) as tx:
         return moving(tx).restore(entries, loose=loose, vectors=vectors, afresh=afresh)
 
 
 def pairs_of_hash_and_memory_are_read_in_the_order_of_code_points(world: World) -> None:
-    """Two stores are compared pair by pair, whatever language a server sorts by."""
+    """Two stores are compared pair by pair, independent of a server's collation."""
     for memory_id, hashes in (("m1", ("b", "Z")), ("m2", ("é", "a", "b")), ("m3", ("_", "名"))):
         world.add(memory(memory_id), hashes=hashes)
     expected = sorted([("b", "m1"), ("Z", "m1"), ("é", "m2"), ("a", "m2"), ("b", "m2"), ("_", "m3"), ("名", "m3")])
@@ -74,7 +74,7 @@ def pairs_of_hash_and_memory_are_read_in_the_order_of_code_points(world: World) 
 
 
 def restoring_puts_entries_and_rows_there_to_the_letter(world: World) -> None:
-    """Numbers, times, reasons, usage, vectors, full text, hashes, links and conflicts; nothing is decided."""
+    """Numbers, times, reasons, usage, vectors, full text, hashes, links and conflicts are restored without decisions."""
     first = memory("m1", "the piano needs tuning", embedding="e1", chunks=1)
     used = replace(first, access_count=4, last_accessed_at=at(90), stability=2.5)
     second = memory("m2", "the organ is tuned", embedding="e2", chunks=1, status="archived")
@@ -104,7 +104,7 @@ def restoring_puts_entries_and_rows_there_to_the_letter(world: World) -> None:
 
 
 def restoring_compares_nothing_and_keeps_effects_that_change_nothing(world: World) -> None:
-    """What an effect leaves is what is there then; what it leaves nothing of is gone."""
+    """The state after an effect is stored; an effect without an after state deletes."""
     stored = world.add(memory("m1", "old words"), seed=1, hashes=("h1",))
     world.apply(LinkChange(None, Link("m1", "m2")), ConflictChange(None, conflict("k", "m1", "m2")))
     other = replace(stored, content="new words", version=7, status="archived")
@@ -128,7 +128,7 @@ def restoring_compares_nothing_and_keeps_effects_that_change_nothing(world: Worl
 
 
 def restoring_takes_only_the_next_number(world: World) -> None:
-    """So two who take over at once cannot write an entry twice."""
+    """Two concurrent restores cannot write an entry twice."""
     world.add(memory("m1"))
     for number in (1, 3, 0):
         refuses(Stale, lambda number=number: restored(world, [entry(seq=number)]), f"number {number}")  # type: ignore[misc]
@@ -144,7 +144,7 @@ def restoring_takes_only_the_next_number(world: World) -> None:
 
 
 def restoring_afresh_leaves_nothing_of_what_was_there(world: World) -> None:
-    """And nothing outside the namespace is touched."""
+    """Other namespaces are not changed."""
     for namespace in (NS, "acme/bob"):
         row = world.add(memory("m1", "old words", namespace=namespace), seed=1, hashes=("h1",))
         world.apply(LinkChange(None, Link("m1", "m2")), namespace=namespace, idempotency_key="key")
@@ -164,7 +164,7 @@ def restoring_afresh_leaves_nothing_of_what_was_there(world: World) -> None:
 
 
 def restoring_in_the_order_of_the_entries_keeps_the_order_of_full_text(world: World) -> None:
-    """Of equally good matches the one stored last comes first, here as where it came from."""
+    """Among equal matches the one stored last comes first, as in the source."""
     rows = [memory(f"m{number}", "the same words", created_at=at(100 - number)) for number in range(1, 6)]
     for row in rows:
         world.apply(MemoryChange(None, row))

@@ -1,4 +1,4 @@
-"""Checks of what a backend finds: filters, vectors, full text, links, conflicts, the journal."""
+"""Checks of queries: filters, vectors, full text, links, conflicts, the journal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SCRIPTS = (
 
 
 def a_fresh_store_has_no_embedder_and_no_namespaces(world: World) -> None:
-    """A store nobody configured claims nothing."""
+    """A new store has no configuration."""
     equal((world.fresh.embedder, world.fresh.dim, world.fresh.policy), ("", 0, ""), "fresh header")
     expect(world.fresh.store_id, "a store has an id")
     header = world.store.header()
@@ -51,7 +51,7 @@ def a_fresh_store_has_no_embedder_and_no_namespaces(world: World) -> None:
 
 
 def a_census_counts_without_reading(world: World) -> None:
-    """Statuses, kinds of what is active, outcomes, links, and what is unchecked or has no vector."""
+    """Counts of statuses, kinds of active rows, outcomes, links, unchecked rows and rows without a vector."""
     world.add(memory("m1", kind="fact", checked=False))
     world.add(memory("m2", status="superseded", superseded_by="m1"))
     world.apply(LinkChange(None, Link("m1", "m2", "supersedes", at(0))), outcome="linked")
@@ -64,7 +64,7 @@ def a_census_counts_without_reading(world: World) -> None:
 
 
 def each_filter_finds_what_it_says_and_nothing_else(world: World) -> None:
-    """One row differs from the others in one field each."""
+    """Each row differs from the others in one field."""
     world.add(memory("m1"))
     world.add(memory("m2", kind="fact", subject="Nous", attribute="Status"))
     world.add(memory("m3", tags=("ci", "Ünïcode tag")))
@@ -108,7 +108,7 @@ def each_filter_finds_what_it_says_and_nothing_else(world: World) -> None:
 
 
 def rows_come_by_creation_time_then_id_and_page_by_page(world: World) -> None:
-    """Times with and without fractions, two rows of one time, inserted out of order."""
+    """Times with and without fractions, two rows of equal time, inserted out of order."""
     times = {"e": at(0), "b": at(0), "d": at(0) + timedelta(microseconds=1), "a": at(2), "c": at(1)}
     for memory_id, made in times.items():
         world.add(memory(memory_id, created_at=made))
@@ -128,7 +128,7 @@ def rows_come_by_creation_time_then_id_and_page_by_page(world: World) -> None:
 
 
 def a_hash_finds_every_row_it_points_at(world: World) -> None:
-    """Append-only kinds repeat a text, so one hash may stand for several rows."""
+    """Append-only kinds repeat texts, so one hash can belong to several rows."""
     first = world.add(memory("m1"), hashes=("h1", "both"))
     world.add(memory("m2"), hashes=("h2", "both"))
     equal(world.ids(Filter(hashes=("both",))), ["m1", "m2"], "shared hash")
@@ -144,7 +144,7 @@ def a_hash_finds_every_row_it_points_at(world: World) -> None:
 
 
 def the_nearest_are_those_of_an_exhaustive_search(world: World) -> None:
-    """Exact search: ids and order as computed row by row over stored vectors."""
+    """Exact search: ids and order as computed row by row from stored vectors."""
     for number in range(120):
         kind = "fact" if number % 3 else "note"
         status = "archived" if number % 7 == 0 else "active"
@@ -175,7 +175,7 @@ def the_nearest_are_those_of_an_exhaustive_search(world: World) -> None:
 
 
 def ties_among_the_nearest_are_broken_by_id(world: World) -> None:
-    """Many rows of one text: the limit cuts by id, not by place."""
+    """Many rows of one text: the limit cuts by id, not by position."""
     for number in (5, 3, 9, 1, 7):
         world.add(memory(f"m{number}", embedding="same"), seed=1)
     equal(world.near(1, limit=3), ["m1", "m3", "m5"], "ties")
@@ -183,7 +183,7 @@ def ties_among_the_nearest_are_broken_by_id(world: World) -> None:
 
 
 def a_row_without_a_vector_is_never_proposed(world: World) -> None:
-    """Neither one that never had a vector nor one that lost it by a change."""
+    """Neither a row that never had a vector nor one that lost it by a change."""
     world.add(memory("m1"))
     second = world.add(memory("m2"), seed=2)
     equal(world.near(2), ["m2"], "only the row with a vector")
@@ -192,7 +192,7 @@ def a_row_without_a_vector_is_never_proposed(world: World) -> None:
 
 
 def words_of_any_script_are_found(world: World) -> None:
-    """Terms come from the core's one function."""
+    """Terms come from `search_terms` of the core."""
     for number, (content, _) in enumerate(SCRIPTS):
         world.add(memory(f"m{number}", content))
     for number, (_, query) in enumerate(SCRIPTS):
@@ -202,7 +202,7 @@ def words_of_any_script_are_found(world: World) -> None:
 
 
 def every_field_that_says_something_is_searched_in_active_rows_only(world: World) -> None:
-    """Title, content, summary, subject, attribute and tags; a change of text or status shows at once."""
+    """Title, content, summary, subject, attribute and tags; changes of text or status take effect immediately."""
     words = {"title": "apple", "summary": "birch", "subject": "cedar", "attribute": "daisy"}
     row = world.add(replace(memory("m1", "fig", tags=("elder tree",)), **words))  # type: ignore[arg-type]
     for word in ("apple", "birch", "cedar", "daisy", "elder", "fig"):
@@ -219,7 +219,7 @@ def every_field_that_says_something_is_searched_in_active_rows_only(world: World
 
 
 def rare_words_outrank_common_ones(world: World) -> None:
-    """Best first, cut by the limit, filtered by kind."""
+    """Best match first, limited, filtered by kind."""
     for number in range(8):
         world.add(memory(f"m{number}", "common words here", kind="fact" if number % 2 else "note"))
     world.add(memory("m8", "common and uncommonest", kind="note"))
@@ -231,7 +231,7 @@ def rare_words_outrank_common_ones(world: World) -> None:
 
 
 def a_link_is_kept_once(world: World) -> None:
-    """Unique by source, target and relation; dangling ends are allowed."""
+    """Unique by source, target and relation; dangling ends are permitted."""
     first = Link("m1", "m2", "refines", at(1))
     world.apply(LinkChange(None, first))
     seq = world.apply(LinkChange(None, Link("m1", "m2", "refines", at(5))))
@@ -254,7 +254,7 @@ def a_link_is_kept_once(world: World) -> None:
 
 
 def a_conflict_is_kept_once_and_found_by_pair_and_key(world: World) -> None:
-    """A pair that was settled is not flagged again."""
+    """A resolved pair is not flagged again."""
     one, two = conflict("k1", "m1", "m2", minutes=2), conflict("k2", "m2", "m3", minutes=1)
     world.apply(ConflictChange(None, one), ConflictChange(None, two))
     settled = conflict("k1", "m1", "m2", minutes=2, resolution="keep_both", resolved_at=at(9))
@@ -303,7 +303,7 @@ def the_journal_is_read_in_order_and_by_every_filter(world: World) -> None:
 
 
 def journal_entries_come_back_whole(world: World) -> None:
-    """Both ends of every effect, exactly, however many changes followed."""
+    """Both ends of every effect are exact, however many changes follow."""
     first = memory("m1", "one", tags=("t",), access_count=3, last_accessed_at=at(3), stability=1.5)
     second = changed(first, content="two", title="T")
     expect(second.after is not None, "there is a row")
@@ -331,7 +331,7 @@ def journal_entries_come_back_whole(world: World) -> None:
 
 
 def the_entries_of_a_run_are_found_by_its_id(world: World) -> None:
-    """Every entry of a run names it, so a run can be taken back as a whole; ids are compared to the letter."""
+    """Every entry of a run has its id, so a run can be undone as a whole; ids are compared exactly."""
     first = world.add(memory("m1"))
     world.apply(changed(first, title="one"), verb="consolidate", run_id="run-1")
     world.apply(LinkChange(None, Link("m1", "m2")), verb="consolidate", run_id="run-1")

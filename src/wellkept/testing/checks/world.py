@@ -1,4 +1,4 @@
-"""The small world the checks live in: a store, memories of known ids, vectors of known direction."""
+"""The environment of the checks: a store, memories with fixed ids, vectors with fixed directions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ EMBEDDER = "kit/one"
 
 
 def at(minutes: float) -> datetime:
-    """A time so many minutes after the kit's beginning."""
+    """A time this many minutes after the start of the kit."""
     return T0 + timedelta(minutes=minutes)
 
 
 def memory(memory_id: str, content: str = "", *, namespace: str = NS, **fields: Any) -> Memory:
-    """A memory; its time follows its id's number unless given."""
+    """A memory; its time follows the number in its id unless given."""
     digits = "".join(char for char in memory_id if char.isdigit())
     made = fields.pop("created_at", at(int(digits or 0)))
     return Memory(
@@ -50,13 +50,13 @@ def memory(memory_id: str, content: str = "", *, namespace: str = NS, **fields: 
 
 
 def vector(seed: int) -> Vector:
-    """A direction of its own for each seed."""
+    """A unit vector that depends on the seed."""
     values = np.random.default_rng(seed).standard_normal(DIM)
     return (values / np.linalg.norm(values)).astype(np.float32)
 
 
 def changed(old: Memory, **fields: Any) -> MemoryChange:
-    """The memory with other fields, one version on."""
+    """The memory with changed fields, as the next version."""
     return MemoryChange(old, replace(old, version=old.version + 1, **fields))
 
 
@@ -67,7 +67,7 @@ def conflict(key: str, a: str, b: str, *, minutes: float = 0, **fields: Any) -> 
 
 
 def entry(*effects: Effect, **fields: Any) -> JournalEntry:
-    """A journal entry about what the effects touch."""
+    """A journal entry of these effects."""
     ids = touched(effects)
     fields = {"at": T0, "verb": "remember", "outcome": "created", "memory_id": ids[0] if ids else "", **fields}
     return JournalEntry(effects=effects, memory_ids=fields.pop("memory_ids", ids), **fields)
@@ -77,7 +77,7 @@ class World:
     """A store under test.
 
     Args:
-        store: Empty; it is given an embedder here.
+        store: An empty store; it is configured here.
         reopen: Closes the store and opens it again.
     """
 
@@ -100,12 +100,12 @@ class World:
         namespace: str = NS,
         **fields: Any,
     ) -> int:
-        """Apply effects in a transaction of their own."""
+        """Apply effects in a separate transaction."""
         with self.store.begin(namespace, write=True) as tx:
             return tx.apply(entry(*effects, **fields), vectors=vectors)
 
     def add(self, new: Memory, *, seed: int | None = None, hashes: Iterable[str] = ()) -> Memory:
-        """Store a memory, with a vector of its own and aliases if asked for."""
+        """Store a memory, optionally with a vector and aliases."""
         if seed is not None:
             new = replace(new, embedding=new.embedding or f"text-of-{new.id}", chunks=1)
         aliases = [AliasChange(new.id, digest, present=True) for digest in hashes]
@@ -114,12 +114,12 @@ class World:
         return new
 
     def get(self, memory_id: str, *, namespace: str = NS) -> Memory:
-        """A memory as it is stored now, whatever its status."""
+        """A stored memory of any status."""
         with self.store.begin(namespace, write=False) as tx:
             return one(tx, memory_id)
 
     def ids(self, where: Filter, *, limit: int | None = None, namespace: str = NS) -> list[str]:
-        """Ids of what a filter finds."""
+        """Ids that a filter finds."""
         with self.store.begin(namespace, write=False) as tx:
             return [row.id for row in tx.find(where, limit=limit)]
 
@@ -130,7 +130,7 @@ class World:
             return list(tx.nearest(vector(seed)[None, :], limit=limit, **fields)[0].ids)
 
     def match(self, *terms: str, limit: int = 10, namespace: str = NS, kinds: tuple[str, ...] = ()) -> list[str]:
-        """Ids that full text search finds."""
+        """Ids that full-text search finds."""
         with self.store.begin(namespace, write=False) as tx:
             return tx.match(terms, limit=limit, kinds=kinds)
 
@@ -141,7 +141,7 @@ class World:
 
 
 def one(tx: Tx, memory_id: str) -> Memory:
-    """The one memory with this id."""
+    """The only memory with this id."""
     rows = tx.find(Filter(ids=(memory_id,), statuses=()))
     equal([row.id for row in rows], [memory_id], "the memory is there once")
     return rows[0]
@@ -160,7 +160,7 @@ def expect(holds: object, what: str) -> None:
 
 
 def refuses(error: type[BaseException], act: Callable[[], object], what: str) -> None:
-    """Fail unless the act raises this error."""
+    """Fail unless the call raises this error."""
     try:
         act()
     except error:

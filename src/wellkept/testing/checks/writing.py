@@ -1,4 +1,4 @@
-"""Checks of what a backend does when it is written to: apply, stale decisions, undo, use, erasure."""
+"""Checks of writes: apply, stale decisions, undo, usage, erasure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ HOSTILE = (
 
 
 def entries_are_numbered_from_one_without_gaps(world: World) -> None:
-    """The sequence is the namespace's own."""
+    """Each namespace has its own sequence."""
     with world.store.begin(NS, write=True) as tx:
         equal(tx.seq, 0, "nothing yet")
         equal([tx.apply(entry(MemoryChange(None, memory(f"m{n}")))) for n in (1, 2)], [1, 2], "numbers")
@@ -65,7 +65,7 @@ def entries_are_numbered_from_one_without_gaps(world: World) -> None:
 
 
 def every_field_comes_back_as_it_was(world: World) -> None:
-    """Values at their edges; text is data whatever it looks like."""
+    """Extreme values; text is data whatever it looks like."""
     full = Memory(
         id="m1",
         namespace=NS,
@@ -119,7 +119,7 @@ def every_field_comes_back_as_it_was(world: World) -> None:
 
 
 def a_decision_made_on_an_older_state_is_stale(world: World) -> None:
-    """Each effect's `before` must be what is stored (port)."""
+    """The `before` of each effect must equal the stored state."""
     row = world.add(memory("m1"))
     flag = conflict("k", "m1", "m2")
     world.apply(changed(row, title="new"), ConflictChange(None, flag))
@@ -137,7 +137,7 @@ def a_decision_made_on_an_older_state_is_stale(world: World) -> None:
 
 
 def nothing_of_a_failed_transaction_stays(world: World) -> None:
-    """Rows, hashes, links, conflicts, words, vectors and numbers go back together."""
+    """Rows, hashes, links, conflicts, words, vectors and numbers are rolled back together."""
     kept = world.add(memory("m1", "first words"), seed=1, hashes=("h1",))
     equal(world.near(2), ["m1"], "the search is warm")
     new = replace(memory("m2", "second thing"), embedding="e2")
@@ -165,7 +165,7 @@ def nothing_of_a_failed_transaction_stays(world: World) -> None:
 
 
 def an_undo_brings_everything_back(world: World) -> None:
-    """The inverse effects restore rows, words, hashes and the vector of the former text."""
+    """Inverse effects restore rows, words, hashes and the vector of the earlier text."""
     first = world.add(memory("m1", "old words"), seed=1, hashes=("h1",))
     grown = changed(first, content="new words", embedding="e2", chunks=1)
     archived = changed(world.add(memory("m2", "other words"), seed=3), status="archived")
@@ -185,7 +185,7 @@ def an_undo_brings_everything_back(world: World) -> None:
 
 
 def use_changes_neither_version_nor_journal(world: World) -> None:
-    """Usage is kept beside the record; a change of the record leaves it alone."""
+    """Usage is stored separately; a change of the record does not affect it."""
     row = world.add(memory("m1"))
     with world.store.begin(NS, write=True) as tx:
         tx.touch({"m1": (5, at(60), 0.25), "none": (1, at(1), None)})
@@ -203,7 +203,7 @@ def use_changes_neither_version_nor_journal(world: World) -> None:
 
 
 def an_idempotency_key_is_used_once(world: World) -> None:
-    """Two writers with one key: the second must look again."""
+    """Two writers with one key: the second is stale."""
     world.apply(MemoryChange(None, memory("m1")), idempotency_key="k", payload="p")
     refuses(Stale, lambda: world.apply(MemoryChange(None, memory("m2")), idempotency_key="k"), "second use")
     equal(world.ids(Filter()), ["m1"], "nothing was written")
@@ -213,7 +213,7 @@ def an_idempotency_key_is_used_once(world: World) -> None:
 
 
 def wrong_values_are_refused(world: World) -> None:
-    """A vector of another size, of no length, a row of another namespace, a write while reading."""
+    """A vector of wrong size or zero length, a row of another namespace, a write in a read transaction."""
     row = replace(memory("m1"), embedding="e")
     short = np.ones(DIM - 1, dtype=np.float32)
     none = np.zeros(DIM, dtype=np.float32)
@@ -230,7 +230,7 @@ def wrong_values_are_refused(world: World) -> None:
 
 
 def a_new_embedder_replaces_the_vectors_of_the_old_one(world: World) -> None:
-    """Vectors of two embedders are never mixed; the new ones take the place of the old."""
+    """Vectors of two embedders are never mixed; new vectors replace the old ones."""
     world.add(memory("m1"), seed=1)
     world.add(memory("m2"), seed=2)
     equal(world.near(1), ["m1", "m2"], "before")
@@ -300,7 +300,7 @@ def erasing_removes_everything_that_was_said(world: World) -> None:
 
 
 def erasing_spares_the_vector_of_another_memory_with_the_same_text(world: World) -> None:
-    """Two rows of one text share a vector; it goes with the last."""
+    """Two rows of one text share a vector; it is deleted with the last row."""
     for number in (1, 2):
         world.add(memory(f"m{number}", "the same", embedding="same"), seed=1, hashes=("same",))
     with world.store.begin(NS, write=True) as tx:
