@@ -119,13 +119,12 @@ def harms(cases: Sequence[Case]) -> dict[str, Ratio]:
 
     - `updates_lost`: of conflict and refines pairs, those whose new text is lost.
     - `false_merges`: of distinct, refines and conflict pairs, those merged away.
-    - `duplicates_missed`: of same pairs, those that are two rows; `repeats_flagged` are the ones among
-      them that the store linked or listed.
-    - `wrong_supersessions`: of distinct, same and refines pairs, those whose old memory was hidden
-      wrongly; `replaced_by_refinement` are the refines pairs whose old memory gave way to the text
-      that says everything it said.
-    - `unrelated_touched`: of unrelated pairs, those that are not two current rows. They stand apart,
-      so that easy pairs do not thin the figures above.
+    - `duplicates_missed`: of same pairs, those that remain two rows; `repeats_flagged` are those among them that the
+      store linked or listed.
+    - `wrong_supersessions`: of distinct, same and refines pairs, those whose old memory was hidden wrongly;
+      `replaced_by_refinement` are the refines pairs whose old memory was replaced by the more detailed text.
+    - `unrelated_touched`: of unrelated pairs, those that are not two active rows. They are counted separately, so that
+      easy pairs do not lower the other rates.
     """
     conflict, refines, same = _gold(cases, "conflict"), _gold(cases, "refines"), _gold(cases, "same")
     distinct = column(case.pair.gold == "distinct" for case in cases)

@@ -62,16 +62,13 @@ def measure(files: Sequence[tuple[str, Sequence[Case]]]) -> dict[str, Any]:
 def figures(cases: Sequence[Case]) -> dict[str, Ratio]:
     """The figures of one file.
 
-    - `swallowed_contradictions`: of contradictions, those whose new text ended neither stored nor
-      evolved nor flagged.
-    - `related_merged`: of related and unrelated pairs, those that ended as one current row, by
-      whatever act.
-    - `duplicates_found`: of duplicates, those that ended as one current row; `duplicates_judged_same`
-      by the word of the judge alone.
+    - `swallowed_contradictions`: of contradictions, those whose new text is neither stored nor appended nor flagged.
+    - `related_merged`: of related and unrelated pairs, those that became one active row.
+    - `duplicates_found`: of duplicates, those that became one active row; `duplicates_judged_same`: judged *same*.
     - `contradictions_judged`: of contradictions, those judged a conflict.
-    - `others_merged`: of neutral, entailment and other pairs, those that ended as one current row.
-      An entailment may be a repeat, so this is a figure to look at, not an error rate.
-    - `wrong_supersessions`: of all but contradictions, those whose old memory gave way to a conflict.
+    - `others_merged`: of neutral, entailment and other pairs, those that became one active row. An entailment may be a
+      duplicate, so this is no error rate.
+    - `wrong_supersessions`: of all pairs except contradictions, those whose old memory was hidden by a conflict.
     """
     one = column(case.seen.active == 1 for case in cases)
     contradiction, duplicate = _gold(cases, "conflict"), _gold(cases, "same")

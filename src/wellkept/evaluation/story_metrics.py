@@ -39,19 +39,19 @@ def measure(stories: Sequence[StorySeen]) -> dict[str, Any]:
 def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
     """The figures, each as sums by story.
 
-    - `stale_first`: of queries that name pieces which must not rank first, those whose first hit holds
-      one; `stale_first_all` is the same over all queries.
-    - `current_first`, `current_in_top_3`: of all queries, those where the first hit (one of the first
-      three) holds the answer, in exact case.
-    - `each_once`: of all queries, those where no two of the first ten hits say the same value of one key.
-    - `duplicates_missed_per_100`: restatements that are a current row beside another current row which says
-      the same value, for each 100 writes.
-    - `lost_updates`: of updates, refinements and late imports, those whose text ended neither stored
-      nor evolved nor flagged; `lost_statements` the same of first statements.
-    - `wrong_supersessions`: of all writes, those that hid a memory of another key, or one that still
-      held by something that is no update of it (see `Ledger`), or were hidden themselves at birth.
-    - `stale_left`: of updates, those after which an older value is still current beside the new one.
-    - `noise_stored`: of noise, what became a row.
+    - `stale_first`: of queries with outdated substrings, those whose first hit contains one; `stale_first_all` is the
+      same over all queries.
+    - `current_first`, `current_in_top_3`: of all queries, those whose first hit (one of the first three) contains the
+      answer, case-sensitive.
+    - `each_once`: of all queries, those where no two of the first ten hits state the same value of one key.
+    - `duplicates_missed_per_100`: restatements that are an active row in addition to another active row with the same
+      value, per 100 writes.
+    - `lost_updates`: of updates, refinements and late imports, those whose text is neither stored nor appended nor
+      flagged; `lost_statements` is the same of first statements.
+    - `wrong_supersessions`: of all writes, those that hid a memory of another key or one that still holds (see
+      `Ledger`), or that were superseded at creation although they hold.
+    - `stale_left`: of updates, those after which a row with an older value is still active.
+    - `noise_stored`: of noise, those that became a row.
     """
 
     def writes(base: Callable[[WriteSeen], bool], hit: Callable[[WriteSeen], bool]) -> Ratio:

@@ -74,7 +74,7 @@ def pairs_of_hash_and_memory_are_read_in_the_order_of_code_points(world: World) 
 
 
 def restoring_puts_entries_and_rows_there_to_the_letter(world: World) -> None:
-    """Numbers, times, reasons, usage, vectors, full text, hashes, links and conflicts are restored without decisions."""
+    """Numbers, times, reasons, usage, vectors, text, hashes, links and conflicts are restored without decisions."""
     first = memory("m1", "the piano needs tuning", embedding="e1", chunks=1)
     used = replace(first, access_count=4, last_accessed_at=at(90), stability=2.5)
     second = memory("m2", "the organ is tuned", embedding="e2", chunks=1, status="archived")
