@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import LCSseq
@@ -11,6 +11,7 @@ from rapidfuzz.distance import LCSseq
 from wellkept.core.lexicon import Language
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.core.reading.values import same_value
+from wellkept.core.text.forms import excerpt
 
 PAIR_AT = 0.5
 """Two clauses may speak about the same thing when they share this part of the shorter one."""
@@ -197,3 +198,25 @@ def mirrored(pair: Pair) -> Pair:
 def _mirror(item: Frame) -> Frame:
     slots = tuple(Slot(slot.b, slot.a, slot.b_at, slot.a_at) for slot in item.slots)
     return Frame(item.b, item.a, item.matched, item.ratio, slots, item.only_b, item.only_a, item.moved)
+
+
+SPAN = 80
+"""Characters of a finding's words that are kept."""
+
+
+def span(tokens: Iterable[Token]) -> str:
+    """The words of a finding as the reader sees them."""
+    listed = list(tokens)
+    glue = "" if listed and all(token.char for token in listed) else " "
+    return excerpt(glue.join(token.text for token in listed), SPAN)
+
+
+def cue_span(clause: Clause) -> str:
+    """The negating words of a clause, as evidence."""
+    parts = []
+    for at, cue in clause.negations:
+        head = clause.tokens[clause.content[at]].text if at < len(clause.content) else ""
+        parts.append(f"{cue} {head}".strip())
+    if parts:
+        return excerpt(", ".join(parts), SPAN)
+    return span(clause.tokens[place] for place in clause.content[:4])

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellkept.core.reading.alignment import Frame, Pair, align, mirrored
-from wellkept.core.reading.negations import denial, denied
+from wellkept.core.reading.alignment import Frame, Pair, align, cue_span, mirrored, span
+from wellkept.core.reading.negations import answers, denial, denied, denied_slot
 from wellkept.core.reading.replacements import judge_slot, opposed
-from wellkept.core.reading.tokens import Clause, Features, Token, features
-from wellkept.core.reading.vetoes import cue_span, foreign_names, foreign_values, is_strong, span, vetoes
+from wellkept.core.reading.roles import swapped_roles
+from wellkept.core.reading.tokens import Clause, Token, features
+from wellkept.core.reading.vetoes import foreign_names, foreign_values, is_strong, vetoes
 from wellkept.core.text.forms import canonical
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
@@ -75,7 +76,7 @@ def _conflicts(pair: Pair) -> list[Difference]:
     found: list[Difference] = []
     changed = [item for item in pair.frames if item.slots or item.only_a or item.only_b or item.moved]
     # Where both texts also say things the other does not, they may speak about different things.
-    same_topic = not (pair.rest_a and pair.rest_b) and not _strangers(pair) and _answers(pair.a) == _answers(pair.b)
+    same_topic = not (pair.rest_a and pair.rest_b) and not _strangers(pair) and answers(pair.a) == answers(pair.b)
     for item in pair.frames:
         alone = same_topic and (not changed or changed == [item])
         is_denied = denied(item)
@@ -89,38 +90,18 @@ def _conflicts(pair: Pair) -> list[Difference]:
             alone and not is_denied and not conditioned and _single(item) and not (item.a.additive or item.b.additive)
         )
         # What a thing is not leaves open what it is: "not on Windows" and "not on Python 3.8" both hold.
-        clear = clear and not _denied_slot(item)
+        clear = clear and not denied_slot(item)
         if item.ratio >= 0.5:
             for slot in item.slots[:6]:
                 judged = judge_slot(item, slot, pair.a.language, clear=clear)
                 if judged is not None:
                     found.append(replace(judged, old=span(slot.a), new=span(slot.b)))
-        found += _swapped_roles(item)
+        found += swapped_roles(item)
     return found
 
 
 def _single(item: Frame) -> bool:
     return len(item.slots) == 1 and not item.moved and not item.only_a and not item.only_b
-
-
-def _answers(own: Features) -> frozenset[tuple[str, ...]]:
-    """Clauses of small words only that deny or limit ("Nobody.", "Only he."): they turn what stands beside them."""
-    return frozenset(
-        (*(cue for _, cue in clause.negations), *(token.lower for token in clause.tokens))
-        for clause in own.clauses
-        if not clause.keys and len(own.clauses) > 1 and (clause.negations or clause.tokens)
-    )
-
-
-def _denied_slot(item: Frame) -> bool:
-    """Does a denial stand before what was replaced?"""
-    return any(
-        clause.negations
-        and any(at >= clause.content[place] for place, _ in clause.negations if place < len(clause.content))
-        or any(place >= len(clause.content) for place, _ in clause.negations)
-        for slot in item.slots
-        for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at))
-    )
 
 
 def _strangers(pair: Pair) -> bool:
@@ -139,21 +120,6 @@ def _names_something(tokens: Sequence[Token]) -> bool:
 
 def _condition_classes(clause: Clause) -> frozenset[str]:
     return frozenset(group for group, _, _ in clause.conditions)
-
-
-def _swapped_roles(item: Frame) -> list[Difference]:
-    """ "from A to B" and "from B to A": the same words, two of them in each other's place."""
-    a, b = item.a, item.b
-    if not item.moved or item.slots or len(a.keys) != len(b.keys) or sorted(a.keys) != sorted(b.keys):
-        return []
-    apart = [n for n, (x, y) in enumerate(zip(a.keys, b.keys, strict=True)) if x != y]
-    general_a = [token.lower for token in a.tokens if not token.content]
-    general_b = [token.lower for token in b.tokens if not token.content]
-    if len(apart) != 2 or general_a != general_b or not general_a:
-        return []
-    return [
-        Difference("value", span(a.tokens[a.content[n]] for n in apart), span(b.tokens[b.content[n]] for n in apart))
-    ]
 
 
 # --------------------------------------------------------------------------------------------

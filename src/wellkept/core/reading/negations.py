@@ -1,4 +1,4 @@
-"""The same proposition affirmed and denied.
+"""Negation: the same proposition affirmed and denied, and denials that do not agree anywhere in two texts.
 
 A denial contradicts only what it denies whole. "No host other than X", "not all", "not before noon", or a
 denial in both texts leave the affirmed statement standing; there the rules see a difference and no conflict.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wellkept.core.lexicon import Language, in_all_languages
-from wellkept.core.reading.alignment import Frame
+from wellkept.core.reading.alignment import Frame, Pair, cue_span
+from wellkept.core.reading.replacements import opposed
 from wellkept.core.reading.small_words import meanings
-from wellkept.core.reading.tokens import Clause, Token
-from wellkept.core.reading.vetoes import cue_span
+from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.types import Difference
 
 _QUANTITIES = frozenset(("number", "ordinal"))
@@ -146,3 +146,52 @@ def _contrast(item: Frame) -> list[Difference]:
     if tuple(swap.get(key, key) for key in a.keys) != b.keys:
         return []
     return [Difference("negation", cue_span(a), cue_span(b), decisive=True)]
+
+
+def answers(own: Features) -> frozenset[tuple[str, ...]]:
+    """Clauses of small words only that deny or limit ("Nobody.", "Only he."): they turn what stands beside them."""
+    return frozenset(
+        (*(cue for _, cue in clause.negations), *(token.lower for token in clause.tokens))
+        for clause in own.clauses
+        if not clause.keys and len(own.clauses) > 1 and (clause.negations or clause.tokens)
+    )
+
+
+def denied_slot(item: Frame) -> bool:
+    """Does a denial stand before what was replaced?"""
+    return any(
+        clause.negations
+        and any(at >= clause.content[place] for place, _ in clause.negations if place < len(clause.content))
+        or any(place >= len(clause.content) for place, _ in clause.negations)
+        for slot in item.slots
+        for clause, at in ((item.a, slot.a_at), (item.b, slot.b_at))
+    )
+
+
+def negation_veto(pair: Pair) -> list[Difference]:
+    """Parity of the denials of both texts, where they could not be laid side by side."""
+    if not pair.a.keys & pair.b.keys:
+        return []
+    count_a, count_b = _denials(pair.a, pair.rest_a, pair.rest_b), _denials(pair.b, pair.rest_b, pair.rest_a)
+    if count_a % 2 == count_b % 2:
+        return []
+    cancelled = any(opposed(slot, pair.a.language) for item in pair.frames for slot in item.slots)
+    if cancelled:
+        return []
+    return [Difference("negation", _first_cue(pair.a), _first_cue(pair.b))]
+
+
+def _denials(own: Features, rest: Sequence[Clause], other_rest: Sequence[Clause]) -> int:
+    """Cues and words that deny; clauses only this text has do not count when all else is covered."""
+    skipped = {id(clause) for clause in rest} if not other_rest else set()
+    clauses = [clause for clause in own.clauses if id(clause) not in skipped]
+    cues = sum(len(clause.negations) for clause in clauses)
+    words = sum(token.lower in own.language.negative for clause in clauses for token in clause.tokens)
+    return cues + words
+
+
+def _first_cue(own: Features) -> str:
+    for clause in own.clauses:
+        if clause.negations:
+            return cue_span(clause)
+    return ""

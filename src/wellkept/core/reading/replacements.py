@@ -45,6 +45,11 @@ def judge_slot(item: Frame, slot: Slot, language: Language, *, clear: bool) -> D
         return None
     if subject:
         return Difference("subject", "", "")
+    return _other_thing(item, slot, language, clear=clear)
+
+
+def _other_thing(item: Frame, slot: Slot, language: Language, *, clear: bool) -> Difference | None:
+    """One thing named in the place of another: is it a name, and does the statement admit one only?"""
     names = _is_name(slot.a) and _is_name(slot.b) and not language.grammar.nouns_capitalised
     group = _shared_group(slot)
     if len(item.slots) > 2 and not names:

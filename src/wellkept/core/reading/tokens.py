@@ -211,10 +211,8 @@ class _Reader:
         if self._spoken_clock(text, lower) or self._dated_word(text, lower) or self._numeral(text, lower):
             return
         self.at += 1
-        if "'" in lower:
-            self._with_apostrophe(text, lower)
-        else:
-            self._plain_word(text, lower)
+        take = self._with_apostrophe if "'" in lower else self._plain_word
+        take(text, lower)
 
     def _phrase(self, lower: str) -> bool:
         """Takes a negation or condition cue; a phrase that only looks like one is taken whole."""
@@ -481,8 +479,7 @@ class _Reader:
                 self.at += taken
                 self._value(text, v.date_value(value.parts[0], month, int(digits)))
                 return True
-        before = self.tokens[-1].lower if self.tokens else ""
-        if len(digits) == 4 and 1900 <= int(digits) <= 2100 and before in self.language.date_prepositions:
+        if len(digits) == 4 and 1900 <= int(digits) <= 2100 and self._before() in self.language.date_prepositions:
             self._value(text, v.date_value(int(digits)))
             return True
         return False

@@ -6,39 +6,18 @@ A veto never says which of the two is right, only that they are not the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from wellkept.core.lexicon import in_all_languages
 from wellkept.core.lexicon.english import same_by_another_name
-from wellkept.core.reading.alignment import Pair
+from wellkept.core.reading.alignment import SPAN, Pair, span
+from wellkept.core.reading.negations import negation_veto
 from wellkept.core.reading.order_differences import agreed_links, course_vetoes, is_past_of
-from wellkept.core.reading.replacements import opposed
+from wellkept.core.reading.roles import roles_veto
 from wellkept.core.reading.small_words import particle_vetoes
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.core.reading.values import Value, bare_identifier, same_value
 from wellkept.core.text.forms import excerpt
 from wellkept.types import Difference, DifferenceKind
-
-SPAN = 80
-"""Characters of a finding's words that are kept."""
-
-
-def span(tokens: Iterable[Token]) -> str:
-    """The words of a finding as the reader sees them."""
-    listed = list(tokens)
-    glue = "" if listed and all(token.char for token in listed) else " "
-    return excerpt(glue.join(token.text for token in listed), SPAN)
-
-
-def cue_span(clause: Clause) -> str:
-    """The negating words of a clause, as evidence."""
-    parts = []
-    for at, cue in clause.negations:
-        head = clause.tokens[clause.content[at]].text if at < len(clause.content) else ""
-        parts.append(f"{cue} {head}".strip())
-    if parts:
-        return excerpt(", ".join(parts), SPAN)
-    return span(clause.tokens[place] for place in clause.content[:4])
 
 
 def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
@@ -49,68 +28,18 @@ def vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         found.append(Difference("name", span(names_a[:4]), span(names_b[:4])))
     if not {"name", "time"} & {*known, *(item.kind for item in found)}:
         # Beside whatever else differs: a soft difference the model may overrule must not stand in for these.
-        found += _roles_veto(pair) or course_vetoes(pair) or _tense_veto(pair)
+        found += roles_veto(pair) or course_vetoes(pair) or _tense_veto(pair)
     if "condition" not in known:
         found += _condition_veto(pair)
     if "antonym" not in known:
         found += _antonym_veto(pair)
     if "negation" not in known:
-        found += _negation_veto(pair)
+        found += negation_veto(pair)
     if not found and not known and len(pair.a.clauses) == len(pair.b.clauses) == 1:
         found += _one_gap(pair.a.clauses[0], pair.b.clauses[0], pair.a.language.universal)
     if not found and not known and (small := particle_vetoes(pair)):
         found.append(Difference("value", excerpt(small[0], SPAN), excerpt(small[1], SPAN)))
     return found
-
-
-_JOINING_SIGNS = frozenset("&,+/")
-
-
-def _roles_veto(pair: Pair) -> list[Difference]:
-    """ "Ana thanked Bo" and "Bo thanked Ana": each opens with a name the other has later, so somebody else acts.
-
-    A passive ("Bo was thanked by Ana") and a pair ("Ana and Bo", "Bo and Ana") say the same.
-    """
-    opening = _opening(pair.a), _opening(pair.b)
-    if opening[0] is None or opening[1] is None:
-        return []
-    first, second = opening[0].lower, opening[1].lower
-    if first == second:
-        return _voice_veto(pair)
-    for own, other in ((pair.a, second), (pair.b, first)):
-        before = [token.lower for clause in own.clauses for token in clause.tokens]
-        at = next((place for place, word in enumerate(before) if word == other), -1)
-        named = any(token.lower == other for token in own.names)
-        if at < 1 or not named or before[at - 1] in in_all_languages("agents") or at <= 2 and _joins(before[at - 1]):
-            return []
-    return [Difference("name", opening[0].text, opening[1].text)]
-
-
-def _joins(word: str) -> bool:
-    return word in _JOINING_SIGNS or word in in_all_languages("joining")
-
-
-def _voice_veto(pair: Pair) -> list[Difference]:
-    """ "Ana manages Bo" and "Ana is managed by Bo": the same opening, but only one of them names Bo as who acts."""
-    agents = [_agents(own) for own in (pair.a, pair.b)]
-    for name in sorted(agents[0] ^ agents[1]):  # a set has another order in each process
-        if name in pair.a.lowers and name in pair.b.lowers:
-            return [Difference("name", _voiced(name, agents[0]), _voiced(name, agents[1]))]
-    return []
-
-
-def _agents(own: Features) -> frozenset[str]:
-    names = {token.lower for token in own.names}
-    found, agents = set(), in_all_languages("agents")
-    for clause in own.clauses:
-        for before, token in zip(clause.tokens, clause.tokens[1:], strict=False):
-            if before.lower in agents and token.lower in names:
-                found.add(token.lower)
-    return frozenset(found)
-
-
-def _voiced(name: str, agents: frozenset[str]) -> str:
-    return f"by {name}" if name in agents else name
 
 
 def _tense_veto(pair: Pair) -> list[Difference]:
@@ -123,11 +52,6 @@ def _tense_veto(pair: Pair) -> list[Difference]:
     if len(other) != 1 or not any(is_past_of(*words, told) for told in both for words in (other[0], other[0][::-1])):
         return []
     return [Difference("time", *other[0])]
-
-
-def _opening(own: Features) -> Token | None:
-    """The word a text opens with."""
-    return next((token for clause in own.clauses for token in clause.tokens), None)
 
 
 def _one_gap(a: Clause, b: Clause, every: frozenset[str]) -> list[Difference]:
@@ -304,32 +228,3 @@ def _antonym_veto(pair: Pair) -> list[Difference]:
                 if opposite in only_b and not denied and not {token.lower, opposite} <= agreed_links(pair):
                     return [Difference("antonym", token.text, opposite)]
     return []
-
-
-def _negation_veto(pair: Pair) -> list[Difference]:
-    """Parity of the denials of both texts, where they could not be laid side by side."""
-    if not pair.a.keys & pair.b.keys:
-        return []
-    count_a, count_b = _denials(pair.a, pair.rest_a, pair.rest_b), _denials(pair.b, pair.rest_b, pair.rest_a)
-    if count_a % 2 == count_b % 2:
-        return []
-    cancelled = any(opposed(slot, pair.a.language) for item in pair.frames for slot in item.slots)
-    if cancelled:
-        return []
-    return [Difference("negation", _first_cue(pair.a), _first_cue(pair.b))]
-
-
-def _denials(own: Features, rest: Sequence[Clause], other_rest: Sequence[Clause]) -> int:
-    """Cues and words that deny; clauses only this text has do not count when all else is covered."""
-    skipped = {id(clause) for clause in rest} if not other_rest else set()
-    clauses = [clause for clause in own.clauses if id(clause) not in skipped]
-    cues = sum(len(clause.negations) for clause in clauses)
-    words = sum(token.lower in own.language.negative for clause in clauses for token in clause.tokens)
-    return cues + words
-
-
-def _first_cue(own: Features) -> str:
-    for clause in own.clauses:
-        if clause.negations:
-            return cue_span(clause)
-    return ""
