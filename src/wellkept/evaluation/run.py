@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import wellkept
-from wellkept.core.judging.calibration import Calibration
 from wellkept.core.text.forms import embed_text
+from wellkept.engine.models.in_front import InFront
 from wellkept.errors import ConflictError, InvalidInput, ModelUnavailable
 from wellkept.evaluation.labelled_files import Pair, Story, Write
 from wellkept.evaluation.ledger import Ledger, QuerySeen
@@ -122,7 +122,7 @@ class _Clock:
         return self.now
 
 
-class Warm:
+class Warm(InFront):
     """An embedder with a cache, so that vectors are computed in large batches.
 
     Args:
@@ -130,28 +130,8 @@ class Warm:
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._made: dict[str, Embedded] = {}
-
-    @property
-    def id(self) -> str:
-        """The embedder's id."""
-        return self._embedder.id
-
-    @property
-    def dim(self) -> int:
-        """The embedder's dimension."""
-        return self._embedder.dim
-
-    @property
-    def calibration(self) -> Calibration:
-        """The embedder's calibration."""
-        return self._embedder.calibration
-
-    @property
-    def lexical(self) -> bool:
-        """Whether the embedder is lexical."""
-        return self._embedder.lexical
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Vectors in the order of the texts; errors are the embedder's."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from wellkept.cli.operating.import_commands import _local, _refuse_own_store, _refuse_unknown
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import pair
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import StorePathError
@@ -39,34 +40,21 @@ _TITLES = {
 class Reading:
     """How a source is read."""
 
-    format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Format of the source.", show_default="detected")
-    ] = ""
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=KEY",
-            help="Map a field to this key of the source (dots for nested keys); repeatable.",
-        ),
-    ] = None
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Read at most this many memories.")] = None
-    known_as: Annotated[
-        str | None,
-        typer.Option(
-            "--source",
-            help="Name of the source; a repeated import under the same name adds nothing twice.",
-            show_default="its path",
-        ),
-    ] = None
-    namespace_from: Annotated[
-        str, typer.Option("--namespace-from", metavar="KEY", help="Key that holds the owner of a memory.")
-    ] = "owner"
-    together: Annotated[
-        bool,
-        typer.Option("--together", help="Compare across owners, in one namespace; otherwise each owner separately."),
-    ] = False
+    format: str = option(default="", metavar="NAME", show_default="detected", help="Format of the source.")
+    mapping: list[str] | None = option(
+        "--map", metavar="FIELD=KEY", help="Map a field to this key of the source (dots for nested keys); repeatable."
+    )
+    lines: bool = flag("--lines", help="Each line is plain text, not JSON.")
+    limit: int | None = option("--limit", "-n", min=1, help="Read at most this many memories.")
+    known_as: str | None = option(
+        "--source",
+        show_default="its path",
+        help="Name of the source; a repeated import under the same name adds nothing twice.",
+    )
+    namespace_from: str = option(default="owner", metavar="KEY", help="Key that holds the owner of a memory.")
+    together: bool = flag(
+        "--together", help="Compare across owners, in one namespace; otherwise each owner separately."
+    )
 
     def spec(self, name: str) -> ImportSpec:
         """The specification of the library."""
@@ -88,14 +76,12 @@ class Reading:
 
 def audit(
     run: Session,
-    source: Annotated[str, typer.Argument(metavar="SOURCE|-", help="A file or folder; - reads JSON lines.")],
+    source: str = argument(metavar="SOURCE|-", help="A file or folder; - reads JSON lines."),
     *,
     how: Reading,
-    take: Annotated[bool, typer.Option("--import", help="Import it into the store, through the gate.")] = False,
-    plan: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Write a plan that would clean it to this file.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    take: bool = flag("--import", help="Import it into the store, through the gate."),
+    plan: Path | None = option(metavar="FILE", help="Write a plan that would clean it to this file."),
+    force: bool = flag("--force", help="Overwrite the file."),
 ) -> int:
     """Audit the memories of another tool: duplicates, conflicts, stale memories, and a plan to clean them.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from wellkept.cli.cleaning import plan_tables
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import kinds
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import is_server
@@ -32,31 +33,14 @@ _TIME = "ISO 8601; UTC without a zone."
 class ScopeOptions:
     """Which memories are looked at."""
 
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--kind", "--kinds", "-k", metavar="KIND", help="Of this kind; repeatable.",
-            autocompletion=kinds, rich_help_panel=_SCOPE,
-        ),
-    ] = None  # fmt: skip
-    tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.", rich_help_panel=_SCOPE),
-    ] = None
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"Stored at or after. {_TIME}", rich_help_panel=_SCOPE)
-    ] = None
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stored before this time.", rich_help_panel=_SCOPE)
-    ] = None
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", "-n", min=1, help="At most this many, the newest first.", rich_help_panel=_SCOPE),
-    ] = None
-    all_namespaces: Annotated[
-        bool, typer.Option("--all-namespaces", help="All namespaces, one after the other.",
-                           rich_help_panel=_SCOPE)
-    ] = False  # fmt: skip
+    kind: list[str] | None = option(
+        "--kind", "--kinds", "-k", metavar="KIND", autocompletion=kinds, panel=_SCOPE, help="Of this kind; repeatable."
+    )
+    tag: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_SCOPE, help="With this tag; repeatable.")
+    since: str | None = option(metavar="TIME", panel=_SCOPE, help=f"Stored at or after. {_TIME}")
+    until: str | None = option(metavar="TIME", panel=_SCOPE, help="Stored before this time.")
+    limit: int | None = option("--limit", "-n", min=1, panel=_SCOPE, help="At most this many, the newest first.")
+    all_namespaces: bool = flag("--all-namespaces", panel=_SCOPE, help="All namespaces, one after the other.")
 
     def scope(self) -> Scope:
         """The scope of the library."""
@@ -78,23 +62,15 @@ class ScopeOptions:
 class RuleOptions:
     """By what rules."""
 
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, max=1.0, help="Similarity from which near duplicates are merged if the relation model agrees.",
-            show_default="0.95", rich_help_panel=_HOW,
-        ),
-    ] = None  # fmt: skip
-    rules: Annotated[
-        Path | None,
-        typer.Option(
-            "--rules", metavar="FILE", help="Rules in TOML; they override the defaults.", rich_help_panel=_HOW
-        ),
-    ] = None
-    trigger: Annotated[
-        Literal["daily", "weekly"] | None,
-        typer.Option("--trigger", help="Include the rules of this schedule.", rich_help_panel=_HOW),
-    ] = None
+    threshold: float | None = option(
+        min=0.0,
+        max=1.0,
+        show_default="0.95",
+        panel=_HOW,
+        help="Similarity from which near duplicates are merged if the relation model agrees.",
+    )
+    rules: Path | None = option(metavar="FILE", panel=_HOW, help="Rules in TOML; they override the defaults.")
+    trigger: Literal["daily", "weekly"] | None = option(panel=_HOW, help="Include the rules of this schedule.")
 
     def config(self) -> Consolidation:
         """The configuration of the library.
@@ -112,26 +88,17 @@ class RuleOptions:
 class ChoiceOptions:
     """Which actions."""
 
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID|TYPE", help="Only this action, or actions of this type; repeatable.", rich_help_panel=_HOW
-        ),
-    ] = None
-    skip: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID|TYPE", help="Skip this action or type; repeatable.", rich_help_panel=_HOW),
-    ] = None
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report", metavar="PATH", help="File for the report (must not exist), or a folder for it.",
-            show_default="reports/consolidation next to the store's file, or here", rich_help_panel=_FILES,
-        ),
-    ] = None  # fmt: skip
-    show: Annotated[int, typer.Option("--show", min=0, help="Actions of each type to print.", rich_help_panel=_HOW)] = (
-        plan_tables.SHOWN
+    only: list[str] | None = option(
+        metavar="ID|TYPE", panel=_HOW, help="Only this action, or actions of this type; repeatable."
     )
+    skip: list[str] | None = option(metavar="ID|TYPE", panel=_HOW, help="Skip this action or type; repeatable.")
+    report: Path | None = option(
+        metavar="PATH",
+        show_default="reports/consolidation next to the store's file, or here",
+        panel=_FILES,
+        help="File for the report (must not exist), or a folder for it.",
+    )
+    show: int = option(default=plan_tables.SHOWN, min=0, panel=_HOW, help="Actions of each type to print.")
 
 
 def consolidate(
@@ -140,18 +107,11 @@ def consolidate(
     scope: ScopeOptions,
     rules: RuleOptions,
     choice: ChoiceOptions,
-    execute: Annotated[
-        bool,
-        typer.Option("--execute/--dry-run", help="Apply the plan, or only write it to a file.", rich_help_panel=_HOW),
-    ] = False,
-    plan: Annotated[
-        Path | None,
-        typer.Option(
-            "--plan", metavar="PATH", help="File for the plan.",
-            show_default="plan-ID.json next to the report", rich_help_panel=_FILES,
-        ),
-    ] = None,
-) -> int:  # fmt: skip
+    execute: bool = flag("--execute/--dry-run", panel=_HOW, help="Apply the plan, or only write it to a file."),
+    plan: Path | None = option(
+        metavar="PATH", show_default="plan-ID.json next to the report", panel=_FILES, help="File for the plan."
+    ),
+) -> int:
     """Find duplicates, contradictions and outdated memories; write a plan and a report, apply with --execute."""
     config, where = rules.config(), scope.scope()
     store = run.store(writes=False)
@@ -172,10 +132,10 @@ def consolidate(
 
 def apply(
     run: Session,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file that `wellkept consolidate` wrote.")],
+    plan: Path = argument(metavar="PLAN", help="A file that `wellkept consolidate` wrote."),
     *,
     choice: ChoiceOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.", rich_help_panel=_HOW)] = False,
+    dry_run: bool = flag("--dry-run", panel=_HOW, help="Only show the plan."),
 ) -> int:
     """Apply a plan made earlier; memories changed since then are skipped and reported."""
     from wellkept.engine.consolidation.reports import read_plan
@@ -271,9 +231,10 @@ def _folder(run: Session) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorePathError(
-            f"the folder of reports cannot be made: {error.strerror}", where=str(folder),
+            f"the folder of reports cannot be made: {error.strerror}",
+            where=str(folder),
             todo="Name other places with --report and --plan",
-        ) from error  # fmt: skip
+        ) from error
     return folder
 
 

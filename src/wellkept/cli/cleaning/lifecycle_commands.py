@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from wellkept.cli.cleaning import lifecycle_tables
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import kinds
+from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.types import Json, Plan, RunReport, Scope
 
@@ -29,17 +30,10 @@ _NEVER = "never"
 class Which:
     """Which memories are looked at."""
 
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--kind", "-k", metavar="KIND", help="Of this kind; repeatable.",
-            autocompletion=kinds, rich_help_panel=_WHICH,
-        ),
-    ] = None  # fmt: skip
-    tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.", rich_help_panel=_WHICH),
-    ] = None
+    kind: list[str] | None = option(
+        "--kind", "-k", metavar="KIND", autocompletion=kinds, panel=_WHICH, help="Of this kind; repeatable."
+    )
+    tag: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_WHICH, help="With this tag; repeatable.")
 
     def scope(self) -> Scope:
         """The scope of the library."""
@@ -50,44 +44,26 @@ class Which:
 class Act:
     """Whether the plan is applied, and where it is written."""
 
-    execute: Annotated[
-        bool,
-        typer.Option("--execute/--dry-run", help="Apply the plan, or only show it.", rich_help_panel=_HOW),
-    ] = False
-    plan: Annotated[
-        Path | None,
-        typer.Option("--plan", metavar="PATH", help="Write the plan, for `wellkept apply`.", rich_help_panel=_FILES),
-    ] = None
-    show: Annotated[int, typer.Option("--show", min=0, help="Actions to print.", rich_help_panel=_HOW)] = (
-        lifecycle_tables.SHOWN
-    )
+    execute: bool = flag("--execute/--dry-run", panel=_HOW, help="Apply the plan, or only show it.")
+    plan: Path | None = option(metavar="PATH", panel=_FILES, help="Write the plan, for `wellkept apply`.")
+    show: int = option(default=lifecycle_tables.SHOWN, min=0, panel=_HOW, help="Actions to print.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
     """How memories are summed up."""
 
-    consolidate: Annotated[
-        Literal["default", "hard", "keep"],
-        typer.Option(help="Supersede the sources by the summary, archive them, or keep them.", rich_help_panel=_HOW),
-    ] = "default"
-    min_size: Annotated[
-        int, typer.Option("--min-size", min=2, help="Minimum number of memories per summary.", rich_help_panel=_HOW)
-    ] = 2
-    similarity: Annotated[
-        float,
-        typer.Option(min=0.0, max=1.0, help="Minimum similarity to the most important one.", rich_help_panel=_HOW),
-    ] = 0.75
-    max_level: Annotated[
-        int, typer.Option("--max-level", min=1, help="Maximum depth of summaries of summaries.", rich_help_panel=_HOW)
-    ] = 1
-    summariser: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="A chat endpoint that writes the summaries.", show_default="extractive",
-            rich_help_panel=_HOW,
-        ),
-    ] = None  # fmt: skip
+    consolidate: Literal["default", "hard", "keep"] = option(
+        default="default", panel=_HOW, help="Supersede the sources by the summary, archive them, or keep them."
+    )
+    min_size: int = option(default=2, min=2, panel=_HOW, help="Minimum number of memories per summary.")
+    similarity: float = option(
+        default=0.75, min=0.0, max=1.0, panel=_HOW, help="Minimum similarity to the most important one."
+    )
+    max_level: int = option(default=1, min=1, panel=_HOW, help="Maximum depth of summaries of summaries.")
+    summariser: str | None = option(
+        metavar="URL", show_default="extractive", panel=_HOW, help="A chat endpoint that writes the summaries."
+    )
 
 
 def reflect(run: Session, *, which: Which, how: How, act: Act) -> int:
@@ -111,17 +87,14 @@ def decay(
     *,
     which: Which,
     act: Act,
-    ttl: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND=DAYS|host", help="Archive a kind after DAYS without a change, or never; `host` is a set: "
-            "decision 90, summary 7, temp_note 1, lesson never. Repeatable.", rich_help_panel=_HOW,
-        ),
-    ] = None,
-    days: Annotated[
-        float, typer.Option("--days", min=0.0, max=36_500.0, help="Also list memories that faded in the last DAYS.")
-    ] = 1.0,
-) -> int:  # fmt: skip
+    ttl: list[str] | None = option(
+        metavar="KIND=DAYS|host",
+        panel=_HOW,
+        help="Archive a kind after DAYS without a change, or never; `host` is a set: "
+        "decision 90, summary 7, temp_note 1, lesson never. Repeatable.",
+    ),
+    days: float = option(default=1.0, min=0.0, max=36_500.0, help="Also list memories that faded in the last DAYS."),
+) -> int:
     """Show how far each kind has decayed, and what would be archived. `restore` brings a memory back."""
     from wellkept.core.consolidation.upkeep_rules import Aging
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import KEYS, load
 from wellkept.core.records.explain import reason_words
@@ -27,12 +28,10 @@ _SHOWN = 20
 def replay(
     run: Session,
     *,
-    after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="Only decisions after this entry.")] = 0,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Replay at most this many.")] = None,
-    forward: Annotated[
-        bool, typer.Option("--forward", help="Build on the new policy's decisions instead of the recorded ones.")
-    ] = False,
-    everything: Annotated[bool, typer.Option("--all", help=f"Show all differences, not the first {_SHOWN}.")] = False,
+    after: int = option(default=0, metavar="ENTRY", min=0, help="Only decisions after this entry."),
+    limit: int | None = option("--limit", "-n", min=1, help="Replay at most this many."),
+    forward: bool = flag("--forward", help="Build on the new policy's decisions instead of the recorded ones."),
+    everything: bool = flag("--all", help=f"Show all differences, not the first {_SHOWN}."),
 ) -> int:
     """Show what another policy (--policy) would have decided in the past; nothing is written."""
     policy, store = _opened(run)

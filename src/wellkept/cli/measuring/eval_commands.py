@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from wellkept.cli.terminal.fields import KindOption
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import StorePathError
 from wellkept.types.showing import count_of
@@ -26,33 +27,19 @@ if TYPE_CHECKING:
 class EvalOptions:
     """What both commands take."""
 
-    no_model: Annotated[bool, typer.Option("--no-model", help="Judge by rules only, without the relation model.")] = (
-        False
-    )
-    errors: Annotated[
-        Path | None,
-        typer.Option("--errors", metavar="FILE", help="Write the errors to this file, as JSON lines."),
-    ] = None
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="At most this many items per file, evenly sampled.")
-    ] = None
+    no_model: bool = flag("--no-model", help="Judge by rules only, without the relation model.")
+    errors: Path | None = option(metavar="FILE", help="Write the errors to this file, as JSON lines.")
+    limit: int | None = option("--limit", "-n", min=1, help="At most this many items per file, evenly sampled.")
 
 
 def pairs(
     run: Session,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="JSON lines of labelled pairs, optionally .gz.")],
+    files: list[Path] = argument(metavar="FILE…", help="JSON lines of labelled pairs, optionally .gz."),
     *,
     kind: KindOption = None,
-    with_subject: Annotated[
-        bool, typer.Option("--with-subject", help="Use the subjects given with the pairs.")
-    ] = False,
-    ablation: Annotated[
-        bool, typer.Option("--ablation", help="Compare judges, among them plain cosine thresholds.")
-    ] = False,
-    nli: Annotated[
-        Path | None,
-        typer.Option("--nli", metavar="PATH", help="Another NLI model, as a further row of the ablation.", hidden=True),
-    ] = None,
+    with_subject: bool = flag("--with-subject", help="Use the subjects given with the pairs."),
+    ablation: bool = flag("--ablation", help="Compare judges, among them plain cosine thresholds."),
+    nli: Path | None = option(metavar="PATH", hidden=True, help="Another NLI model, as a further row of the ablation."),
     how: EvalOptions,
 ) -> None:
     """Write both texts of each labelled pair into an empty store, and print the error rates.
@@ -84,11 +71,9 @@ def pairs(
 
 def stories(
     run: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines of stories, optionally .gz.")],
+    file: Path = argument(metavar="FILE", help="JSON lines of stories, optionally .gz."),
     *,
-    no_subject: Annotated[
-        bool, typer.Option("--no-subject", help="Ignore the subjects given with the writes.")
-    ] = False,
+    no_subject: bool = flag("--no-subject", help="Ignore the subjects given with the writes."),
     how: EvalOptions,
 ) -> None:
     """Replay each story in an empty store, write by write, then run its queries.
@@ -117,28 +102,16 @@ def stories(
 class RetrievalOptions:
     """What is stored, and with what the default is compared."""
 
-    documents: Annotated[
-        str | None,
-        typer.Option("--documents", metavar="WHAT", help="turns, observations, messages or user-messages."),
-    ] = None
-    no_dates: Annotated[bool, typer.Option("--no-dates", help="Omit the date from the texts of LoCoMo.")] = False
-    through_gate: Annotated[
-        bool, typer.Option("--through-gate", help="Also write the documents through the gate, as `remember` does.")
-    ] = False
-    against: Annotated[
-        list[str] | None,
-        typer.Option("--against", metavar="SETTING", help="Compare the default with this mode; repeatable."),
-    ] = None
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="At most this many questions, evenly sampled.")
-    ] = None
+    documents: str | None = option(metavar="WHAT", help="turns, observations, messages or user-messages.")
+    no_dates: bool = flag("--no-dates", help="Omit the date from the texts of LoCoMo.")
+    through_gate: bool = flag("--through-gate", help="Also write the documents through the gate, as `remember` does.")
+    against: list[str] | None = option(metavar="SETTING", help="Compare the default with this mode; repeatable.")
+    limit: int | None = option("--limit", "-n", min=1, help="At most this many questions, evenly sampled.")
 
 
 def retrieval(
     run: Session,
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="A folder of JSON lines, or the files, optionally .gz.")
-    ],
+    paths: list[Path] = argument(metavar="PATH…", help="A folder of JSON lines, or the files, optionally .gz."),
     *,
     kind: KindOption = None,
     how: RetrievalOptions,

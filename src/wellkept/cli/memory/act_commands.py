@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 
 from wellkept.cli.cleaning import plan_tables
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import IdArgument, resolution, resolutions
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.operations.undone import Change, changes_of, stored
@@ -20,8 +20,8 @@ _PANEL = "Act"
 
 def supersede(
     run: Session,
-    old_id: Annotated[str, typer.Argument(metavar="OLD", help="Id of the memory that no longer holds.")],
-    new_id: Annotated[str, typer.Argument(metavar="NEW", help="Id of the memory that replaces it.")],
+    old_id: str = argument(metavar="OLD", help="Id of the memory that no longer holds."),
+    new_id: str = argument(metavar="NEW", help="Id of the memory that replaces it."),
 ) -> None:
     """Replace one memory by another: the old one is hidden, and `restore` brings it back."""
     entry = run.store(model=False).supersede(old_id, new_id)
@@ -44,7 +44,7 @@ def erase(
     run: Session,
     memory_id: IdArgument,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
     """Remove a memory's content permanently, everywhere. This cannot be undone."""
     store = run.store(model=False)
@@ -62,17 +62,13 @@ def erase(
 
 def undo(
     run: Session,
-    entry: Annotated[
-        int | None, typer.Argument(metavar="ENTRY", min=1, help="Number of the journal entry.", show_default=False)
-    ] = None,
+    entry: int | None = argument(
+        default=None, metavar="ENTRY", min=1, show_default=False, help="Number of the journal entry."
+    ),
     *,
-    run_id: Annotated[
-        str | None, typer.Option("--run", metavar="ID", help="Undo a whole run; `wellkept runs` lists them.")
-    ] = None,
-    last: Annotated[bool, typer.Option("--last-run", help="Undo the last import, consolidation or other run.")] = False,
-    force_except: Annotated[
-        bool, typer.Option("--force-except", help="For a run: skip what later changes depend on, undo the rest.")
-    ] = False,
+    run_id: str | None = option("--run", metavar="ID", help="Undo a whole run; `wellkept runs` lists them."),
+    last: bool = flag("--last-run", help="Undo the last import, consolidation or other run."),
+    force_except: bool = flag("--force-except", help="For a run: skip what later changes depend on, undo the rest."),
 ) -> int:
     """Undo a journal entry or a whole run; the undo is an entry too and can itself be undone."""
     run_id = "last" if last and run_id is None else run_id
@@ -94,11 +90,11 @@ def undo(
 
 def link(
     run: Session,
-    src: Annotated[str, typer.Argument(metavar="FROM", help="Id the link starts from.")],
-    dst: Annotated[str, typer.Argument(metavar="TO", help="Id it leads to.")],
-    rel: Annotated[str, typer.Argument(metavar="RELATION", help="Such as refines or derived_from.")] = "related",
+    src: str = argument(metavar="FROM", help="Id the link starts from."),
+    dst: str = argument(metavar="TO", help="Id it leads to."),
+    rel: str = argument(default="related", metavar="RELATION", help="Such as refines or derived_from."),
     *,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse ids that do not exist.")] = False,
+    strict: bool = flag("--strict", help="Refuse ids that do not exist."),
 ) -> None:
     """Link two memories; repeating a link changes nothing."""
     store = run.store(model=False)
@@ -111,11 +107,9 @@ def link(
 
 def unlink(
     run: Session,
-    src: Annotated[str, typer.Argument(metavar="FROM", help="Id the link starts from.")],
-    dst: Annotated[str, typer.Argument(metavar="TO", help="Id it leads to.")],
-    rel: Annotated[
-        str | None, typer.Argument(metavar="RELATION", help="Only this relation.", show_default=False)
-    ] = None,
+    src: str = argument(metavar="FROM", help="Id the link starts from."),
+    dst: str = argument(metavar="TO", help="Id it leads to."),
+    rel: str | None = argument(default=None, metavar="RELATION", show_default=False, help="Only this relation."),
 ) -> None:
     """Remove the links from one memory to another."""
     removed = run.store(model=False).unlink(src, dst, rel)
@@ -124,17 +118,13 @@ def unlink(
 
 def conflicts(
     run: Session,
-    memory_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Only conflicts of this memory.", show_default=False)
-    ] = None,
+    memory_id: str | None = argument(
+        default=None, metavar="ID", show_default=False, help="Only conflicts of this memory."
+    ),
     *,
-    settled: Annotated[bool, typer.Option("--settled", help="Include resolved and expired conflicts.")] = False,
-    threshold: Annotated[
-        float, typer.Option("--threshold", min=0.0, max=1.0, help="Minimum similarity, 0 to 1.")
-    ] = 0.0,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with status 3 if any conflict is listed.")
-    ] = False,
+    settled: bool = flag("--settled", help="Include resolved and expired conflicts."),
+    threshold: float = option(default=0.0, min=0.0, max=1.0, help="Minimum similarity, 0 to 1."),
+    exit_code: bool = flag("--exit-code", help="Exit with status 3 if any conflict is listed."),
 ) -> int:
     """Open conflicts, oldest first: both texts with their differences marked, and how to resolve them."""
     found = run.store(writes=False, model=False).conflicts(memory_id, settled=settled, threshold=threshold)
@@ -144,13 +134,10 @@ def conflicts(
 
 def resolve(
     run: Session,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the conflict.")],
-    how: Annotated[
-        str,
-        typer.Argument(
-            metavar="RESOLUTION", help="keep-new, keep-old, keep-both, merge or dismissed.", autocompletion=resolutions
-        ),
-    ],
+    key: str = argument(metavar="KEY", help="The key of the conflict."),
+    how: str = argument(
+        metavar="RESOLUTION", autocompletion=resolutions, help="keep-new, keep-old, keep-both, merge or dismissed."
+    ),
 ) -> None:
     """Resolve a conflict."""
     wanted = resolution(how)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from wellkept.cli.terminal import render
+from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.policy import PACKS, KindPolicy, pack_of
@@ -23,7 +24,7 @@ _ORDER = [*_ABOUT, ""]
 def kinds(
     run: Session,
     *,
-    pack: Annotated[str | None, typer.Option("--pack", metavar="NAME", help="Only the kinds of this pack.")] = None,
+    pack: str | None = option(metavar="NAME", help="Only the kinds of this pack."),
 ) -> None:
     """List the kinds of memories: how duplicates and new values are handled, and what each is for."""
     told = [_told(kind, policy) for kind, policy in run.settings.policy.kinds.items()]

@@ -6,30 +6,26 @@ is no session here, and `--exclude` says what the prompt holds already.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from wellkept.cli.terminal.fields import FilterOptions
+from wellkept.cli.terminal.groups import argument, option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.types.packs import MAX_BUDGET, PackFormat
 
 
 def pack(
     run: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query, in any words.")],
+    query: str = argument(metavar="QUERY", help="The query, in any words."),
     *,
-    budget: Annotated[
-        int, typer.Option("--budget", "-b", min=1, max=MAX_BUDGET, help="Maximum size of the block, in tokens.")
-    ] = 800,
-    format: Annotated[
-        PackFormat, typer.Option("--format", help="Format of the block; `decisions` lists decisions alone.")
-    ] = "markdown",
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="ID", help="Already in the prompt: an id or a verbatim text; repeatable."),
-    ] = None,
-    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record the memories in the block as used.")] = True,
+    budget: int = option(
+        "--budget", "-b", default=800, min=1, max=MAX_BUDGET, help="Maximum size of the block, in tokens."
+    ),
+    format: PackFormat = option(default="markdown", help="Format of the block; `decisions` lists decisions alone."),
+    exclude: list[str] | None = option(
+        metavar="ID", help="Already in the prompt: an id or a verbatim text; repeatable."
+    ),
+    touch: bool = option("--touch/--no-touch", default=True, help="Record the memories in the block as used."),
     where: FilterOptions,
 ) -> None:
     """Current memories relevant to a query as a block for a prompt: no duplicates, never over the budget."""

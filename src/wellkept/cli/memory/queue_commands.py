@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,6 +18,7 @@ from wellkept.cli.terminal.fields import (
     given,
     text_from,
 )
+from wellkept.cli.terminal.groups import argument, flag
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 
@@ -55,9 +56,7 @@ def pending(run: Session) -> None:
 def flush(
     run: Session,
     *,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also retry writes that failed too often to be retried automatically.")
-    ] = False,
+    again: bool = flag("--again", help="Also retry writes that failed too often to be retried automatically."),
 ) -> int:
     """Store the queued texts in order; one that fails stays in the queue and does not stop the others."""
     queue = run.store().queue
@@ -69,9 +68,9 @@ def flush(
 
 def drop(
     run: Session,
-    queued_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as shown by `queue list`.")],
+    queued_id: str = argument(metavar="ID", help="Its id, as shown by `queue list`."),
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
     """Remove a queued text without storing it; its text is printed."""
     from wellkept.operations.queued_writes import waiting_as

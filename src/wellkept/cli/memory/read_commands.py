@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -10,6 +10,7 @@ from wellkept.cli.memory import recall_tables
 from wellkept.cli.memory.recall_fields import NarrowOptions, RankingOptions
 from wellkept.cli.terminal import render
 from wellkept.cli.terminal.fields import IdArgument, statuses
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.types import Direction, Graph, Reached
@@ -21,14 +22,12 @@ _MAX = 1_000
 
 def recall(
     run: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query, in any words.")],
+    query: str = argument(metavar="QUERY", help="The query, in any words."),
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MAX, help="Maximum number of hits.")] = 5,
-    everything: Annotated[bool, typer.Option("--all", help="Include superseded memories.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score, and what was left out.")] = (
-        False
-    ),
-    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record the hits as used.")] = True,
+    limit: int = option("--limit", "-n", default=5, min=1, max=_MAX, help="Maximum number of hits."),
+    everything: bool = flag("--all", help="Include superseded memories."),
+    explain: bool = flag("--explain", help="Show the parts of each score, and what was left out."),
+    touch: bool = option("--touch/--no-touch", default=True, help="Record the hits as used."),
     ranking: RankingOptions,
     where: NarrowOptions,
 ) -> None:
@@ -52,7 +51,7 @@ def get(
     run: Session,
     memory_id: IdArgument,
     *,
-    touch: Annotated[bool, typer.Option("--touch/--no-touch", help="Record it as used.")] = True,
+    touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
 ) -> None:
     """Show one memory, of any status."""
     memory = run.store(writes=False, model=False).get(memory_id, touch=touch)
@@ -62,17 +61,13 @@ def get(
 def list_memories(
     run: Session,
     *,
-    status: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--status",
-            metavar="STATUS",
-            help="active, superseded, archived, erased or all; repeatable.",
-            autocompletion=statuses,
-            show_default="active",
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Maximum number of memories.")] = None,
+    status: list[str] | None = option(
+        metavar="STATUS",
+        autocompletion=statuses,
+        show_default="active",
+        help="active, superseded, archived, erased or all; repeatable.",
+    ),
+    limit: int | None = option("--limit", "-n", min=0, help="Maximum number of memories."),
     where: NarrowOptions,
 ) -> None:
     """List memories, oldest first."""
@@ -89,12 +84,11 @@ def history(run: Session, memory_id: IdArgument) -> None:
 def journal(
     run: Session,
     *,
-    newest: Annotated[
-        int | None,
-        typer.Option("--newest", "-n", min=1, help="Number of newest entries to show.", show_default=str(_NEWEST)),
-    ] = None,
-    after: Annotated[int, typer.Option("--after", metavar="ENTRY", min=0, help="All entries after this number.")] = 0,
-    everything: Annotated[bool, typer.Option("--all", help="All entries.")] = False,
+    newest: int | None = option(
+        "--newest", "-n", min=1, show_default=str(_NEWEST), help="Number of newest entries to show."
+    ),
+    after: int = option(default=0, metavar="ENTRY", min=0, help="All entries after this number."),
+    everything: bool = flag("--all", help="All entries."),
 ) -> None:
     """List decisions, their times and reasons; pass an entry's number to `undo`."""
     wanted = newest if newest is not None or after or everything else _NEWEST
@@ -106,9 +100,9 @@ def neighbors(
     run: Session,
     memory_id: IdArgument,
     *,
-    rel: Annotated[str | None, typer.Option("--rel", help="Only links of this relation.")] = None,
-    direction: Annotated[Direction, typer.Option("--direction", help="Direction of the links.")] = "both",
-    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="Number of steps.")] = 1,
+    rel: str | None = option(help="Only links of this relation."),
+    direction: Direction = option(default="both", help="Direction of the links."),
+    depth: int = option(default=1, min=1, max=20, help="Number of steps."),
 ) -> None:
     """List memories linked from or to a memory."""
     store = run.store(writes=False, model=False)
@@ -118,9 +112,9 @@ def neighbors(
 
 def subgraph(
     run: Session,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Id of a memory to start from; repeatable.")],
+    ids: list[str] = argument(metavar="ID...", help="Id of a memory to start from; repeatable."),
     *,
-    depth: Annotated[int, typer.Option("--depth", min=1, max=20, help="Number of steps.")] = 1,
+    depth: int = option(default=1, min=1, max=20, help="Number of steps."),
 ) -> None:
     """List memories within a few links of the given ones, their links, and linked ids that do not exist."""
     graph = run.store(writes=False, model=False).subgraph(ids, depth=depth)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import typer
 
 from wellkept.cli.terminal.fields import FilterOptions, pair
+from wellkept.cli.terminal.groups import option
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
@@ -31,25 +32,11 @@ _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 class NarrowOptions(FilterOptions):
     """Which memories, in all that a reader may ask for."""
 
-    min_importance: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Minimum importance.", rich_help_panel=_NARROW)
-    ] = None
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"Stored then or later. {_TIME}", rich_help_panel=_NARROW)
-    ] = None
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stored before this time.", rich_help_panel=_NARROW)
-    ] = None
-    source: Annotated[
-        list[str] | None,
-        typer.Option("--source", metavar="SOURCE", help="From this source; repeatable.", rich_help_panel=_NARROW),
-    ] = None
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--meta", metavar="KEY=VALUE", help="With this metadata value; repeatable.", rich_help_panel=_NARROW
-        ),
-    ] = None
+    min_importance: float | None = option(min=0.0, max=1.0, panel=_NARROW, help="Minimum importance.")
+    since: str | None = option(metavar="TIME", panel=_NARROW, help=f"Stored then or later. {_TIME}")
+    until: str | None = option(metavar="TIME", panel=_NARROW, help="Stored before this time.")
+    source: list[str] | None = option(metavar="SOURCE", panel=_NARROW, help="From this source; repeatable.")
+    meta: list[str] | None = option(metavar="KEY=VALUE", panel=_NARROW, help="With this metadata value; repeatable.")
 
     def filter(self, wanted: Sequence[str] = ()) -> Filter:
         """The filter of the library."""
@@ -67,59 +54,33 @@ class NarrowOptions(FilterOptions):
 class RankingOptions:
     """How answers are ranked, what stands behind them, and of when."""
 
-    mode: Annotated[
-        RecallMode,
-        typer.Option(
-            "--mode", help="Meaning and words, meaning alone, or age and importance too.", rich_help_panel=_RANKING
-        ),
-    ] = "default"
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            "--weights",
-            metavar="NAME|PART=NUMBER,...",
-            help=f"Of --mode hybrid: {', '.join(WEIGHT_PRESETS)}, or parts such as cosine=0.6,recency=0.4.",
-            rich_help_panel=_RANKING,
-        ),
-    ] = None
-    overfetch: Annotated[
-        int, typer.Option(min=1, max=100, help="Candidates scored per hit.", rich_help_panel=_RANKING)
-    ] = 4
-    expand: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--expand",
-            metavar="RELATION",
-            help="Add memories linked by this relation; repeatable.",
-            rich_help_panel=_RANKING,
-        ),
-    ] = None
-    depth: Annotated[int, typer.Option(min=1, max=20, help="Steps of --expand.", rich_help_panel=_RANKING)] = 1
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Answer from the store's state at this time.", rich_help_panel=_RANKING),
-    ] = None
-    valid_at: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only what was valid in the world at this time.", rich_help_panel=_RANKING),
-    ] = None
-    grouped: Annotated[
-        bool | None,
-        typer.Option(
-            "--grouped/--ungrouped",
-            help="Show duplicates and paraphrases once, or each separately.",
-            show_default="by words only",
-            rich_help_panel=_RANKING,
-        ),
-    ] = None
-    rerank: Annotated[
-        bool,
-        typer.Option(
-            "--rerank/--no-rerank",
-            help="Reorder the best hits with the reranker, if there is one.",
-            rich_help_panel=_RANKING,
-        ),
-    ] = True
+    mode: RecallMode = option(
+        default="default", panel=_RANKING, help="Meaning and words, meaning alone, or age and importance too."
+    )
+    weights: str | None = option(
+        metavar="NAME|PART=NUMBER,...",
+        panel=_RANKING,
+        help=f"Of --mode hybrid: {', '.join(WEIGHT_PRESETS)}, or parts such as cosine=0.6,recency=0.4.",
+    )
+    overfetch: int = option(default=4, min=1, max=100, panel=_RANKING, help="Candidates scored per hit.")
+    expand: list[str] | None = option(
+        metavar="RELATION", panel=_RANKING, help="Add memories linked by this relation; repeatable."
+    )
+    depth: int = option(default=1, min=1, max=20, panel=_RANKING, help="Steps of --expand.")
+    as_of: str | None = option(metavar="TIME", panel=_RANKING, help="Answer from the store's state at this time.")
+    valid_at: str | None = option(metavar="TIME", panel=_RANKING, help="Only what was valid in the world at this time.")
+    grouped: bool | None = option(
+        "--grouped/--ungrouped",
+        show_default="by words only",
+        panel=_RANKING,
+        help="Show duplicates and paraphrases once, or each separately.",
+    )
+    rerank: bool = option(
+        "--rerank/--no-rerank",
+        default=True,
+        panel=_RANKING,
+        help="Reorder the best hits with the reranker, if there is one.",
+    )
 
     def options(self) -> RecallOptions:
         """The finer options of the library."""

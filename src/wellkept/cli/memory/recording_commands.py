@@ -8,6 +8,7 @@ import typer
 
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import FileOption, StatementOptions, TextArgument, WriteOptions, given, text_from
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session, command
 
 _PANEL = "Write"
@@ -35,8 +36,8 @@ def record_turn(
     text: TextArgument = None,
     *,
     file: FileOption = None,
-    decided: Annotated[bool, typer.Option("--decided", help="`record` was called in this turn.")] = False,
-    episode: Annotated[str, typer.Option("--episode", metavar="ID", help="The episode that it belongs to.")] = "",
+    decided: bool = flag("--decided", help="`record` was called in this turn."),
+    episode: str = option(default="", metavar="ID", help="The episode that it belongs to."),
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
@@ -68,11 +69,11 @@ def start(
 
 def end(
     run: Session,
-    episode_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning or end of it.")],
+    episode_id: str = argument(metavar="ID", help="Its id, or the beginning or end of it."),
     *,
-    summary: Annotated[str, typer.Option("--summary", help="Its result, in short.")] = "",
-    outcome: Annotated[str, typer.Option("--outcome", help="How well it went.")] = "",
-    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When it ended; now by default.")] = None,
+    summary: str = option(default="", help="Its result, in short."),
+    outcome: str = option(default="", help="How well it went."),
+    at: str | None = option(metavar="TIME", help="When it ended; now by default."),
 ) -> None:
     """End an episode; it is kept, but cannot be continued."""
     ended = run.store().end_episode(episode_id, summary=summary, outcome=outcome, at=at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -21,6 +21,7 @@ from wellkept.cli.terminal.fields import (
     given,
     text_from,
 )
+from wellkept.cli.terminal.groups import argument, flag
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import InvalidInput, InvalidText, WellkeptError
 from wellkept.parsing import parsed_json
@@ -54,12 +55,9 @@ def check(
     *,
     file: FileOption = None,
     on_conflict: OnConflictOption = None,
-    exit_code: Annotated[
-        bool,
-        typer.Option(
-            "--exit-code", help="Exit with status 3 for a duplicate, update or conflict, 4 if it would be rejected."
-        ),
-    ] = False,
+    exit_code: bool = flag(
+        "--exit-code", help="Exit with status 3 for a duplicate, update or conflict, 4 if it would be rejected."
+    ),
     statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
@@ -73,9 +71,9 @@ def check(
 
 def remember_many(
     run: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE|-", help="JSON lines; - reads standard input.")] = Path("-"),
+    file: Path = argument(default=Path("-"), metavar="FILE|-", help="JSON lines; - reads standard input."),
     *,
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False,
+    lines: bool = flag("--lines", help="Each line is plain text, not JSON."),
     on_conflict: OnConflictOption = None,
 ) -> int:
     """Store many texts in order, one JSON object or string per line; repeating the batch changes nothing."""
@@ -91,7 +89,7 @@ def remember_many(
 def revise(
     run: Session,
     memory_id: IdArgument,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT|-", help="The new text.", show_default=False)] = None,
+    text: str | None = argument(default=None, metavar="TEXT|-", show_default=False, help="The new text."),
     *,
     file: FileOption = None,
     statement: StatementOptions,

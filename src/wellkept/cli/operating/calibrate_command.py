@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from wellkept.cli.terminal import render
+from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import calibration_folder
@@ -25,10 +26,7 @@ _BUILT_IN = "the calibration shipped with the embedder stays in use"
 def calibrate(
     run: Session,
     *,
-    pairs: Annotated[
-        Path | None,
-        typer.Option("--pairs", metavar="FILE", help="Your own graded pairs: JSON lines with a, b, grade, lang."),
-    ] = None,
+    pairs: Path | None = option(metavar="FILE", help="Your own graded pairs: JSON lines with a, b, grade, lang."),
 ) -> None:
     """Calibrate the embedder on graded pairs: find the raw cosine for each threshold, and save the table."""
     from wellkept.core.judging.calibration import THRESHOLDS, UNCALIBRATED

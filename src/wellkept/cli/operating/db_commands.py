@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from wellkept.cli.operating.moving_commands import shown
+from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.render import rows_of
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
@@ -29,13 +30,10 @@ _LARGE = 200_000
 def distribute(
     run: Session,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the SQL statements without running them.")] = False,
-    shards: Annotated[
-        int,
-        typer.Option(
-            "--shards", min=1, max=32_000, help="Number of partitions of the rows; it cannot be changed later."
-        ),
-    ] = 128,
+    dry_run: bool = flag("--dry-run", help="Print the SQL statements without running them."),
+    shards: int = option(
+        default=128, min=1, max=32_000, help="Number of partitions of the rows; it cannot be changed later."
+    ),
 ) -> None:
     """Distribute the store over a Citus cluster by namespace; repeat after an upgrade."""
     url = _server_url(run)
@@ -49,9 +47,9 @@ def distribute(
 def secure(
     run: Session,
     *,
-    role: Annotated[
-        str, typer.Option("--role", metavar="NAME", help="The role of the applications; created if missing.")
-    ] = "wellkept_app",
+    role: str = option(
+        default="wellkept_app", metavar="NAME", help="The role of the applications; created if missing."
+    ),
 ) -> None:
     """Restrict an application's login to what its token opens; may be repeated. For the tables' owner."""
     url = _server_url(run)
@@ -67,11 +65,9 @@ def secure(
 def index(
     run: Session,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Every namespace instead of the one named.")] = False,
-    above: Annotated[
-        int, typer.Option("--above", min=1, help="Only if the namespace has at least this many memories.")
-    ] = _LARGE,
-    exact: Annotated[bool, typer.Option("--exact", help="Drop the index and use exact search again.")] = False,
+    every: bool = flag("--all", help="Every namespace instead of the one named."),
+    above: int = option(default=_LARGE, min=1, help="Only if the namespace has at least this many memories."),
+    exact: bool = flag("--exact", help="Drop the index and use exact search again."),
 ) -> None:
     """Search large namespaces with an approximate index in the database, and measure its recall."""
     from wellkept.cli.terminal.opening import open_database

@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import KindOption, field_value, pair
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import StorePathError
 from wellkept.types.showing import count_of
@@ -29,33 +30,20 @@ _STDIN = "stdin"
 class ImportOptions:
     """How lines become memories."""
 
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=KEY",
-            help="Map a field to this key of the source (dots for nested keys); repeatable.",
-        ),
-    ] = None
-    fixed: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Set a field to the same value for all lines; repeatable."),
-    ] = None
+    mapping: list[str] | None = option(
+        "--map", metavar="FIELD=KEY", help="Map a field to this key of the source (dots for nested keys); repeatable."
+    )
+    fixed: list[str] | None = option(
+        "--set", metavar="FIELD=VALUE", help="Set a field to the same value for all lines; repeatable."
+    )
     kind: KindOption = None
-    scale: Annotated[
-        str, typer.Option("--scale", metavar="LOW..HIGH", help="Range of importance in the source, such as 1..3.")
-    ] = "0..1"
-    items: Annotated[str, typer.Option("--items", metavar="KEY", help="Key of a list of memories in each line.")] = ""
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is plain text, not JSON.")] = False
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Read at most this many lines.")] = None
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source",
-            help="Name of the source; a repeated import under the same name adds nothing twice.",
-            show_default="file name",
-        ),
-    ] = None
+    scale: str = option(default="0..1", metavar="LOW..HIGH", help="Range of importance in the source, such as 1..3.")
+    items: str = option(default="", metavar="KEY", help="Key of a list of memories in each line.")
+    lines: bool = flag("--lines", help="Each line is plain text, not JSON.")
+    limit: int | None = option("--limit", "-n", min=1, help="Read at most this many lines.")
+    source: str | None = option(
+        show_default="file name", help="Name of the source; a repeated import under the same name adds nothing twice."
+    )
 
     def spec(self, name: str) -> ImportSpec:
         """The specification of the library."""
@@ -80,16 +68,11 @@ class ImportOptions:
 
 def import_file(
     run: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines, optionally .gz; - reads standard input.")],
+    file: str = argument(metavar="FILE|-", help="JSON lines, optionally .gz; - reads standard input."),
     *,
     how: ImportOptions,
-    namespace_from: Annotated[
-        str, typer.Option("--namespace-from", metavar="KEY", help="Key of a line that names its namespace.")
-    ] = "",
-    rejects: Annotated[
-        Path | None,
-        typer.Option("--rejects", metavar="FILE", help="File for rejected lines.", show_default="FILE.rejects.jsonl"),
-    ] = None,
+    namespace_from: str = option(default="", metavar="KEY", help="Key of a line that names its namespace."),
+    rejects: Path | None = option(metavar="FILE", show_default="FILE.rejects.jsonl", help="File for rejected lines."),
 ) -> int:
     """Import JSON lines through the gate; repeating it changes nothing. Invalid lines are set aside and reported."""
     path = _local(file, run)
@@ -106,9 +89,9 @@ def import_file(
 
 def export(
     run: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="The target file; - is standard output.")],
+    file: str = argument(metavar="FILE|-", help="The target file; - is standard output."),
     *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: bool = flag("--force", help="Overwrite the file."),
 ) -> None:
     """Export the namespace to JSON lines; `import` restores it exactly."""
     if file != "-":
@@ -128,8 +111,8 @@ def export(
 def demo(
     run: Session,
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Print every write with its reason.")] = False,
-    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds between writes under --verbose.")] = 0.03,
+    verbose: bool = flag("--verbose", help="Print every write with its reason."),
+    pause: float = option(default=0.03, min=0.0, help="Seconds between writes under --verbose."),
 ) -> int:
     """Show what Wellkept does, in a temporary store."""
     from wellkept.cli.demo.run import run as show

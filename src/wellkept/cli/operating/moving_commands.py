@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
 
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import Settings, is_server, store_file
@@ -28,16 +29,13 @@ _BUSY_SECONDS = 30.0
 
 def migrate(
     run: Session,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Path or URL of the store that is copied.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Path or URL of the store it is copied to.")],
+    source: str = argument(metavar="SOURCE", help="Path or URL of the store that is copied."),
+    target: str = argument(metavar="TARGET", help="Path or URL of the store it is copied to."),
     *,
-    namespace: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--namespace", metavar="NAME", help="Only this namespace, added to what the target holds; repeatable."
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be copied, and write nothing.")] = False,
+    namespace: list[str] | None = option(
+        metavar="NAME", help="Only this namespace, added to what the target holds; repeatable."
+    ),
+    dry_run: bool = flag("--dry-run", help="Show what would be copied, and write nothing."),
 ) -> None:
     """Copy a store to another backend, with its journal. If interrupted, the next start resumes the copy."""
     from wellkept.engine.transfer.migrate import migrate as move
@@ -60,9 +58,9 @@ def migrate(
 
 def backup(
     run: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File for the copy; it appears only when complete.")],
+    file: Path = argument(metavar="FILE", help="File for the copy; it appears only when complete."),
     *,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    force: bool = flag("--force", help="Replace the file."),
 ) -> None:
     """Back up the store to a file while it is in use: a consistent snapshot, verified."""
     storage = _file_storage(run, _own_file(run.settings))
@@ -75,7 +73,7 @@ def backup(
 
 def restore_backup(
     run: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy made by `wellkept backup`.")],
+    file: Path = argument(metavar="FILE", help="A copy made by `wellkept backup`."),
 ) -> None:
     """Replace the store by a backup, also while processes use it; the previous store is kept next to it."""
     from wellkept.storage.sqlite import SqliteStorage

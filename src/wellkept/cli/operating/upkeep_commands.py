@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.types import Json, Plan
@@ -71,9 +72,7 @@ def verify(run: Session) -> int:
 def repair(
     run: Session,
     *,
-    execute: Annotated[
-        bool, typer.Option("--execute", help="Repair; without it, only show what would be done.")
-    ] = False,
+    execute: bool = flag("--execute", help="Repair; without it, only show what would be done."),
 ) -> int:
     """Repair what `verify` finds, where that is safe; each repair is a journal entry that `undo` reverts."""
     store = run.store(writes=False, model=execute)
@@ -139,11 +138,8 @@ def reembed(run: Session) -> int:
 def maintain(
     run: Session,
     *,
-    every: Annotated[
-        str | None,
-        typer.Option("--every", metavar="SPAN", help="Interval: 30s, 15m, 6h, 2d.", show_default="6h in a loop"),
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="One pass, for cron; with --every only what is due.")] = False,
+    every: str | None = option(metavar="SPAN", show_default="6h in a loop", help="Interval: 30s, 15m, 6h, 2d."),
+    once: bool = flag("--once", help="One pass, for cron; with --every only what is due."),
 ) -> int:
     """Maintain the store: expire conflicts, sweep, plan, verify. Runs until stopped; only one at a time."""
     from wellkept.engine.upkeep.queue_lease import lease_of

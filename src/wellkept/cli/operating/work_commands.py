@@ -15,6 +15,7 @@ import typer
 
 from wellkept.cli.operating.upkeep_commands import Told, figures, until_told
 from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, Shared, command
 from wellkept.errors import InvalidField
@@ -50,38 +51,23 @@ class Working:
     """How a worker works."""
 
     jobs: KindsOption = None
-    execute: Annotated[
-        bool, typer.Option("--execute", help="Also merge, archive and summarise; without it, only expire and sweep.")
-    ] = False
-    ahead: Annotated[
-        bool, typer.Option("--ahead", help="Only compute vectors of the configured embedder, for a later `reembed`.")
-    ] = False
-    once: Annotated[bool, typer.Option("--once", help="Do what is due, then exit.")] = False
-    changes: Annotated[
-        int,
-        typer.Option(
-            "--changes", min=1, help="Number of new journal entries after which a namespace is processed early."
-        ),
-    ] = 50
-    every: Annotated[
-        str | None,
-        typer.Option(
-            "--every", metavar="SPAN", help="Interval after which each type is due.", show_default="1d; sweep 1h"
-        ),
-    ] = None
-    lease: Annotated[
-        str, typer.Option("--lease", metavar="SPAN", help="How long a job stays reserved for a worker that died.")
-    ] = "2m"
+    execute: bool = flag("--execute", help="Also merge, archive and summarise; without it, only expire and sweep.")
+    ahead: bool = flag("--ahead", help="Only compute vectors of the configured embedder, for a later `reembed`.")
+    once: bool = flag("--once", help="Do what is due, then exit.")
+    changes: int = option(
+        default=50, min=1, help="Number of new journal entries after which a namespace is processed early."
+    )
+    every: str | None = option(
+        metavar="SPAN", show_default="1d; sweep 1h", help="Interval after which each type is due."
+    )
+    lease: str = option(default="2m", metavar="SPAN", help="How long a job stays reserved for a worker that died.")
 
 
 def work(
     run: Session,
     *,
     how: Working,
-    workers: Annotated[
-        int,
-        typer.Option("--workers", min=1, max=64, help="Number of worker processes; each loads the models it needs."),
-    ] = 1,
+    workers: int = option(default=1, min=1, max=64, help="Number of worker processes; each loads the models it needs."),
 ) -> int:
     """Run due jobs in all namespaces; any number of workers may run in parallel. SIGTERM releases the current job."""
     _errands(how)  # what is wrong with the command line is told once
@@ -95,11 +81,9 @@ def work(
 def listed(
     run: Session,
     *,
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="LIST", help=f"Of {', '.join(QUEUE_STATES)}.", show_default=False)
-    ] = None,
+    state: str | None = option(metavar="LIST", show_default=False, help=f"Of {', '.join(QUEUE_STATES)}."),
     jobs: KindsOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _LIMIT,
+    limit: int = option(default=_LIMIT, min=1, help="At most this many."),
 ) -> int:
     """List jobs: waiting, running and failed ones with the reason. Exits with 3 if one was given up."""
     states = tuple(part.strip() for part in (state or "").split(",") if part.strip())
@@ -125,7 +109,7 @@ def retry(run: Session, *, jobs: KindsOption = None) -> None:
 
 def put(
     run: Session,
-    kind: Annotated[str, typer.Argument(metavar="JOB", help="expire, sweep, consolidate, decay or reflect.")],
+    kind: str = argument(metavar="JOB", help="expire, sweep, consolidate, decay or reflect."),
 ) -> None:
     """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session, command
 
 if TYPE_CHECKING:
@@ -22,25 +23,20 @@ _SAID_AS_TEXT = ("namespace", "embedder", "actor", "durability")
 class InstallOptions:
     """Where to, and what."""
 
-    show: Annotated[bool, typer.Option("--print", help="Only print the configuration; write nothing.")] = False
-    path: Annotated[
-        Path | None,
-        typer.Option("--path", metavar="FILE", help="The client's configuration file, if not the usual one."),
-    ] = None
-    toolset: Annotated[
-        Literal["default", "full"], typer.Option("--toolset", help="Set of tools offered to the agent.")
-    ] = "default"
+    show: bool = flag("--print", help="Only print the configuration; write nothing.")
+    path: Path | None = option(metavar="FILE", help="The client's configuration file, if not the usual one.")
+    toolset: Literal["default", "full"] = option(default="default", help="Set of tools offered to the agent.")
 
 
 def install(
     run: Session,
     *,
-    client: Annotated[
-        Literal["claude-code", "claude-desktop", "cursor", "vscode"],
-        typer.Option(
-            "--client", "-c", help="The MCP client; for claude-code and vscode a file in the current folder is written."
-        ),
-    ],
+    client: Literal["claude-code", "claude-desktop", "cursor", "vscode"] = option(
+        "--client",
+        "-c",
+        default=MISSING,
+        help="The MCP client; for claude-code and vscode a file in the current folder is written.",
+    ),
     options: InstallOptions,
 ) -> None:
     """Add this memory to the configuration of an MCP client; the previous file is backed up."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from wellkept.cli.serving.serve_command import FlushAfterOption
+from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.errors import ConfigError
 
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 def mcp(
     run: Session,
     *,
-    toolset: Annotated[
-        Literal["default", "full"],
-        typer.Option("--toolset", help="default: everyday tools; full: operator tools too."),
-    ] = "default",
+    toolset: Literal["default", "full"] = option(
+        default="default", help="default: everyday tools; full: operator tools too."
+    ),
     flush_after: FlushAfterOption = None,
 ) -> None:
     """Serve this memory to an MCP client over standard input and output, until the client disconnects.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import MOST_SECONDS
 from wellkept.errors import ConfigError
@@ -33,30 +34,19 @@ FlushAfterOption: TypeAlias = Annotated[
 class Times:
     """How long a server waits for what."""
 
-    drain: Annotated[
-        float, typer.Option("--drain", min=0.0, max=3_600.0, help="Seconds it keeps serving after SIGTERM.")
-    ] = 1.0
-    grace: Annotated[
-        int, typer.Option("--grace", min=1, max=3_600, help="Seconds that running requests then have to finish.")
-    ] = 10
+    drain: float = option(default=1.0, min=0.0, max=3_600.0, help="Seconds it keeps serving after SIGTERM.")
+    grace: int = option(default=10, min=1, max=3_600, help="Seconds that running requests then have to finish.")
     flush_after: FlushAfterOption = None
 
 
 def serve(
     run: Session,
     *,
-    host: Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0 = any free port.")] = 8642,
-    toolset: Annotated[
-        Literal["default", "full"], typer.Option("--toolset", help="Set of tools offered over MCP.")
-    ] = "default",
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option("--allowed-host", metavar="NAME", help="Host name that clients use; repeatable."),
-    ] = None,
-    rate: Annotated[
-        float, typer.Option("--rate", min=0.0, help="Sustained requests/s per token; 0 = unlimited.")
-    ] = 100.0,
+    host: str = option(default="127.0.0.1", metavar="NAME", help="Address to listen on."),
+    port: int = option(default=8642, min=0, max=65_535, help="Port; 0 = any free port."),
+    toolset: Literal["default", "full"] = option(default="default", help="Set of tools offered over MCP."),
+    allowed_host: list[str] | None = option(metavar="NAME", help="Host name that clients use; repeatable."),
+    rate: float = option(default=100.0, min=0.0, help="Sustained requests/s per token; 0 = unlimited."),
     times: Times,
 ) -> None:
     """Serve the store over HTTP: REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""

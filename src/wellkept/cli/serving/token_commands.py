@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import MISSING
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from wellkept.cli.operating.moving_commands import shown
+from wellkept.cli.terminal.groups import argument, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
 from wellkept.config import is_server
@@ -35,19 +37,14 @@ _UNITS = {
 def create(
     run: Session,
     *,
-    namespace: Annotated[
-        list[str],
-        typer.Option("--namespace", metavar="PATTERN", help="Namespaces it opens, such as 'acme/*'; repeatable."),
-    ],
-    name: Annotated[
-        str, typer.Option("--name", help="Name of its user, for the journal.", show_default="what it opens")
-    ] = "",
-    scope: Annotated[
-        str, typer.Option("--scope", metavar="LIST", help="read, write or admin; each includes the ones before it.")
-    ] = "write",
-    expires: Annotated[
-        str, typer.Option("--expires", metavar="WHEN", help="90d, 12h, 8w, 1y, a date, or never.")
-    ] = "90d",
+    namespace: list[str] = option(
+        default=MISSING, metavar="PATTERN", help="Namespaces it opens, such as 'acme/*'; repeatable."
+    ),
+    name: str = option(default="", show_default="what it opens", help="Name of its user, for the journal."),
+    scope: str = option(
+        default="write", metavar="LIST", help="read, write or admin; each includes the ones before it."
+    ),
+    expires: str = option(default="90d", metavar="WHEN", help="90d, 12h, 8w, 1y, a date, or never."),
 ) -> None:
     """Create a token. Its secret is printed once."""
     from wellkept.engine.base.context import utc_now
@@ -75,7 +72,7 @@ def list_tokens(run: Session) -> None:
 
 def revoke(
     run: Session,
-    token: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
+    token: str = argument(metavar="ID", help="Its id, or the beginning of it."),
 ) -> None:
     """Revoke a token. A running server rejects it from the next request on."""
     from wellkept.engine.base.context import utc_now

@@ -10,6 +10,7 @@ from typing import IO, Annotated, Any, TypeAlias, get_args
 
 import typer
 
+from wellkept.cli.terminal.groups import option
 from wellkept.errors import InvalidField, StorePathError, WellkeptError, use_one_of
 from wellkept.parsing import parsed_json
 from wellkept.types import ALL_STATUSES, Filter, OnConflict, Resolution, Status
@@ -83,74 +84,40 @@ class StatementOptions:
     """The fields of a statement; an empty text clears one."""
 
     kind: KindOption = None
-    title: Annotated[str | None, typer.Option(help="A short title.", rich_help_panel=_WHAT)] = None
-    summary: Annotated[str | None, typer.Option(help="A short summary.", rich_help_panel=_WHAT)] = None
-    subject: Annotated[str | None, typer.Option("--subject", "-s", help="What it is about.", rich_help_panel=_WHAT)] = (
-        None
-    )
-    attribute: Annotated[str | None, typer.Option(help="Which property of the subject.", rich_help_panel=_WHAT)] = None
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="A tag; repeatable.", rich_help_panel=_WHAT)
-    ] = None
-    importance: Annotated[float | None, typer.Option(help="0 to 1.", rich_help_panel=_WHAT)] = None
-    confidence: Annotated[float | None, typer.Option(help="0 to 1.", rich_help_panel=_WHAT)] = None
-    polarity: Annotated[int | None, typer.Option(help="-1 against, 0, 1 for.", rich_help_panel=_WHAT)] = None
-    pinned: Annotated[
-        bool | None, typer.Option("--pinned/--no-pinned", help="Exempt from decay.", rich_help_panel=_WHEN)
-    ] = None
-    event_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"When it was so. {_TIME}", rich_help_panel=_WHEN)
-    ] = None
-    event_end: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it stopped being true.", rich_help_panel=_WHEN)
-    ] = None
-    ended_at: Annotated[
-        str | None, typer.Option("--ended", metavar="TIME", help="When an episode ended.", rich_help_panel=_WHEN)
-    ] = None
-    expires_at: Annotated[
-        str | None,
-        typer.Option("--expires", metavar="TIME", help="When it expires.", rich_help_panel=_WHEN),
-    ] = None
-    trigger: Annotated[str | None, typer.Option(help="Situation in which to recall it.", rich_help_panel=_WHEN)] = None
-    signals: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="Circumstances at creation, as a JSON object.", rich_help_panel=_WHEN),
-    ] = None
-    agent: Annotated[str | None, typer.Option(help="Who wrote it.", rich_help_panel=_WHENCE)] = None
-    source: Annotated[str | None, typer.Option(help="Where it came from.", rich_help_panel=_WHENCE)] = None
-    provenance: Annotated[
-        list[str] | None,
-        typer.Option("--provenance", metavar="ID", help="Id of a source memory; repeatable.", rich_help_panel=_WHENCE),
-    ] = None
-    metadata: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Further fields, as a JSON object.", rich_help_panel=_WHENCE)
-    ] = None
+    title: str | None = option(panel=_WHAT, help="A short title.")
+    summary: str | None = option(panel=_WHAT, help="A short summary.")
+    subject: str | None = option("--subject", "-s", panel=_WHAT, help="What it is about.")
+    attribute: str | None = option(panel=_WHAT, help="Which property of the subject.")
+    tags: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_WHAT, help="A tag; repeatable.")
+    importance: float | None = option(panel=_WHAT, help="0 to 1.")
+    confidence: float | None = option(panel=_WHAT, help="0 to 1.")
+    polarity: int | None = option(panel=_WHAT, help="-1 against, 0, 1 for.")
+    pinned: bool | None = option("--pinned/--no-pinned", panel=_WHEN, help="Exempt from decay.")
+    event_time: str | None = option(metavar="TIME", panel=_WHEN, help=f"When it was so. {_TIME}")
+    event_end: str | None = option(metavar="TIME", panel=_WHEN, help="When it stopped being true.")
+    ended_at: str | None = option("--ended", metavar="TIME", panel=_WHEN, help="When an episode ended.")
+    expires_at: str | None = option("--expires", metavar="TIME", panel=_WHEN, help="When it expires.")
+    trigger: str | None = option(panel=_WHEN, help="Situation in which to recall it.")
+    signals: str | None = option(metavar="JSON", panel=_WHEN, help="Circumstances at creation, as a JSON object.")
+    agent: str | None = option(panel=_WHENCE, help="Who wrote it.")
+    source: str | None = option(panel=_WHENCE, help="Where it came from.")
+    provenance: list[str] | None = option(metavar="ID", panel=_WHENCE, help="Id of a source memory; repeatable.")
+    metadata: str | None = option(metavar="JSON", panel=_WHENCE, help="Further fields, as a JSON object.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
     """The fields that only a new memory has."""
 
-    links: Annotated[
-        list[str] | None, typer.Option("--link", metavar="ID", help="Link to it; repeatable.", rich_help_panel=_WHENCE)
-    ] = None
-    automatic: Annotated[
-        bool | None,
-        typer.Option(
-            "--automatic/--asked", help="Captured automatically: apply the chatter filter.", rich_help_panel=_WHENCE
-        ),
-    ] = None
-    frame: Annotated[
-        str | None, typer.Option(help="Conversation frame, for the chatter filter.", rich_help_panel=_WHENCE)
-    ] = None
-    idempotency_key: Annotated[
-        str | None,
-        typer.Option("--key", help="A second write with the same key changes nothing.", rich_help_panel=_WHENCE),
-    ] = None
-    recorded_at: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="When it was first recorded in another system.", rich_help_panel=_WHEN),
-    ] = None
+    links: list[str] | None = option("--link", metavar="ID", panel=_WHENCE, help="Link to it; repeatable.")
+    automatic: bool | None = option(
+        "--automatic/--asked", panel=_WHENCE, help="Captured automatically: apply the chatter filter."
+    )
+    frame: str | None = option(panel=_WHENCE, help="Conversation frame, for the chatter filter.")
+    idempotency_key: str | None = option(
+        "--key", panel=_WHENCE, help="A second write with the same key changes nothing."
+    )
+    recorded_at: str | None = option(metavar="TIME", panel=_WHEN, help="When it was first recorded in another system.")
 
 
 OnConflictOption: TypeAlias = Annotated[
@@ -163,15 +130,12 @@ OnConflictOption: TypeAlias = Annotated[
 class FilterOptions:
     """Which memories."""
 
-    kind: Annotated[
-        list[str] | None,
-        typer.Option("--kind", "-k", metavar="KIND", help="Of this kind; repeatable.", autocompletion=kinds),
-    ] = None
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.")] = (
-        None
+    kind: list[str] | None = option(
+        "--kind", "-k", metavar="KIND", autocompletion=kinds, help="Of this kind; repeatable."
     )
-    subject: Annotated[str | None, typer.Option("--subject", "-s", help="With this subject.")] = None
-    attribute: Annotated[str | None, typer.Option(help="With this attribute.")] = None
+    tag: list[str] | None = option("--tag", "-t", metavar="TAG", help="With this tag; repeatable.")
+    subject: str | None = option("--subject", "-s", help="With this subject.")
+    attribute: str | None = option(help="With this attribute.")
 
     def filter(self, wanted: Sequence[str] = ()) -> Filter:
         """The filter of the library."""

@@ -1,7 +1,8 @@
-"""Option groups: a frozen dataclass of annotated options, spelled out in the command line of a command.
+"""Options and groups of them: a frozen dataclass of options, spelled out in the command line of a command.
 
 Typer wants one parameter for each option. A command here takes a few values, among them groups;
 `flattened` gives typer the long list and puts the groups together again before the call.
+`option`, `flag` and `argument` are written as the default of a parameter or of a group's field.
 """
 
 from __future__ import annotations
@@ -9,13 +10,39 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from inspect import Parameter
+from typing import Annotated, Any, get_type_hints
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from wellkept.cli.terminal.safe import safe
+
+_TOLD = "typer"
+
+
+def option(*names: str, default: Any = None, panel: str | None = None, **told: Any) -> Any:
+    """An option.
+
+    Args:
+        names: How it is spelled; by default as the parameter.
+        default: Its value where it is not given; `MISSING` where it must be given.
+        panel: Under which heading of the help.
+        told: What else typer is told of it.
+    """
+    return field(default=default, metadata={_TOLD: typer.Option(*names, rich_help_panel=panel, **told)})
+
+
+def flag(*names: str, **told: Any) -> Any:
+    """An option without a value, off by default."""
+    return option(*names, default=False, **told)
+
+
+def argument(*, default: Any = MISSING, **told: Any) -> Any:
+    """A value without a name, given by its place."""
+    return field(default=default, metadata={_TOLD: typer.Argument(**told)})
 
 
 class Hinting(TyperCommand):
@@ -56,15 +83,10 @@ def _safe_message() -> Iterator[None]:
         raise
 
 
-def options_of(group: type) -> list[inspect.Parameter]:
+def options_of(group: type) -> list[Parameter]:
     """The options of a group as parameters."""
     hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            item.name, inspect.Parameter.KEYWORD_ONLY, default=_default(item), annotation=hints[item.name]
-        )
-        for item in fields(group)
-    ]
+    return [_parameter(item.name, hints[item.name], item) for item in fields(group)]
 
 
 def taken(group: type, values: Mapping[str, Any]) -> Any:
@@ -72,9 +94,7 @@ def taken(group: type, values: Mapping[str, Any]) -> Any:
     return group(**{item.name: values[item.name] for item in fields(group)})
 
 
-def flattened(
-    function: Callable[..., Any], standing_in: Mapping[type, list[inspect.Parameter]]
-) -> list[inspect.Parameter]:
+def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[Parameter]]) -> list[Parameter]:
     """The parameters of a function with each group spelled out.
 
     Args:
@@ -82,7 +102,7 @@ def flattened(
         standing_in: Type of a parameter to the parameters typer gets in its place.
     """
     hints = get_type_hints(function, include_extras=True)
-    parameters: list[inspect.Parameter] = []
+    parameters: list[Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
         if hint in standing_in:
@@ -90,7 +110,7 @@ def flattened(
         elif is_group(hint):
             parameters += options_of(hint)
         else:
-            parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+            parameters.append(_parameter(name, hint, parameter.default))
     return parameters
 
 
@@ -111,5 +131,9 @@ def is_group(hint: object) -> bool:
     return isinstance(hint, type) and is_dataclass(hint)
 
 
-def _default(item: Field[Any]) -> Any:
-    return inspect.Parameter.empty if item.default is MISSING else item.default
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    """The parameter that typer gets; its default says what else is told of it."""
+    if isinstance(default, Field):
+        hint = Annotated[hint, default.metadata[_TOLD]] if default.metadata else hint
+        default = Parameter.empty if default.default is MISSING else default.default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

@@ -16,12 +16,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from wellkept.cli.terminal import exits
-from wellkept.cli.terminal.groups import Hinting, flattened, options_of, regrouped, taken
+from wellkept.cli.terminal.groups import Hinting, flag, flattened, option, options_of, regrouped, taken
 from wellkept.cli.terminal.safe import one_line, safe, safe_json
 from wellkept.config import KEYS, Settings, load
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
@@ -40,37 +40,14 @@ _WIDTH_IN_A_PIPE = 100
 class Shared:
     """The options of every command; they may stand before its name too."""
 
-    db: Annotated[
-        str | None,
-        typer.Option(
-            "--db", metavar="PATH", help="Path or URL of the store.", rich_help_panel=_PANEL, show_default=False
-        ),
-    ] = None
-    namespace: Annotated[
-        str | None,
-        typer.Option(
-            "--namespace", metavar="NAME", help="Namespace, such as acme/alice/coder.", rich_help_panel=_PANEL
-        ),
-    ] = None
-    embedder: Annotated[
-        str | None,
-        typer.Option("--embedder", metavar="NAME", help="auto, minilm, hashing or a URL.", rich_help_panel=_PANEL),
-    ] = None
-    policy: Annotated[
-        str | None, typer.Option("--policy", metavar="FILE", help="The policy, a TOML file.", rich_help_panel=_PANEL)
-    ] = None
-    actor: Annotated[
-        str | None,
-        typer.Option("--actor", metavar="NAME", help="Name of the caller, for the journal.", rich_help_panel=_PANEL),
-    ] = None
-    durability: Annotated[
-        str | None,
-        typer.Option("--durability", metavar="LEVEL", help="full, or relaxed (faster).", rich_help_panel=_PANEL),
-    ] = None
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_PANEL)] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.", rich_help_panel=_PANEL)] = (
-        False
-    )
+    db: str | None = option(metavar="PATH", panel=_PANEL, show_default=False, help="Path or URL of the store.")
+    namespace: str | None = option(metavar="NAME", panel=_PANEL, help="Namespace, such as acme/alice/coder.")
+    embedder: str | None = option(metavar="NAME", panel=_PANEL, help="auto, minilm, hashing or a URL.")
+    policy: str | None = option(metavar="FILE", panel=_PANEL, help="The policy, a TOML file.")
+    actor: str | None = option(metavar="NAME", panel=_PANEL, help="Name of the caller, for the journal.")
+    durability: str | None = option(metavar="LEVEL", panel=_PANEL, help="full, or relaxed (faster).")
+    json: bool = flag("--json", panel=_PANEL, help="Print JSON.")
+    quiet: bool = flag("--quiet", "-q", panel=_PANEL, help="No progress and no notes.")
 
     def over(self, outer: Shared | None) -> Shared:
         """These options, with those that stood before the command's name where nothing is said here."""

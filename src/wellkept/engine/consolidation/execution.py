@@ -15,13 +15,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from wellkept.core.consolidation.merged_memory import changed, holds
 from wellkept.core.consolidation.repointing import apart
 from wellkept.core.records import conflicts as flags
-from wellkept.core.records.effects import invert, touched
+from wellkept.core.records.effects import touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated, writing
 from wellkept.engine.consolidation.merge_effects import conflict_changes, merged, relinks
 from wellkept.engine.consolidation.run_list import LAST, last_run
 from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up
-from wellkept.engine.history.journal import lost_vectors
+from wellkept.engine.history.journal import lost_vectors, taken_back
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
 from wellkept.storage.port import Stale, Tx
@@ -322,22 +322,9 @@ def _undo_run(
         if later := since.standing_on(entry):
             blocked[entry.seq] = later
             continue
-        back = tuple(invert(effect) for effect in reversed(entry.effects))
-        taken = JournalEntry(
-            at=ctx.clock(),
-            verb="undo",
-            actor=ctx.actor,
-            policy=ctx.policy.hash,
-            outcome="undone",
-            memory_id=entry.memory_id,
-            memory_ids=touched(back),
-            reasons=(Reason("undo_run", run_id),),
-            effects=back,
-            undoes=entry.seq,
-            run_id=f"undo-{run_id}",
-        )
+        taken = taken_back(ctx, entry, run_id=f"undo-{run_id}", reasons=(Reason("undo_run", run_id),))
         try:
-            tx.apply(taken, vectors=lost_vectors(tx, back, vectors))
+            tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
         except Stale as stale:
             raise _UnfitError(entry.seq, str(stale)) from stale
         since.take_back(entry.seq)

@@ -11,7 +11,7 @@ from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx
-from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Vector, Version
+from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Reason, Vector, Version
 
 _AT_ONCE = 50
 
@@ -70,8 +70,19 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
             todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
         )
     refuse_if_blocked(tx, entry)
+    taken = taken_back(ctx, entry)
+    try:
+        return tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
+    except Stale as stale:
+        raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
+
+
+def taken_back(
+    ctx: Context, entry: JournalEntry, *, run_id: str = "", reasons: tuple[Reason, ...] = ()
+) -> JournalEntry:
+    """The entry that takes another one back."""
     back = tuple(invert(effect) for effect in reversed(entry.effects))
-    taken = JournalEntry(
+    return JournalEntry(
         at=ctx.clock(),
         verb="undo",
         actor=ctx.actor,
@@ -79,13 +90,11 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
         outcome="undone",
         memory_id=entry.memory_id,
         memory_ids=touched(back),
+        reasons=reasons,
         effects=back,
-        undoes=seq,
+        undoes=entry.seq,
+        run_id=run_id,
     )
-    try:
-        return tx.apply(taken, vectors=lost_vectors(tx, back, vectors))
-    except Stale as stale:
-        raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
 
 
 def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:

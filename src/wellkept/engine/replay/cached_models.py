@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.judging.calibration import Calibration
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.engine.history.past import Past
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.embedding import usable, vector_key
+from wellkept.engine.models.in_front import InFront
 from wellkept.errors import ModelError
 from wellkept.models.port import Embedded, Embedder, RelationModel
 from wellkept.policy import Risk
@@ -17,37 +17,17 @@ from wellkept.types import Opinion
 _KEPT_PAIRS = 20_000
 
 
-class StoredFirst:
+class StoredFirst(InFront):
     """The store's embedder, called only for texts without a stored vector."""
 
     def __init__(self, embedder: Embedder, past: Past) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._past = past
         self._known: dict[str, tuple[int, bool]] = {}
         self._made: dict[str, Embedded] = {}
         self._exact = False
         self.used = False
         self.failure: ModelError | None = None
-
-    @property
-    def id(self) -> str:
-        """See `Embedder`."""
-        return self._embedder.id
-
-    @property
-    def dim(self) -> int:
-        """See `Embedder`."""
-        return self._embedder.dim
-
-    @property
-    def calibration(self) -> Calibration:
-        """See `Embedder`."""
-        return self._embedder.calibration
-
-    @property
-    def lexical(self) -> bool:
-        """See `Embedder`."""
-        return self._embedder.lexical
 
     def begin(self, *, exact: bool) -> None:
         """Start the next decision; with `exact`, stored vectors are recomputed as well."""

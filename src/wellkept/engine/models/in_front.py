@@ -1,0 +1,37 @@
+"""An embedder in front of another one: what it says of itself is what the other one says."""
+
+from __future__ import annotations
+
+from wellkept.core.judging.calibration import Calibration
+from wellkept.models.port import Embedder
+
+
+class InFront:
+    """The base of embedders that ask another one only for what they do not know already.
+
+    Args:
+        embedder: The other one.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def id(self) -> str:
+        """See `Embedder`."""
+        return self._embedder.id
+
+    @property
+    def dim(self) -> int:
+        """See `Embedder`."""
+        return self._embedder.dim
+
+    @property
+    def calibration(self) -> Calibration:
+        """See `Embedder`."""
+        return self._embedder.calibration
+
+    @property
+    def lexical(self) -> bool:
+        """See `Embedder`."""
+        return self._embedder.lexical
