@@ -18,7 +18,7 @@ from wellkept.operations.pages import behind, page
 from wellkept.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
 from wellkept.operations.shapes import told
 from wellkept.operations.undone import changes_of
-from wellkept.types import ExpandSpec, Filter, HybridWeights, RecallOptions, RunReport, Scope
+from wellkept.types import ExpandSpec, Filter, HybridWeights, RecallOptions, Scope
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,11 +38,6 @@ def remember(store: MemoryStore, given: inputs.Remember) -> BaseModel:
 def check(store: MemoryStore, given: inputs.Check) -> BaseModel:
     """`check`."""
     return told(outputs.Written, store.check(given.content, on_conflict=given.on_conflict, **said(given)))
-
-
-def remember_many(store: MemoryStore, given: inputs.RememberMany) -> BaseModel:
-    """`remember_many`."""
-    return told(outputs.Batch, store.remember_many(given.items, on_conflict=given.on_conflict))
 
 
 def revise(store: MemoryStore, given: Any) -> BaseModel:
@@ -81,11 +76,6 @@ def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
     hits, more = page(found, given.limit + len(found))
     left, unsaid = page(found.left_out, MAX_LIMIT)
     return told(outputs.Recalled, {"hits": hits, "left_out": left, "dangling": found.dangling, "more": more or unsaid})
-
-
-def get(store: MemoryStore, given: inputs.Get) -> BaseModel:
-    """`get`."""
-    return told(outputs.Kept, store.get(given.memory_id, touch=given.touch))
 
 
 def pack(store: MemoryStore, given: inputs.Pack) -> BaseModel:
@@ -148,21 +138,6 @@ def neighbors(store: MemoryStore, given: inputs.Neighbors) -> BaseModel:
     return told(outputs.Neighbors, {"neighbors": shown, "dangling": found.dangling, "more": more})
 
 
-def subgraph(store: MemoryStore, given: inputs.Subgraph) -> BaseModel:
-    """`subgraph`."""
-    return told(outputs.Surroundings, store.subgraph(given.ids, depth=given.depth))
-
-
-def stats(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
-    """`stats`."""
-    return told(outputs.Counts, store.stats())
-
-
-def verify(store: MemoryStore, given: inputs.Nothing) -> BaseModel:
-    """`verify`."""
-    return told(outputs.Problems, {"problems": store.verify()})
-
-
 def runs(store: MemoryStore, given: inputs.RunList) -> BaseModel:
     """`runs`."""
     shown, more = page(behind(store.runs(), given.after, lambda one: one.run_id), given.limit)
@@ -171,41 +146,6 @@ def runs(store: MemoryStore, given: inputs.RunList) -> BaseModel:
 
 # --------------------------------------------------------------------------------------------
 # Acting
-
-
-def supersede(store: MemoryStore, given: inputs.Supersede) -> BaseModel:
-    """`supersede`."""
-    return told(outputs.Entry, {"entry": store.supersede(given.old_id, given.new_id)})
-
-
-def forget(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
-    """`forget`."""
-    return told(outputs.Entry, {"entry": store.forget(given.memory_id)})
-
-
-def restore(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
-    """`restore`."""
-    return told(outputs.Restored, {"restored": store.restore(given.memory_id)})
-
-
-def erase(store: MemoryStore, given: inputs.OfMemory) -> BaseModel:
-    """`erase`."""
-    return told(outputs.Entry, {"entry": store.erase(given.memory_id)})
-
-
-def resolve(store: MemoryStore, given: inputs.Resolve) -> BaseModel:
-    """`resolve`."""
-    return told(outputs.Settled, store.resolve(given.key, given.resolution))
-
-
-def link(store: MemoryStore, given: inputs.LinkFields) -> BaseModel:
-    """`link`."""
-    return told(outputs.Linked, store.link(given.src, given.dst, given.rel, strict=given.strict))
-
-
-def unlink(store: MemoryStore, given: inputs.Unlink) -> BaseModel:
-    """`unlink`."""
-    return told(outputs.Removed, {"removed": store.unlink(given.src, given.dst, given.rel)})
 
 
 def undo(store: MemoryStore, given: inputs.Undo) -> BaseModel:
@@ -229,42 +169,14 @@ def plan(store: MemoryStore, given: inputs.PlanFields) -> BaseModel:
 def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
     """`execute`. The plan may come from anywhere: reading it trusts nothing."""
     from wellkept.core.consolidation.plan_file import plan_from
+    from wellkept.engine.consolidation.reports import summary_of
 
     try:
         text = json.dumps(given.plan)
     except (ValueError, RecursionError) as error:
         raise InvalidPlan("is not a plan", where="plan", todo="Pass one as returned by `plan`") from error
     report = store.execute(plan_from(text), only=given.only, skip=given.skip, dry_run=given.dry_run)
-    return told(outputs.Run, _summary(report))
-
-
-def undo_run(store: MemoryStore, given: inputs.UndoRun) -> BaseModel:
-    """`undo_run`."""
-    return told(outputs.RunUndone, store.undo_run(given.run_id, force_except=given.force_except))
-
-
-def _summary(report: RunReport) -> dict[str, Any]:
-    from wellkept.engine.consolidation.reports import counts_of, scope_of
-
-    made = report.plan
-    return {
-        "plan_id": made.plan_id,
-        "run_id": report.run_id,
-        "mode": report.mode,
-        "forced": report.forced,
-        "namespace": made.namespace,
-        "config_hash": made.config_hash,
-        "scope": scope_of(made.scope),
-        "detected": made.detected,
-        "degraded": made.degraded,
-        "planned": made.planned,
-        "executed": report.executed,
-        "skipped": report.skipped,
-        "errors": report.errors,
-        "counts": counts_of(report),
-        "not_applied": [result for result in report.results if result.state in ("stale", "failed")],
-        "seconds": report.seconds,
-    }
+    return told(outputs.Run, summary_of(report))
 
 
 def _config(given: ConfigFields | None) -> Consolidation | None:

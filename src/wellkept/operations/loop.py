@@ -99,12 +99,6 @@ def start_episode(store: MemoryStore, given: Any) -> BaseModel:
     return told(outputs.Written, store.start_episode(given.content, **said(given)))
 
 
-def end_episode(store: MemoryStore, given: EndEpisode) -> BaseModel:
-    """`end_episode`."""
-    ended = store.end_episode(given.episode_id, summary=given.summary, outcome=given.outcome, at=given.at)
-    return told(outputs.Kept, ended)
-
-
 RECORDING = (
     writes(
         "record_decision",
@@ -148,7 +142,6 @@ RECORDING = (
         description="End an episode with its result. It is kept, but cannot be continued.",
         input=EndEpisode,
         output=outputs.Kept,
-        handler=end_episode,
         toolset="full",
     ),
 )

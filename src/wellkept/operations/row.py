@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
+from wellkept.operations.shapes import told
 from wellkept.routes import ROUTES, Route
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Operation:
         effect: What it does to the store. Counting a memory as used is no write.
         idempotent: Whether the same call again changes nothing more.
         scope: What a token must allow.
-        handler: From a store and an input to an output; raises `WellkeptError`.
+        handler: From a store and an input to an output; raises `WellkeptError`. By default the library's verb.
         toolset: Whether it is an agent's tool.
         route: Where it is found over HTTP; None for nowhere.
         status: The HTTP status of a result.
@@ -81,5 +82,15 @@ def writes(name: str, **row: Any) -> Operation:
 
 
 def _row(name: str, does: Literal["read", "write"], row: Mapping[str, Any]) -> Operation:
-    usual = {"name": name, "effect": does, "idempotent": True, "scope": does, "route": ROUTES.get(name)}
-    return Operation(**{**usual, **row})
+    usual = {"effect": does, "idempotent": True, "scope": does, "route": ROUTES.get(name)}
+    return Operation(**{"name": name, **usual, "handler": _verb(name, row["output"]), **row})
+
+
+def _verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel], BaseModel]:
+    """The library's verb of that name: each field is a parameter, and an answer that is no record has one name."""
+
+    def handler(store: MemoryStore, given: BaseModel) -> BaseModel:
+        answer = getattr(store, name)(**{field: getattr(given, field) for field in type(given).model_fields})
+        return told(output, answer if is_dataclass(answer) else dict.fromkeys(output.model_fields, answer))
+
+    return handler

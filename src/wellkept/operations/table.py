@@ -43,7 +43,6 @@ WRITING = (
         "the batch changes nothing.",
         input=inputs.RememberMany,
         output=outputs.Batch,
-        handler=handlers.remember_many,
         toolset="full",
     ),
     reads(
@@ -93,7 +92,6 @@ READING = (
         description="One memory of any status, by its id.",
         input=inputs.Get,
         output=outputs.Kept,
-        handler=handlers.get,
         toolset="default",
     ),
     reads(
@@ -150,7 +148,6 @@ READING = (
         "exist.",
         input=inputs.Subgraph,
         output=outputs.Surroundings,
-        handler=handlers.subgraph,
         toolset="full",
     ),
     reads(
@@ -159,7 +156,6 @@ READING = (
         description="Number of memories, links, open conflicts and journal entries.",
         input=inputs.Nothing,
         output=outputs.Counts,
-        handler=handlers.stats,
         toolset="full",
     ),
 )
@@ -171,7 +167,6 @@ ACTING = (
         "brings it back.",
         input=inputs.Supersede,
         output=outputs.Entry,
-        handler=handlers.supersede,
         toolset="default",
     ),
     writes(
@@ -180,7 +175,6 @@ ACTING = (
         description="Hide a memory that is no longer wanted. It is kept; restore brings it back.",
         input=inputs.OfMemory,
         output=outputs.Entry,
-        handler=handlers.forget,
         toolset="default",
     ),
     writes(
@@ -190,7 +184,6 @@ ACTING = (
         "dropped; the answer to remember names its id.",
         input=inputs.OfMemory,
         output=outputs.Restored,
-        handler=handlers.restore,
         toolset="default",
     ),
     writes(
@@ -199,7 +192,6 @@ ACTING = (
         description="Decide which of two conflicting memories holds, or that both do. If unsure, ask the user.",
         input=inputs.Resolve,
         output=outputs.Settled,
-        handler=handlers.resolve,
         toolset="default",
     ),
     writes(
@@ -208,7 +200,6 @@ ACTING = (
         description="Link one memory to another with a relation. Repeating a link changes nothing.",
         input=inputs.LinkFields,
         output=outputs.Linked,
-        handler=handlers.link,
         toolset="default",
     ),
     writes(
@@ -217,7 +208,6 @@ ACTING = (
         description="Remove the links from one memory to another, all or of one relation.",
         input=inputs.Unlink,
         output=outputs.Removed,
-        handler=handlers.unlink,
         toolset="default",
     ),
     writes(
@@ -239,7 +229,6 @@ ACTING = (
         output=outputs.Entry,
         effect="destructive",
         scope="admin",
-        handler=handlers.erase,
         toolset="full",
     ),
 )
@@ -251,7 +240,6 @@ OPERATING = (
         input=inputs.Nothing,
         output=outputs.Problems,
         scope="admin",
-        handler=handlers.verify,
         toolset="full",
     ),
     reads(
@@ -292,7 +280,6 @@ OPERATING = (
         input=inputs.UndoRun,
         output=outputs.RunUndone,
         scope="admin",
-        handler=handlers.undo_run,
         toolset="full",
     ),
 )

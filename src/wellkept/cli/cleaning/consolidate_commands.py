@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from wellkept.cli.cleaning import plan_tables
+from wellkept.cli.operating.import_commands import _refuse_own_store
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import kinds
 from wellkept.cli.terminal.groups import argument, flag, option
@@ -17,7 +18,7 @@ from wellkept.cli.terminal.session import Session, command
 from wellkept.config import is_server
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
 from wellkept.errors import InvalidRules, StorePathError
-from wellkept.types import Plan, RunReport, Scope
+from wellkept.types import Plan, Scope
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -164,7 +165,7 @@ def register(app: typer.Typer) -> None:
 def _pass(
     run: Session, store: MemoryStore, plan: Plan, choice: ChoiceOptions, *, execute: bool, plan_file: str, fresh: bool
 ) -> int:
-    from wellkept.engine.consolidation.reports import left_out
+    from wellkept.engine.consolidation.reports import left_out, summary_of
 
     only, skip = choice.only or (), choice.skip or ()
     out = left_out(plan, only, skip)
@@ -174,7 +175,7 @@ def _pass(
             plan, only=only, skip=skip, dry_run=not execute, report=_report_target(run, choice), progress=done
         )
     run.show(
-        _plain(report, plan_file),
+        {**summary_of(report), "plan": plan_file, "report": report.path},
         lambda: plan_tables.consolidated(
             replace(report, path=_near(report.path)), plan_file=_near(plan_file), out=out, show=choice.show, fresh=fresh
         ),
@@ -187,33 +188,6 @@ def _near(path: str) -> str:
     """A path as people type it: from the working folder, if it lies below."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if path and Path(path).is_relative_to(here) else path
-
-
-def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
-    """What scripts read: ids, counters, where the files are, and what did not go through."""
-    from wellkept.engine.consolidation.reports import counts_of, scope_of
-
-    plan = report.plan
-    return {
-        "plan_id": plan.plan_id,
-        "run_id": report.run_id,
-        "mode": report.mode,
-        "forced": report.forced,
-        "namespace": plan.namespace,
-        "config_hash": plan.config_hash,
-        "scope": scope_of(plan.scope),
-        "detected": plan.detected,
-        "degraded": plan.degraded,
-        "planned": plan.planned,
-        "executed": report.executed,
-        "skipped": report.skipped,
-        "errors": report.errors,
-        "counts": counts_of(report),
-        "not_applied": [result for result in report.results if result.state in ("stale", "failed")],
-        "seconds": report.seconds,
-        "plan": plan_file,
-        "report": report.path,
-    }
 
 
 def _folder(run: Session) -> Path | None:
@@ -254,12 +228,6 @@ def _plan_file(run: Session, plan: Plan, target: Path | None) -> str:
         return "" if folder is None else str(write_plan(plan, folder))
     _refuse_own_store(target, run)
     return str(write_plan(plan, target))
-
-
-def _refuse_own_store(target: Path, run: Session) -> None:
-    from wellkept.engine.base.files import refuse_store
-
-    refuse_store(target, run.settings.file)
 
 
 def _rules(file: Path) -> tuple[Rule, ...]:

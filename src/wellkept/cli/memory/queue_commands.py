@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from wellkept.cli.memory.write_commands import wrote
 from wellkept.cli.terminal import exits, render
-from wellkept.cli.terminal.fields import (
-    FileOption,
-    OnConflictOption,
-    StatementOptions,
-    TextArgument,
-    WriteOptions,
-    given,
-    text_from,
-)
+from wellkept.cli.terminal.fields import OnConflictOption, TextOptions, WriteOptions
 from wellkept.cli.terminal.groups import argument, flag
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, command
@@ -30,21 +23,11 @@ if TYPE_CHECKING:
 _PANEL = "Operate"
 
 
-def remember(
-    run: Session,
-    text: TextArgument = None,
-    *,
-    file: FileOption = None,
-    on_conflict: OnConflictOption = None,
-    statement: StatementOptions,
-    write: WriteOptions,
-) -> int:
+def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
     """Queue a text: it is saved durably now, and compared and stored by `queue flush`."""
-    content = text_from(text, file)
-    fields = given(statement, write)
+    content, fields = said.with_fields(write)
     result = run.store().queue.remember(content, on_conflict=on_conflict, **fields)
-    run.show(result, lambda: render.written(result))
-    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+    return wrote(run, result)
 
 
 def pending(run: Session) -> None:

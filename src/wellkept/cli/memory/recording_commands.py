@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from wellkept.cli.terminal import exits, render
-from wellkept.cli.terminal.fields import FileOption, StatementOptions, TextArgument, WriteOptions, given, text_from
+from wellkept.cli.memory.write_commands import wrote
+from wellkept.cli.terminal import render
+from wellkept.cli.terminal.fields import TextOptions, WriteOptions
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session, command
 
@@ -15,56 +16,34 @@ _PANEL = "Write"
 OutcomeOption = Annotated[str, typer.Option("--outcome", help="Its outcome, if known.")]
 
 
-def record(
-    run: Session,
-    text: TextArgument = None,
-    *,
-    file: FileOption = None,
-    outcome: OutcomeOption = "",
-    statement: StatementOptions,
-    write: WriteOptions,
-) -> None:
+def record(run: Session, *, said: TextOptions, outcome: OutcomeOption = "", write: WriteOptions) -> None:
     """Record a decision. Every call adds one, even with the same words."""
-    content = text_from(text, file)
-    fields = given(statement, write)
+    content, fields = said.with_fields(write)
     result = run.store().record_decision(content, outcome=outcome, **fields)
     run.show(result, lambda: render.written(result))
 
 
 def record_turn(
     run: Session,
-    text: TextArgument = None,
     *,
-    file: FileOption = None,
+    said: TextOptions,
     decided: bool = flag("--decided", help="`record` was called in this turn."),
     episode: str = option(default="", metavar="ID", help="The episode that it belongs to."),
-    statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
     """Record an agent's answer as a decision if it reads like one. Requires `--frame`: task, question …"""
     if write.frame is None:
         raise typer.BadParameter("Name the frame of the turn, such as task or conversation", param_hint="--frame")
-    content = text_from(text, file)
-    fields = given(statement, write)
+    content, fields = said.with_fields(write)
     result = run.store().record_turn(content, decided=decided, episode=episode, **fields)
-    run.show(result, lambda: render.written(result))
-    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+    return wrote(run, result)
 
 
-def start(
-    run: Session,
-    text: TextArgument = None,
-    *,
-    file: FileOption = None,
-    statement: StatementOptions,
-    write: WriteOptions,
-) -> int:
+def start(run: Session, *, said: TextOptions, write: WriteOptions) -> int:
     """Start an episode, or continue the open one."""
-    content = text_from(text, file)
-    fields = given(statement, write)
+    content, fields = said.with_fields(write)
     result = run.store().start_episode(content, **fields)
-    run.show(result, lambda: render.written(result))
-    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+    return wrote(run, result)
 
 
 def end(

@@ -15,7 +15,7 @@ from wellkept.cli.terminal.fields import (
     IdArgument,
     OnConflictOption,
     StatementOptions,
-    TextArgument,
+    TextOptions,
     WriteOptions,
     bytes_of,
     given,
@@ -32,38 +32,25 @@ _PANEL = "Write"
 _EXCERPT = 50
 
 
-def remember(
-    run: Session,
-    text: TextArgument = None,
-    *,
-    file: FileOption = None,
-    on_conflict: OnConflictOption = None,
-    statement: StatementOptions,
-    write: WriteOptions,
-) -> int:
+def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
     """Store a memory; detects duplicates, updates and conflicts."""
-    content = text_from(text, file)
-    fields = given(statement, write)
+    content, fields = said.with_fields(write)
     result = run.store().remember(content, on_conflict=on_conflict, **fields)
-    run.show(result, lambda: render.written(result))
-    return exits.REFUSED if result.outcome == "rejected" else exits.OK
+    return wrote(run, result)
 
 
 def check(
     run: Session,
-    text: TextArgument = None,
     *,
-    file: FileOption = None,
+    said: TextOptions,
     on_conflict: OnConflictOption = None,
     exit_code: bool = flag(
         "--exit-code", help="Exit with status 3 for a duplicate, update or conflict, 4 if it would be rejected."
     ),
-    statement: StatementOptions,
     write: WriteOptions,
 ) -> int:
     """Show what `remember` would do with a text; nothing is written."""
-    content = text_from(text, file)
-    fields = given(statement, write)
+    content, fields = said.with_fields(write)
     result = run.store(writes=False).check(content, on_conflict=on_conflict, **fields)
     run.show(result, lambda: render.written(result, checked=True))
     return _verdict(result) if exit_code else exits.OK
@@ -110,6 +97,12 @@ def register(app: typer.Typer) -> None:
     command(app, "remember-many", panel=_PANEL)(remember_many)
     command(app, "check", panel=_PANEL)(check)
     command(app, "revise", panel=_PANEL)(revise)
+
+
+def wrote(run: Session, result: WriteResult) -> int:
+    """Tell what became of a text; a text that is not worth keeping is refused."""
+    run.show(result, lambda: render.written(result))
+    return exits.REFUSED if result.outcome == "rejected" else exits.OK
 
 
 def _verdict(result: WriteResult) -> int:

@@ -80,6 +80,18 @@ IdArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextOptions:
+    """The text of a memory, from wherever it comes."""
+
+    text: TextArgument = None
+    file: FileOption = None
+
+    def with_fields(self, group: StatementOptions) -> tuple[str, dict[str, Any]]:
+        """The text, and the fields that were said beside it."""
+        return text_from(self.text, self.file), given(group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatementOptions:
     """The fields of a statement; an empty text clears one."""
 
@@ -106,8 +118,8 @@ class StatementOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
-    """The fields that only a new memory has."""
+class WriteOptions(StatementOptions):
+    """The fields of a new memory."""
 
     links: list[str] | None = option("--link", metavar="ID", panel=_WHENCE, help="Link to it; repeatable.")
     automatic: bool | None = option(
@@ -148,19 +160,15 @@ class FilterOptions:
         )
 
 
-def given(*groups: StatementOptions | WriteOptions) -> dict[str, Any]:
+def given(group: StatementOptions) -> dict[str, Any]:
     """The fields that were said, as the library takes them.
 
     Raises:
         InvalidField: A JSON option holds no JSON.
     """
-    values = {}
-    for group in groups:
-        for item in fields(group):
-            value = getattr(group, item.name)
-            if value is not None and value != []:
-                values[item.name] = json_value(item.name, value) if item.name in _OBJECTS else value
-    return values
+    said = {item.name: getattr(group, item.name) for item in fields(group)}
+    values = {name: value for name, value in said.items() if value is not None and value != []}
+    return {name: json_value(name, value) if name in _OBJECTS else value for name, value in values.items()}
 
 
 def field_value(name: str, text: str) -> Any:

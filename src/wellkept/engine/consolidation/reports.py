@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from wellkept.core.consolidation.plan_file import MAX_CHARS, line, plan_from, plan_text
 from wellkept.core.records.codec import to_plain
@@ -55,6 +56,29 @@ def report_of(report: RunReport) -> dict[str, Json]:
         "counts": counts_of(report),
         "actions": [_action(action, results.get(action.id)) for action in plan.actions],
         "samples": {"clusters": _clusters(plan)},
+    }
+
+
+def summary_of(report: RunReport) -> dict[str, Any]:
+    """A report in short: ids, counters, and what did not go through."""
+    made = report.plan
+    return {
+        "plan_id": made.plan_id,
+        "run_id": report.run_id,
+        "mode": report.mode,
+        "forced": report.forced,
+        "namespace": made.namespace,
+        "config_hash": made.config_hash,
+        "scope": scope_of(made.scope),
+        "detected": made.detected,
+        "degraded": made.degraded,
+        "planned": made.planned,
+        "executed": report.executed,
+        "skipped": report.skipped,
+        "errors": report.errors,
+        "counts": counts_of(report),
+        "not_applied": [result for result in report.results if result.state in ("stale", "failed")],
+        "seconds": report.seconds,
     }
 
 
