@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from wellkept.cli.operating.import_commands import _local, _refuse_own_store, _refuse_unknown
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import pair
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.errors import StorePathError
 from wellkept.types import ImportReport, Plan
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from wellkept.engine.transfer.audit import Audit, Example, Owned
     from wellkept.engine.transfer.import_export import ImportSpec
 
-_PANEL = "Operate"
 _STDIN = "stdin"
 _TITLES = {
     "exact": "Exact duplicates, spelling variants included",
@@ -101,11 +98,6 @@ def audit(
         shown["import"] = taken
     run.show(shown, lambda: _told(source, found, report, (written, taken)))
     return exits.OK if report.clean else exits.FINDINGS
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "audit", panel=_PANEL)(audit)
 
 
 def _looked_at(source: Source, how: Reading, run: Session) -> Audit:

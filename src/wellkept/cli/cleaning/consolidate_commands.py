@@ -14,7 +14,7 @@ from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import kinds
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import is_server
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
 from wellkept.errors import InvalidRules, StorePathError
@@ -23,7 +23,6 @@ from wellkept.types import Plan, Scope
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
 
-_PANEL = "Operate"
 _SCOPE, _HOW, _FILES = "Filter", "Action", "Files"
 _NEAR_REPEATS = "R2-near-duplicate-merge"
 _MOST_RULES = 1_000_000
@@ -150,13 +149,6 @@ def runs(run: Session) -> None:
     """Imports and consolidations that changed the store, and whether they were undone."""
     found = run.store(writes=False, model=False).runs()
     run.show_each(found, lambda: plan_tables.run_lines(found))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "consolidate", panel=_PANEL)(consolidate)
-    command(app, "apply", panel=_PANEL)(apply)
-    command(app, "runs", panel=_PANEL)(runs)
 
 
 # --------------------------------------------------------------------------------------------

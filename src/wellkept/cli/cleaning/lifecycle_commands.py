@@ -13,7 +13,7 @@ from wellkept.cli.cleaning import lifecycle_tables
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import kinds
 from wellkept.cli.terminal.groups import flag, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.types import Json, Plan, RunReport, Scope
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.port import Summariser
 
-_PANEL = "Operate"
 _WHICH, _HOW, _FILES = "Filter", "Action", "Files"
 _NEVER = "never"
 
@@ -102,12 +101,6 @@ def decay(
     store = run.store(writes=False, model=False)
     report = store.decay(aging, which.scope())
     return _finish(run, store, report.plan, act, decay=report)
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "reflect", panel=_PANEL)(reflect)
-    command(app, "decay", panel=_PANEL)(decay)
 
 
 # --------------------------------------------------------------------------------------------

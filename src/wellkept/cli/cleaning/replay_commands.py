@@ -9,7 +9,7 @@ import typer
 
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.groups import flag, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import KEYS, load
 from wellkept.core.records.explain import reason_words
 from wellkept.types.replay import ReplayDifference, ReplayReport, Unreplayed, Verdict
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.policy import Policy
 
-_PANEL = "Operate"
 _SHOWN = 20
 
 
@@ -40,11 +39,6 @@ def replay(
         report = store.replay(policy, after=after, limit=limit, forward=forward, progress=done)
     run.show(report, lambda: _told(report, everything=everything))
     return exits.FINDINGS if report.differences else exits.OK
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "replay", panel=_PANEL)(replay)
 
 
 def _opened(run: Session) -> tuple[Policy, MemoryStore]:

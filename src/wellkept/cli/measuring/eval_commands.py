@@ -13,7 +13,7 @@ import typer
 
 from wellkept.cli.terminal.fields import KindOption
 from wellkept.cli.terminal.groups import argument, flag, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.errors import StorePathError
 from wellkept.types.showing import count_of
 
@@ -146,19 +146,6 @@ def retrieval(
     seconds = time.perf_counter() - started
     found = tables.of_retrieval(collection, setup, stored, answers, gated=gated, seconds=seconds)
     run.show(found, lambda: tables.retrieval(found))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands, as a group of their own."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Measure error rates, with confidence intervals, on labelled texts.",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    command(group, "pairs")(pairs)
-    command(group, "stories")(stories)
-    command(group, "retrieval")(retrieval)
-    app.add_typer(group, name="eval", rich_help_panel="Operate")
 
 
 def _setup(run: Session, how: EvalOptions, *, kind: str | None = None, with_subject: bool) -> Setup:

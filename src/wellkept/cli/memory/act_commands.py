@@ -12,10 +12,8 @@ from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import IdArgument, resolution, resolutions
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.operations.undone import Change, changes_of, stored
-
-_PANEL = "Act"
 
 
 def supersede(
@@ -143,19 +141,6 @@ def resolve(
     wanted = resolution(how)
     settled = run.store().resolve(key, wanted)
     run.show(settled, lambda: render.conflicts([settled]))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "conflicts", panel=_PANEL)(conflicts)
-    command(app, "resolve", panel=_PANEL)(resolve)
-    command(app, "supersede", panel=_PANEL)(supersede)
-    command(app, "forget", panel=_PANEL)(forget)
-    command(app, "restore", panel=_PANEL)(restore)
-    command(app, "undo", panel=_PANEL)(undo)
-    command(app, "erase", panel=_PANEL)(erase)
-    command(app, "link", panel=_PANEL)(link)
-    command(app, "unlink", panel=_PANEL)(unlink)
 
 
 def _undone(entry: int, made: int, changes: Sequence[Change]) -> list[str]:

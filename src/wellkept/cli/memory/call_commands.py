@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import bytes_of, json_value
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Command, Session
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
 
@@ -58,26 +58,10 @@ def command_of(row: Operation) -> Any:
         row: Of the table, or of anybody's.
     """
     made = typer.Typer(add_completion=False)
-    command(made, row.name)(_work_of(row))
+    Command(row.name, _work_of(row)).onto(made)
     found = get_command(made)
     found.short_help = row.title
     return found
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    group = typer.Typer(
-        name="call",
-        cls=Operations,
-        no_args_is_help=True,
-        help="Call any operation by name, with the same fields and JSON as REST and MCP; for scripts.",
-    )
-    group.callback()(_group)
-    app.add_typer(group, rich_help_panel="Operate")
-
-
-def _group() -> None:
-    """Keeps the help of the group."""
 
 
 def _work_of(row: Operation) -> Callable[..., int]:
@@ -193,3 +177,16 @@ def _code(answer: Mapping[str, Any]) -> int:
     if answer.get("outcome") == "rejected":
         return exits.REFUSED
     return exits.FINDINGS if any(answer.get(name) for name in _FOUND) else exits.OK
+
+
+CALL = typer.Typer(
+    name="call",
+    cls=Operations,
+    no_args_is_help=True,
+    help="Call any operation by name, with the same fields and JSON as REST and MCP; for scripts.",
+)
+
+
+@CALL.callback()
+def _group() -> None:
+    """Keeps the help of the group."""

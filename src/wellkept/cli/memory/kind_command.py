@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import typer
-
 from wellkept.cli.terminal import render
 from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.policy import PACKS, KindPolicy, pack_of
 
 if TYPE_CHECKING:
@@ -30,11 +28,6 @@ def kinds(
     told = [_told(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
     told = [one for one in told if pack in (None, one["pack"])]
     run.show_each(told, lambda: _tables(told))
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "kinds", panel="Read")(kinds)
 
 
 def _told(kind: str, policy: KindPolicy) -> dict[str, str]:

@@ -6,11 +6,9 @@ is no session here, and `--exclude` says what the prompt holds already.
 
 from __future__ import annotations
 
-import typer
-
 from wellkept.cli.terminal.fields import FilterOptions
 from wellkept.cli.terminal.groups import argument, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.types.packs import MAX_BUDGET, PackFormat
 
 
@@ -40,8 +38,3 @@ def pack(
     run.show(made, lambda: [made.text] if made.text else [])
     if made.left_out:
         run.note(f"{len(made.left_out)} more match the query and do not fit into {budget} tokens")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "pack", panel="Read")(pack)

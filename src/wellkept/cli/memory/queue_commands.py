@@ -13,14 +13,12 @@ from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import OnConflictOption, TextOptions, WriteOptions
 from wellkept.cli.terminal.groups import argument, flag
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from wellkept.types.queue import Flushed, QueuedWrite
-
-_PANEL = "Operate"
 
 
 def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
@@ -69,16 +67,6 @@ def drop(
     store.queue.drop(found.id)
     run.show(found, lambda: [f"Dropped: {_said(found)}"])
     return exits.OK
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    group = typer.Typer(name="queue", no_args_is_help=True, help="Manage the queue of writes that wait to be stored.")
-    command(group, "list")(pending)
-    command(group, "flush")(flush)
-    command(group, "drop")(drop)
-    command(group, "remember")(remember)
-    app.add_typer(group, rich_help_panel=_PANEL)
 
 
 def _said(one: QueuedWrite) -> str:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from wellkept.cli.memory import recall_tables
 from wellkept.cli.memory.recall_fields import NarrowOptions, RankingOptions
 from wellkept.cli.terminal import render
 from wellkept.cli.terminal.fields import IdArgument, statuses
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.types import Direction, Graph, Reached
 
-_PANEL = "Read"
 _NEWEST = 20
 _MAX = 1_000
 
@@ -131,19 +128,6 @@ def namespaces(run: Session) -> None:
     """List the namespaces of the store."""
     names = run.store(writes=False, model=False).namespaces()
     run.show({"namespaces": names}, lambda: [one_line(name) for name in names] or ["No namespaces"])
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "recall", panel=_PANEL)(recall)
-    command(app, "get", panel=_PANEL)(get)
-    command(app, "list", panel=_PANEL)(list_memories)
-    command(app, "history", panel=_PANEL)(history)
-    command(app, "journal", panel=_PANEL)(journal)
-    command(app, "neighbors", panel=_PANEL)(neighbors)
-    command(app, "subgraph", panel=_PANEL)(subgraph)
-    command(app, "stats", panel=_PANEL)(stats)
-    command(app, "namespaces", panel=_PANEL)(namespaces)
 
 
 def _neighbours(found: Reached) -> list[Any]:

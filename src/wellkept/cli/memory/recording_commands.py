@@ -10,9 +10,8 @@ from wellkept.cli.memory.write_commands import wrote
 from wellkept.cli.terminal import render
 from wellkept.cli.terminal.fields import TextOptions, WriteOptions
 from wellkept.cli.terminal.groups import argument, flag, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 
-_PANEL = "Write"
 OutcomeOption = Annotated[str, typer.Option("--outcome", help="Its outcome, if known.")]
 
 
@@ -57,13 +56,3 @@ def end(
     """End an episode; it is kept, but cannot be continued."""
     ended = run.store().end_episode(episode_id, summary=summary, outcome=outcome, at=at)
     run.show(ended, lambda: render.memory(ended))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "record", panel=_PANEL, without=("kind", "automatic"))(record)
-    command(app, "record-turn", panel=_PANEL, without=("kind", "automatic"))(record_turn)
-    episode = typer.Typer(name="episode", no_args_is_help=True, help="Start and end episodes (periods of work).")
-    command(episode, "start", without=("kind", "ended_at"))(start)
-    command(episode, "end")(end)
-    app.add_typer(episode, rich_help_panel=_PANEL)

@@ -22,13 +22,12 @@ from wellkept.cli.terminal.fields import (
     text_from,
 )
 from wellkept.cli.terminal.groups import argument, flag
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.errors import InvalidInput, InvalidText, WellkeptError
 from wellkept.parsing import parsed_json
 from wellkept.types import BatchResult, ItemError, WriteResult
 from wellkept.types.showing import count_of
 
-_PANEL = "Write"
 _EXCERPT = 50
 
 
@@ -89,14 +88,6 @@ def revise(
         raise typer.BadParameter("Give a new text or a field to change", param_hint="TEXT")
     memory = run.store().revise(memory_id, **changes)
     run.show(memory, lambda: render.memory(memory))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "remember", panel=_PANEL)(remember)
-    command(app, "remember-many", panel=_PANEL)(remember_many)
-    command(app, "check", panel=_PANEL)(check)
-    command(app, "revise", panel=_PANEL)(revise)
 
 
 def wrote(run: Session, result: WriteResult) -> int:

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from wellkept.cli.terminal import render
 from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import calibration_folder
 
 if TYPE_CHECKING:
@@ -58,11 +56,6 @@ def calibrate(
     run.show(told, lambda: _told(found, before, embedder.id, str(file) if file is not None else ""))
     if before is not None:
         run.note(f"Nothing was stored: {_BUILT_IN}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "calibrate", panel="Operate")(calibrate)
 
 
 def _told(found: Measured, before: Calibration | None, name: str, file: str) -> Iterator[RenderableType | str]:

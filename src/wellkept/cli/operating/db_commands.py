@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from wellkept.cli.operating.moving_commands import shown
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.render import rows_of
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import is_server
 from wellkept.errors import UnknownBackend
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from wellkept.storage.postgres import PostgresStorage
     from wellkept.storage.postgres.server.distribution import Spread
 
-_PANEL = "Operate"
 _LARGE = 200_000
 """Memories of one namespace from which an index is worth what it misses: 300 MB in every process that searches."""
 
@@ -78,15 +75,6 @@ def index(
     with run.busy("Indexing"):
         told = [_done(storage, name, above=above, exact=exact) for name in names]
     run.show(told, lambda: _table(told))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    group = typer.Typer(name="db", no_args_is_help=True, help="Manage a store in a PostgreSQL database.")
-    command(group, "distribute")(distribute)
-    command(group, "index")(index)
-    command(group, "secure")(secure)
-    app.add_typer(group, rich_help_panel=_PANEL)
 
 
 def _server_url(run: Session) -> str:

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import typer
-
 import wellkept
 from wellkept.cli.operating.findings import Finding, failed, told
 from wellkept.cli.operating.moving_commands import shown as shown_address
 from wellkept.cli.terminal import exits, render
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import Settings
 from wellkept.errors import WellkeptError
 
@@ -37,11 +35,6 @@ def doctor(run: Session) -> int:
     worst = "fail" if any(item.health == "fail" for item in findings) else "ok"
     run.show({"findings": findings, "ok": worst == "ok"}, lambda: [_table(findings)])
     return exits.FINDINGS if worst == "fail" else exits.OK
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "doctor", panel="Operate")(doctor)
 
 
 def _findings(run: Session) -> Iterator[Finding]:

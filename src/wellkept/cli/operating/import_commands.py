@@ -15,14 +15,13 @@ import typer
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.fields import KindOption, field_value, pair
 from wellkept.cli.terminal.groups import argument, flag, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.errors import StorePathError
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from wellkept.engine.transfer.import_export import ImportSpec
 
-_PANEL = "Operate"
 _STDIN = "stdin"
 
 
@@ -120,13 +119,6 @@ def demo(
     return show(
         run.out, db=run.asked("db"), pause=pause, as_json=run.json, embedder=run.asked("embedder"), verbose=verbose
     )
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "import", panel=_PANEL)(import_file)
-    command(app, "export", panel=_PANEL)(export)
-    command(app, "demo", panel=_PANEL)(demo)
 
 
 def _range(option: str, text: str) -> tuple[float, float]:

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import typer
-
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import Settings, is_server, store_file
 from wellkept.errors import StorePathError, UnknownBackend
 from wellkept.types.showing import count_of
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from wellkept.storage.port import Storage
     from wellkept.storage.sqlite import SqliteStorage
 
-_PANEL = "Operate"
 _BUSY_SECONDS = 30.0
 
 
@@ -90,13 +87,6 @@ def restore_backup(
     kept = f"; the previous file is kept as {done.kept}" if done.kept else ""
     told = f"{own} is restored exactly: {_held(done.entries)}{kept}"
     run.show(done, lambda: [one_line(told, limit=2_000)])
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "backup", panel=_PANEL)(backup)
-    command(app, "restore-backup", panel=_PANEL)(restore_backup)
-    command(app, "migrate", panel=_PANEL, own=("namespace",))(migrate)
 
 
 def _own_file(settings: Settings) -> Path:

@@ -16,7 +16,7 @@ import typer
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.types import Json, Plan
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from wellkept.engine.upkeep.rounds import Planner, Round
     from wellkept.engine.verbs.store import MemoryStore
 
-_PANEL = "Operate"
 _POLL = 0.25
 _LEASE = ".upkeep"
 
@@ -165,15 +164,6 @@ def maintain(
             # A loop was ended on purpose, whatever its rounds found; a single round answers for itself.
             code = exits.FINDINGS if once and _found(done) else exits.OK
     return code
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "verify", panel=_PANEL)(verify)
-    command(app, "repair", panel=_PANEL)(repair)
-    command(app, "sweep", panel=_PANEL)(sweep)
-    command(app, "reembed", panel=_PANEL)(reembed)
-    command(app, "maintain", panel=_PANEL)(maintain)
 
 
 class Told:

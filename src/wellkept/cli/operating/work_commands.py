@@ -17,7 +17,7 @@ from wellkept.cli.operating.upkeep_commands import Told, figures, until_told
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, Shared, command
+from wellkept.cli.terminal.session import Session, Shared
 from wellkept.errors import InvalidField
 from wellkept.types.jobs import QUEUE_STATES
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from wellkept.storage.port import JobQueue
     from wellkept.types.jobs import QueuedJob, QueueState
 
-_PANEL = "Operate"
 _QUEUE = ".jobs"
 _SAFE = ("expire", "sweep")
 _USUAL = (*_SAFE, "consolidate", "decay")
@@ -118,16 +117,6 @@ def put(
     names = (store.namespace,) if said is not None else store.namespaces()
     _queue(run, store).put(known, names)
     run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    command(app, "work", panel=_PANEL)(work)
-    group = typer.Typer(name="jobs", no_args_is_help=True, help="Jobs of the workers, in every namespace.")
-    command(group, "list")(listed)
-    command(group, "retry")(retry)
-    command(group, "put")(put)
-    app.add_typer(group, rich_help_panel=_PANEL)
 
 
 # --------------------------------------------------------------------------------------------

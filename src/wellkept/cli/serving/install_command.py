@@ -6,10 +6,8 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import typer
-
 from wellkept.cli.terminal.groups import flag, option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 
 if TYPE_CHECKING:
     from wellkept.cli.install import Installed
@@ -56,11 +54,6 @@ def install(
     run.show(done, lambda: [_sentence(done)])
     if done.change != "unchanged":
         run.note(f"Restart {client} so that it reads its configuration")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "install", panel="Operate")(install)
 
 
 def _arguments(run: Session, toolset: str) -> list[str]:

@@ -7,11 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
 from wellkept.cli.serving.serve_command import FlushAfterOption
 from wellkept.cli.terminal.groups import option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,11 +44,6 @@ def mcp(
         gc.enable()
     with wordless():  # clients keep what is said on standard error in files of their own
         server.run("stdio")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "mcp", panel="Operate")(mcp)
 
 
 def _server(opened: Callable[[], MemoryStore], toolset: Literal["default", "full"]) -> MCPServer[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from wellkept.cli.terminal.groups import option
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import MOST_SECONDS
 from wellkept.errors import ConfigError
 
@@ -81,11 +81,6 @@ def serve(
         if left := flush(store):
             run.note(left)
     run.note("Stopped")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    command(app, "serve", panel="Operate")(serve)
 
 
 def _require_extra() -> None:

@@ -8,12 +8,10 @@ from dataclasses import MISSING
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from wellkept.cli.operating.moving_commands import shown
 from wellkept.cli.terminal.groups import argument, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.session import Session, command
+from wellkept.cli.terminal.session import Session
 from wellkept.config import is_server
 from wellkept.errors import InvalidField, StorePathError
 
@@ -79,17 +77,6 @@ def revoke(
 
     ended = opened(run).revoke(token)
     run.show(_shown(ended, utc_now()), lambda: [f"Token {ended.id} ({one_line(ended.name)}) is revoked"])
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    group = typer.Typer(
-        name="token", no_args_is_help=True, help="Manage the server's tokens: who may do what in which namespace."
-    )
-    command(group, "create", own=("namespace",))(create)
-    command(group, "list")(list_tokens)
-    command(group, "revoke")(revoke)
-    app.add_typer(group, rich_help_panel="Operate")
 
 
 def opened(run: Session) -> TokenKeeper:

@@ -13,10 +13,10 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import typer
 
@@ -252,44 +252,65 @@ class _Warnings(logging.Handler):
         self._session.note(f"warning: {record.getMessage()}")
 
 
-def command(
-    app: typer.Typer,
-    name: str,
-    *,
-    panel: str = "",
-    hidden: bool = False,
-    own: tuple[str, ...] = (),
-    without: Collection[str] = (),
-) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Register a function of a `Session` and further values as a command.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: its name, what it does, and how its answer is shown.
 
-    Args:
-        app: Where to.
+    Attributes:
         name: Its name.
-        panel: Under which heading of the help.
-        hidden: Leave it out of the help.
+        work: Takes a `Session` and further values; gives an exit code, or where there is a view the answer.
+        view: Makes what people see of the answer.
+        each: Whether the answer is a list, in JSON one object a line.
         own: Options of every command that the function takes itself, because here they mean something else.
         without: Options of its groups that it does not have, because the verb decides about them.
     """
 
-    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        shared = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    name: str
+    work: Callable[..., Any]
+    view: Callable[[Any], Iterable[RenderableType | str]] | None = None
+    each: bool = field(default=False, kw_only=True)
+    own: Collection[str] = field(default=(), kw_only=True)
+    without: Collection[str] = field(default=(), kw_only=True)
+
+    def onto(self, app: typer.Typer, panel: str | None = None) -> None:
+        """Add it, under a heading of the help."""
 
         def run(**values: Any) -> None:
             ctx: typer.Context = values["ctx"]
-            session = Session(taken(Shared, values | dict.fromkeys(own)).over(ctx.obj))
-            arguments = regrouped(function, dict.fromkeys(without) | values)
-            raise typer.Exit(session.run(lambda: function(session, **arguments)))
+            session = Session(taken(Shared, values | dict.fromkeys(self.own)).over(ctx.obj))
+            arguments = regrouped(self.work, dict.fromkeys(self.without) | values)
+            raise typer.Exit(session.run(lambda: self._done(session, self.work(session, **arguments))))
 
-        parameters = flattened(function, {Session: shared})
-        parameters = [option for option in parameters if option.name not in without]
-        parameters += [option for option in options_of(Shared) if option.name not in own]
+        shared = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        parameters = flattened(self.work, {Session: shared})
+        parameters = [option for option in parameters if option.name not in self.without]
+        parameters += [option for option in options_of(Shared) if option.name not in self.own]
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        app.command(name, cls=Hinting, rich_help_panel=panel or None, hidden=hidden)(run)
-        return function
+        run.__name__, run.__doc__ = self.work.__name__, self.work.__doc__
+        app.command(self.name, cls=Hinting, rich_help_panel=panel)(run)
 
-    return register
+    def _done(self, run: Session, answer: Any) -> int | None:
+        view = self.view
+        if view is None:
+            return cast("int | None", answer)
+        (run.show_each if self.each else run.show)(answer, lambda: view(answer))
+        return exits.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands behind a common name."""
+
+    name: str
+    help: str
+    commands: Iterable[Command]
+
+    def onto(self, app: typer.Typer, panel: str | None = None) -> None:
+        """Add it, under a heading of the help."""
+        made = typer.Typer(name=self.name, no_args_is_help=True, help=self.help)
+        for command in self.commands:
+            command.onto(made)
+        app.add_typer(made, rich_help_panel=panel)
 
 
 def quiet_end(code: int) -> int:
