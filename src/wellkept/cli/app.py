@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import wellkept
-from wellkept.cli.cleaning import audit_commands, consolidate_commands, lifecycle_commands, replay_commands
+from wellkept.cli.cleaning import audit_commands, consolidate_commands, lifecycle_commands, plan_tables, replay_commands
 from wellkept.cli.measuring import eval_commands
 from wellkept.cli.memory import (
     act_commands,
@@ -31,7 +31,7 @@ from wellkept.cli.operating import (
     work_commands,
 )
 from wellkept.cli.serving import install_command, mcp_command, serve_command, token_commands
-from wellkept.cli.terminal import exits
+from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.groups import SafeGroup, options_of, taken
 from wellkept.cli.terminal.session import Command, Group, Shared
 
@@ -75,29 +75,29 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("remember", write_commands.remember),
         Command("remember-many", write_commands.remember_many),
         Command("check", write_commands.check),
-        Command("revise", write_commands.revise),
-        Command("record", recording_commands.record, without=("kind", "automatic")),
+        Command("revise", write_commands.revise, render.memory),
+        Command("record", recording_commands.record, render.written, without=("kind", "automatic")),
         Command("record-turn", recording_commands.record_turn, without=("kind", "automatic")),
         Group(
             "episode",
             "Start and end episodes (periods of work).",
             (
                 Command("start", recording_commands.start, without=("kind", "ended_at")),
-                Command("end", recording_commands.end),
+                Command("end", recording_commands.end, render.memory),
             ),
         ),
     ),
     "Read": (
         Command("recall", read_commands.recall),
-        Command("get", read_commands.get),
-        Command("list", read_commands.list_memories),
-        Command("history", read_commands.history),
-        Command("journal", read_commands.journal),
+        Command("get", read_commands.get, render.memory),
+        Command("list", read_commands.list_memories, render.memories, each=True),
+        Command("history", read_commands.history, render.history, each=True),
+        Command("journal", read_commands.journal, render.journal, each=True),
         Command("neighbors", read_commands.neighbors),
-        Command("subgraph", read_commands.subgraph),
-        Command("stats", read_commands.stats),
+        Command("subgraph", read_commands.subgraph, read_commands.graph),
+        Command("stats", read_commands.stats, render.statistics),
         Command("namespaces", read_commands.namespaces),
-        Command("kinds", kind_command.kinds),
+        Command("kinds", kind_command.kinds, kind_command.tables, each=True),
         Command("pack", pack_command.pack),
     ),
     "Act": (
@@ -117,7 +117,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("demo", import_commands.demo),
         Command("consolidate", consolidate_commands.consolidate),
         Command("apply", consolidate_commands.apply),
-        Command("runs", consolidate_commands.runs),
+        Command("runs", consolidate_commands.runs, plan_tables.run_lines, each=True),
         Command("reflect", lifecycle_commands.reflect),
         Command("decay", lifecycle_commands.decay),
         Command("verify", upkeep_commands.verify),
@@ -163,7 +163,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
             "queue",
             "Manage the queue of writes that wait to be stored.",
             (
-                Command("list", queue_commands.pending),
+                Command("list", queue_commands.pending, queue_commands.table, each=True),
                 Command("flush", queue_commands.flush),
                 Command("drop", queue_commands.drop),
                 Command("remember", queue_commands.remember),

@@ -109,7 +109,6 @@ RECORDING = (
         output=outputs.Written,
         idempotent=False,
         handler=record_decision,
-        toolset="full",
         status=created_or_known,
     ),
     writes(
@@ -121,7 +120,6 @@ RECORDING = (
         output=outputs.Written,
         idempotent=False,
         handler=record_turn,
-        toolset="full",
         status=created_or_known,
     ),
     writes(
@@ -133,7 +131,6 @@ RECORDING = (
         output=outputs.Written,
         idempotent=False,  # after the window the same words begin another one
         handler=start_episode,
-        toolset="full",
         status=created_or_known,
     ),
     writes(
@@ -142,6 +139,5 @@ RECORDING = (
         description="End an episode with its result. It is kept, but cannot be continued.",
         input=EndEpisode,
         output=outputs.Kept,
-        toolset="full",
     ),
 )

@@ -83,7 +83,6 @@ QUEUEING = (
         output=outputs.Written,
         idempotent=False,
         handler=remember,
-        toolset="full",
         status=created_or_known,
     ),
     reads(
@@ -93,7 +92,6 @@ QUEUEING = (
         input=QueuePending,
         output=outputs.Waiting,
         handler=pending,
-        toolset="full",
     ),
     writes(
         "queue_drop",
@@ -104,7 +102,6 @@ QUEUEING = (
         effect="destructive",
         scope="admin",
         handler=drop,
-        toolset="full",
     ),
     writes(
         "queue_flush",
@@ -114,6 +111,5 @@ QUEUEING = (
         input=QueueFlush,
         output=outputs.Flushed,
         handler=flush,
-        toolset="full",
     ),
 )

@@ -41,7 +41,7 @@ class Operation:
         idempotent: Whether the same call again changes nothing more.
         scope: What a token must allow.
         handler: From a store and an input to an output; raises `WellkeptError`. By default the library's verb.
-        toolset: Whether it is an agent's tool.
+        toolset: Whether it is an agent's tool; by default on request.
         route: Where it is found over HTTP; None for nowhere.
         status: The HTTP status of a result.
     """
@@ -82,7 +82,7 @@ def writes(name: str, **row: Any) -> Operation:
 
 
 def _row(name: str, does: Literal["read", "write"], row: Mapping[str, Any]) -> Operation:
-    usual = {"effect": does, "idempotent": True, "scope": does, "route": ROUTES.get(name)}
+    usual = {"effect": does, "idempotent": True, "scope": does, "toolset": "full", "route": ROUTES.get(name)}
     return Operation(**{"name": name, **usual, "handler": _verb(name, row["output"]), **row})
 
 

@@ -43,7 +43,6 @@ WRITING = (
         "the batch changes nothing.",
         input=inputs.RememberMany,
         output=outputs.Batch,
-        toolset="full",
     ),
     reads(
         "check",
@@ -62,7 +61,6 @@ WRITING = (
         input=inputs.Revise,
         output=outputs.Kept,
         handler=handlers.revise,
-        toolset="full",
     ),
 )
 READING = (
@@ -84,7 +82,6 @@ READING = (
         input=inputs.Pack,
         output=outputs.Packed,
         handler=handlers.pack,
-        toolset="full",
     ),
     reads(
         "get",
@@ -102,7 +99,6 @@ READING = (
         input=inputs.Listing,
         output=outputs.Memories,
         handler=handlers.listing,
-        toolset="full",
     ),
     reads(
         "history",
@@ -120,7 +116,6 @@ READING = (
         input=inputs.Journal,
         output=outputs.Entries,
         handler=handlers.journal,
-        toolset="full",
     ),
     reads(
         "conflicts",
@@ -148,7 +143,6 @@ READING = (
         "exist.",
         input=inputs.Subgraph,
         output=outputs.Surroundings,
-        toolset="full",
     ),
     reads(
         "stats",
@@ -156,7 +150,6 @@ READING = (
         description="Number of memories, links, open conflicts and journal entries.",
         input=inputs.Nothing,
         output=outputs.Counts,
-        toolset="full",
     ),
 )
 ACTING = (
@@ -229,7 +222,6 @@ ACTING = (
         output=outputs.Entry,
         effect="destructive",
         scope="admin",
-        toolset="full",
     ),
 )
 OPERATING = (
@@ -240,7 +232,6 @@ OPERATING = (
         input=inputs.Nothing,
         output=outputs.Problems,
         scope="admin",
-        toolset="full",
     ),
     reads(
         "plan",
@@ -251,7 +242,6 @@ OPERATING = (
         output=outputs.PlanFile,
         scope="admin",
         handler=handlers.plan,
-        toolset="full",
     ),
     writes(
         "execute",
@@ -262,7 +252,6 @@ OPERATING = (
         output=outputs.Run,
         scope="admin",
         handler=handlers.execute,
-        toolset="full",
     ),
     reads(
         "runs",
@@ -271,7 +260,6 @@ OPERATING = (
         input=inputs.RunList,
         output=outputs.Runs,
         handler=handlers.runs,
-        toolset="full",
     ),
     writes(
         "undo_run",
@@ -280,7 +268,6 @@ OPERATING = (
         input=inputs.UndoRun,
         output=outputs.RunUndone,
         scope="admin",
-        toolset="full",
     ),
 )
 OPERATIONS: tuple[Operation, ...] = (*WRITING, *READING, *ACTING, *RECORDING, *QUEUEING, *OPERATING)

@@ -145,10 +145,9 @@ def apply(
     return _pass(run, store, made, choice, execute=not dry_run, plan_file=str(plan), fresh=False)
 
 
-def runs(run: Session) -> None:
+def runs(run: Session) -> object:
     """Imports and consolidations that changed the store, and whether they were undone."""
-    found = run.store(writes=False, model=False).runs()
-    run.show_each(found, lambda: plan_tables.run_lines(found))
+    return run.store(writes=False, model=False).runs()
 
 
 # --------------------------------------------------------------------------------------------

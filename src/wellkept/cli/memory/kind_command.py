@@ -23,11 +23,10 @@ def kinds(
     run: Session,
     *,
     pack: str | None = option(metavar="NAME", help="Only the kinds of this pack."),
-) -> None:
+) -> object:
     """List the kinds of memories: how duplicates and new values are handled, and what each is for."""
     told = [_told(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
-    told = [one for one in told if pack in (None, one["pack"])]
-    run.show_each(told, lambda: _tables(told))
+    return [one for one in told if pack in (None, one["pack"])]
 
 
 def _told(kind: str, policy: KindPolicy) -> dict[str, str]:
@@ -42,7 +41,8 @@ def _told(kind: str, policy: KindPolicy) -> dict[str, str]:
     }
 
 
-def _tables(told: list[dict[str, str]]) -> Iterator[RenderableType | str]:
+def tables(told: list[dict[str, str]]) -> Iterator[RenderableType | str]:
+    """A table for each pack."""
     for name, group in groupby(sorted(told, key=lambda one: _ORDER.index(one["pack"])), key=lambda one: one["pack"]):
         yield f"{name}: {_ABOUT[name]}" if name else "kinds of this policy only"
         rows = [(one_line(one["kind"]), one["duplicate"], one["new_value"], one["use"]) for one in group]

@@ -28,10 +28,9 @@ def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption =
     return wrote(run, result)
 
 
-def pending(run: Session) -> None:
+def pending(run: Session) -> object:
     """List the queued texts, oldest first, and why any could not be stored."""
-    found = run.store(writes=False, model=False).queue.pending()
-    run.show_each(found, lambda: _table(found))
+    return run.store(writes=False, model=False).queue.pending()
 
 
 def flush(
@@ -73,7 +72,8 @@ def _said(one: QueuedWrite) -> str:
     return one_line(str(one.statement.get("content", "")), limit=200)
 
 
-def _table(found: Sequence[QueuedWrite]) -> Iterator[RenderableType | str]:
+def table(found: Sequence[QueuedWrite]) -> Iterator[RenderableType | str]:
+    """What waits, and why any could not be stored."""
     if not found:
         yield "The queue is empty"
         return

@@ -49,10 +49,9 @@ def get(
     memory_id: IdArgument,
     *,
     touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
-) -> None:
+) -> object:
     """Show one memory, of any status."""
-    memory = run.store(writes=False, model=False).get(memory_id, touch=touch)
-    run.show(memory, lambda: render.memory(memory))
+    return run.store(writes=False, model=False).get(memory_id, touch=touch)
 
 
 def list_memories(
@@ -66,16 +65,14 @@ def list_memories(
     ),
     limit: int | None = option("--limit", "-n", min=0, help="Maximum number of memories."),
     where: NarrowOptions,
-) -> None:
+) -> object:
     """List memories, oldest first."""
-    found = run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)
-    run.show_each(found, lambda: render.memories(found))
+    return run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)
 
 
-def history(run: Session, memory_id: IdArgument) -> None:
+def history(run: Session, memory_id: IdArgument) -> object:
     """Show every state of a memory, with the decision behind each."""
-    versions = run.store(writes=False, model=False).history(memory_id)
-    run.show_each(versions, lambda: render.history(versions))
+    return run.store(writes=False, model=False).history(memory_id)
 
 
 def journal(
@@ -86,11 +83,10 @@ def journal(
     ),
     after: int = option(default=0, metavar="ENTRY", min=0, help="All entries after this number."),
     everything: bool = flag("--all", help="All entries."),
-) -> None:
+) -> object:
     """List decisions, their times and reasons; pass an entry's number to `undo`."""
     wanted = newest if newest is not None or after or everything else _NEWEST
-    entries = run.store(writes=False, model=False).journal(newest=wanted, after=after)
-    run.show_each(entries, lambda: render.journal(entries))
+    return run.store(writes=False, model=False).journal(newest=wanted, after=after)
 
 
 def neighbors(
@@ -112,16 +108,14 @@ def subgraph(
     ids: list[str] = argument(metavar="ID...", help="Id of a memory to start from; repeatable."),
     *,
     depth: int = option(default=1, min=1, max=20, help="Number of steps."),
-) -> None:
+) -> object:
     """List memories within a few links of the given ones, their links, and linked ids that do not exist."""
-    graph = run.store(writes=False, model=False).subgraph(ids, depth=depth)
-    run.show(graph, lambda: _graph(graph))
+    return run.store(writes=False, model=False).subgraph(ids, depth=depth)
 
 
-def stats(run: Session) -> None:
+def stats(run: Session) -> object:
     """Show the counts of the namespace."""
-    counts = run.store(writes=False, model=False).stats()
-    run.show(counts, lambda: render.statistics(counts))
+    return run.store(writes=False, model=False).stats()
 
 
 def namespaces(run: Session) -> None:
@@ -143,7 +137,8 @@ def _neighbours(found: Reached) -> list[Any]:
     return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *told]
 
 
-def _graph(graph: Graph) -> list[Any]:
+def graph(graph: Graph) -> list[Any]:
+    """Nodes and edges as tables, and ids that do not exist."""
     short = render.ShortIds([*graph.nodes, *graph.dangling])
     nodes = [(short(key), row.kind, row.status, row.content) for key, row in graph.nodes.items()]
     edges = [(short(src), rel, short(dst)) for src, dst, rel in graph.edges]

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from wellkept.cli.memory.write_commands import wrote
-from wellkept.cli.terminal import render
 from wellkept.cli.terminal.fields import TextOptions, WriteOptions
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session
@@ -15,11 +14,10 @@ from wellkept.cli.terminal.session import Session
 OutcomeOption = Annotated[str, typer.Option("--outcome", help="Its outcome, if known.")]
 
 
-def record(run: Session, *, said: TextOptions, outcome: OutcomeOption = "", write: WriteOptions) -> None:
+def record(run: Session, *, said: TextOptions, outcome: OutcomeOption = "", write: WriteOptions) -> object:
     """Record a decision. Every call adds one, even with the same words."""
     content, fields = said.with_fields(write)
-    result = run.store().record_decision(content, outcome=outcome, **fields)
-    run.show(result, lambda: render.written(result))
+    return run.store().record_decision(content, outcome=outcome, **fields)
 
 
 def record_turn(
@@ -52,7 +50,6 @@ def end(
     summary: str = option(default="", help="Its result, in short."),
     outcome: str = option(default="", help="How well it went."),
     at: str | None = option(metavar="TIME", help="When it ended; now by default."),
-) -> None:
+) -> object:
     """End an episode; it is kept, but cannot be continued."""
-    ended = run.store().end_episode(episode_id, summary=summary, outcome=outcome, at=at)
-    run.show(ended, lambda: render.memory(ended))
+    return run.store().end_episode(episode_id, summary=summary, outcome=outcome, at=at)

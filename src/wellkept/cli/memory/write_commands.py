@@ -79,15 +79,14 @@ def revise(
     *,
     file: FileOption = None,
     statement: StatementOptions,
-) -> None:
+) -> object:
     """Edit a stored memory; its history keeps the old text. An empty value clears a field."""
     changes = given(statement)
     if text is not None or file is not None:
         changes["content"] = text_from(text, file)
     if not changes:
         raise typer.BadParameter("Give a new text or a field to change", param_hint="TEXT")
-    memory = run.store().revise(memory_id, **changes)
-    run.show(memory, lambda: render.memory(memory))
+    return run.store().revise(memory_id, **changes)
 
 
 def wrote(run: Session, result: WriteResult) -> int:
