@@ -6,6 +6,9 @@ What only plans need is loaded when there is one: an MCP client waits for its li
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -18,12 +21,34 @@ from wellkept.operations.pages import behind, page
 from wellkept.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
 from wellkept.operations.shapes import told
 from wellkept.operations.undone import changes_of
-from wellkept.types import ExpandSpec, Filter, HybridWeights, RecallOptions, Scope
+from wellkept.types import ExpandSpec, Filter, HybridWeights, Scope
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from wellkept.engine.verbs.store import MemoryStore
+
+
+def verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel], BaseModel]:
+    """The library's verb of a name as a handler; `queue_flush` is that of `store.queue`.
+
+    Each field is a parameter of it. An answer that is no record stands under the only name of the output.
+    """
+
+    def handler(store: MemoryStore, given: BaseModel) -> BaseModel:
+        answer = attrgetter(name.replace("queue_", "queue."))(store)(**_parameters(given))
+        return told(output, answer if is_dataclass(answer) else dict.fromkeys(output.model_fields, answer))
+
+    return handler
+
+
+def _parameters(given: BaseModel) -> dict[str, Any]:
+    values = {field: getattr(given, field) for field in type(given).model_fields}
+    return {field: _RECORDS.get(type(value), _same)(value) for field, value in values.items()}
+
+
+def _same(value: object) -> object:
+    return value
 
 
 # --------------------------------------------------------------------------------------------
@@ -52,44 +77,10 @@ def revise(store: MemoryStore, given: Any) -> BaseModel:
 
 def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
     """`recall`."""
-    options = RecallOptions(
-        weights=HybridWeights(**given.weights.model_dump())
-        if isinstance(given.weights, WeightFields)
-        else given.weights,
-        overfetch=given.overfetch,
-        expand=None if given.expand is None else _expand(given.expand),
-        as_of=given.as_of,
-        valid_at=given.valid_at,
-        grouped=given.grouped,
-        rerank=given.rerank,
-    )
-    found = store.recall(
-        given.query,
-        limit=given.limit,
-        where=filter_of(given.where),
-        mode=given.mode,
-        include_superseded=given.include_superseded,
-        explain=given.explain,
-        touch=given.touch,
-        **options,
-    )
+    found = store.recall(**_parameters(given))
     hits, more = page(found, given.limit + len(found))
     left, unsaid = page(found.left_out, MAX_LIMIT)
     return told(outputs.Recalled, {"hits": hits, "left_out": left, "dangling": found.dangling, "more": more or unsaid})
-
-
-def pack(store: MemoryStore, given: inputs.Pack) -> BaseModel:
-    """`pack`."""
-    made = store.pack(
-        given.query,
-        budget_tokens=given.budget_tokens,
-        format=given.format,
-        exclude=given.exclude,
-        session=given.session,
-        where=filter_of(given.where),
-        touch=given.touch,
-    )
-    return told(outputs.Packed, made)
 
 
 def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
@@ -231,6 +222,14 @@ def _place(name: str, given: list[str] | None) -> tuple[datetime, str] | None:
 
 def _expand(given: ExpandFields) -> ExpandSpec:
     return ExpandSpec(rels=tuple(given.rels), depth=given.depth, cap=given.cap, score=given.score)
+
+
+_RECORDS: Mapping[type, Callable[[Any], object]] = {
+    FilterFields: filter_of,
+    ExpandFields: _expand,
+    WeightFields: lambda given: HybridWeights(**given.model_dump()),
+}
+"""What a nested object stands for in the library."""
 
 
 def said(given: BaseModel, *without: str) -> Any:

@@ -61,11 +61,6 @@ def pending(store: MemoryStore, given: QueuePending) -> BaseModel:
     return told(outputs.Waiting, {"pending": shown, "more": more})
 
 
-def flush(store: MemoryStore, given: QueueFlush) -> BaseModel:
-    """`queue.flush`."""
-    return told(outputs.Flushed, store.queue.flush(again=given.again))
-
-
 def drop(store: MemoryStore, given: QueueDrop) -> BaseModel:
     """`queue.drop`; tells what was said, so that it can be said again."""
     found = waiting_as(store, given.queued_id)
@@ -110,6 +105,5 @@ QUEUEING = (
         "others.",
         input=QueueFlush,
         output=outputs.Flushed,
-        handler=flush,
     ),
 )

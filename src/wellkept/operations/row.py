@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
-from wellkept.operations.shapes import told
+from wellkept.operations.handlers import verb
 from wellkept.routes import ROUTES, Route
 
 if TYPE_CHECKING:
@@ -83,14 +83,4 @@ def writes(name: str, **row: Any) -> Operation:
 
 def _row(name: str, does: Literal["read", "write"], row: Mapping[str, Any]) -> Operation:
     usual = {"effect": does, "idempotent": True, "scope": does, "toolset": "full", "route": ROUTES.get(name)}
-    return Operation(**{"name": name, **usual, "handler": _verb(name, row["output"]), **row})
-
-
-def _verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel], BaseModel]:
-    """The library's verb of that name: each field is a parameter, and an answer that is no record has one name."""
-
-    def handler(store: MemoryStore, given: BaseModel) -> BaseModel:
-        answer = getattr(store, name)(**{field: getattr(given, field) for field in type(given).model_fields})
-        return told(output, answer if is_dataclass(answer) else dict.fromkeys(output.model_fields, answer))
-
-    return handler
+    return Operation(**{"name": name, **usual, "handler": verb(name, row["output"]), **row})

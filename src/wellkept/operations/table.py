@@ -81,7 +81,6 @@ READING = (
         "budget.",
         input=inputs.Pack,
         output=outputs.Packed,
-        handler=handlers.pack,
     ),
     reads(
         "get",

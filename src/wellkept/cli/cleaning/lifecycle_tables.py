@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from wellkept.cli.cleaning.plan_tables import heading, headline
 from wellkept.cli.terminal.render import ShortIds, rows_of, styled
 from wellkept.cli.terminal.safe import one_line, safe
 from wellkept.types import Action, ActionResult, RunReport
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Actions that are printed unless more are asked for."""
 _MOVED = 5
-_STYLES = {"executed": "green", "stale": "yellow", "failed": "red", "left_out": "dim", "done": "dim"}
 _DEGRADED = {
     "summariser": "the summariser's answer could not be used everywhere; sentences were selected instead",
     "lexical": "the embedder only compares spelling: similarity is by words only",
@@ -34,7 +34,7 @@ def told(report: RunReport, *, plan_file: str, show: int, decay: DecayReport | N
         show: How many actions are printed.
         decay: What time has done, for a decay pass.
     """
-    yield _headline(report, "Decay" if decay else "Reflection")
+    yield headline(report, "Decay" if decay else "Reflection")
     for word in report.plan.degraded:
         yield f"degraded: {_DEGRADED.get(word, word)}"
     if decay is not None:
@@ -51,12 +51,6 @@ def told(report: RunReport, *, plan_file: str, show: int, decay: DecayReport | N
     yield from _next(report, plan_file)
 
 
-def _headline(report: RunReport, name: str) -> str:
-    what = "executed" if report.mode == "execute" else "dry run, nothing is changed"
-    line = f"{name} of {one_line(report.plan.namespace)}: {what}"
-    return f"{line} (forced by {one_line(report.forced)})" if report.forced else line
-
-
 def _faded(report: DecayReport) -> Parts:
     if report.kinds:
         rows = [(one_line(one.kind), str(one.active), str(one.weak), str(one.dormant)) for one in report.kinds]
@@ -71,14 +65,7 @@ def _faded(report: DecayReport) -> Parts:
 
 
 def _action(action: Action, result: ActionResult | None, short: ShortIds) -> Parts:
-    head = styled(action.type, "bold").append(f"  {action.id}  {one_line(action.rationale.rule, limit=80)}")
-    if result is not None:
-        head.append(f"  {result.state.replace('_', ' ')}", style=_STYLES.get(result.state, ""))
-    yield head
-    if result is not None and result.why and result.state in ("failed", "stale"):
-        yield styled(f"  {one_line(result.why)}", _STYLES[result.state])
-    for reason in action.rationale.reasons:
-        yield styled(f"  {one_line(reason)}")
+    yield from heading(action, result)
     if action.summary:
         for line in safe(str(action.summary.get("content", "")), lines=True).splitlines():
             yield styled(f"    {line}", "italic")

@@ -42,7 +42,7 @@ def consolidated(report: RunReport, *, plan_file: str, out: frozenset[str], show
         fresh: Whether the plan was made now, so that this command could have applied it at once.
     """
     plan = report.plan
-    yield _headline(report)
+    yield headline(report, "Consolidation")
     yield from _found(plan)
     if not plan.actions:
         yield "Nothing to do"
@@ -88,9 +88,10 @@ def run_undone(report: UndoReport) -> Parts:
 # --------------------------------------------------------------------------------------------
 
 
-def _headline(report: RunReport) -> str:
+def headline(report: RunReport, name: str) -> str:
+    """What was done where, and whether it was."""
     what = "executed" if report.mode == "execute" else "dry run, nothing is changed"
-    line = f"Consolidation of {one_line(report.plan.namespace)}: {what}"
+    line = f"{name} of {one_line(report.plan.namespace)}: {what}"
     return f"{line} (forced by {one_line(report.forced)})" if report.forced else line
 
 
@@ -154,10 +155,9 @@ def _rank(result: ActionResult | None) -> int:
     return 0 if result is not None and result.state in _FIRST else 1
 
 
-def _action(action: Action, result: ActionResult | None, short: ShortIds, *, left_out: bool) -> Parts:
-    state = "" if result is None else result.state
-    if result is None and left_out:
-        state = "left_out"
+def heading(action: Action, result: ActionResult | None, *, left_out: bool = False) -> Parts:
+    """An action with its state, and the reasons for both."""
+    state = result.state if result is not None else "left_out" if left_out else ""
     head = styled(action.type, "bold").append(f"  {action.id}  {one_line(action.rationale.rule, limit=80)}")
     if state:
         head.append(f"  {state.replace('_', ' ')}", style=_STYLES.get(state, ""))
@@ -166,6 +166,10 @@ def _action(action: Action, result: ActionResult | None, short: ShortIds, *, lef
         yield styled(f"  {one_line(result.why)}", _STYLES[result.state])
     for reason in action.rationale.reasons:
         yield styled(f"  {one_line(reason)}")
+
+
+def _action(action: Action, result: ActionResult | None, short: ShortIds, *, left_out: bool) -> Parts:
+    yield from heading(action, result, left_out=left_out)
     for sample in action.samples:
         yield styled(f'    "{one_line(sample, limit=120)}"', "italic")
     hidden = len(action.targets) - len(action.samples)

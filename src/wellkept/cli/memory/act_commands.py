@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import typer
@@ -47,12 +46,10 @@ def erase(
     """Remove a memory's content permanently, everywhere. This cannot be undone."""
     store = run.store(model=False)
     memory = store.get(memory_id, touch=False)
-    if not yes:
-        if run.json or not sys.stdin.isatty():
-            raise typer.BadParameter("No terminal to ask on: pass --yes to erase permanently", param_hint="--yes")
-        if not typer.confirm(f"Erase permanently:  {one_line(memory.content, limit=80)!r}?", err=True):
-            run.note("Nothing erased")
-            return exits.ERROR
+    question = f"Erase permanently:  {one_line(memory.content, limit=80)!r}?"
+    if not (yes or run.confirmed(question, to="erase permanently")):
+        run.note("Nothing erased")
+        return exits.ERROR
     entry = store.erase(memory.id)
     run.show({"entry": entry}, lambda: ["Erased permanently" if entry else "It was already erased"])
     return exits.OK

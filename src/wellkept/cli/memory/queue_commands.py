@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
-
-import typer
 
 from wellkept.cli.memory.write_commands import wrote
 from wellkept.cli.terminal import exits, render
@@ -57,12 +54,9 @@ def drop(
 
     store = run.store(writes=False, model=False)
     found = waiting_as(store, queued_id)
-    if not yes:
-        if run.json or not sys.stdin.isatty():
-            raise typer.BadParameter("No terminal to ask on: pass --yes to drop it", param_hint="--yes")
-        if not typer.confirm(f"Drop {_said(found)!r}?", err=True):
-            run.note("Nothing dropped")
-            return exits.ERROR
+    if not (yes or run.confirmed(f"Drop {_said(found)!r}?", to="drop it")):
+        run.note("Nothing dropped")
+        return exits.ERROR
     store.queue.drop(found.id)
     run.show(found, lambda: [f"Dropped: {_said(found)}"])
     return exits.OK

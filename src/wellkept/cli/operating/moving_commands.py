@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from wellkept.cli.terminal.groups import argument, flag, option
+from wellkept.cli.terminal.render import bare
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.config import Settings, is_server, store_file
@@ -180,21 +181,15 @@ def shown(url: str) -> str:
 
 
 def _moved(report: MoveReport, target: str) -> Iterator[RenderableType | str]:
-    from rich.table import Table
-    from rich.text import Text
-
     if not report.namespaces:
         yield "The source holds nothing"
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("namespace", "state", "copied", "entries", "memories", "links", "conflicts", "hash"):
-        table.add_column(column, overflow="fold")
+    rows = []
     for each in report.namespaces:
         held = each.held
         counts = (each.entries, held.seq, held.memories, held.links, held.conflicts)
-        row = (each.namespace, each.state, *map(str, counts), held.digest[:16])
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    yield table
+        rows.append((each.namespace, each.state, *map(str, counts), held.digest[:16]))
+    yield bare(("namespace", "state", "copied", "entries", "memories", "links", "conflicts", "hash"), rows)
     if report.dry_run:
         yield "Dry run: nothing is written"
     else:

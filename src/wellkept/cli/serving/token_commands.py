@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellkept.cli.operating.moving_commands import shown
 from wellkept.cli.terminal.groups import argument, option
+from wellkept.cli.terminal.render import bare
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.config import is_server
@@ -160,17 +161,12 @@ def _moment(value: datetime | None) -> str | None:
 
 
 def _table(tokens: tuple[Token, ...], now: datetime) -> Iterator[RenderableType | str]:
-    from rich.table import Table
-    from rich.text import Text
-
     if not tokens:
         yield "No tokens yet; `wellkept token create` creates one"
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "name", "opens", "may", "state", "until"):
-        table.add_column(column, overflow="fold")
+    rows = []
     for token in tokens:
         until = _NEVER if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
-        row = (token.id, token.name, ", ".join(token.namespaces), ", ".join(token.scopes), token.state(now), until)
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    yield table
+        opens, may = ", ".join(token.namespaces), ", ".join(token.scopes)
+        rows.append((token.id, token.name, opens, may, token.state(now), until))
+    yield bare(("id", "name", "opens", "may", "state", "until"), rows)

@@ -10,7 +10,7 @@ from typing import IO, Annotated, Any, TypeAlias, get_args
 
 import typer
 
-from wellkept.cli.terminal.groups import option
+from wellkept.cli.terminal.groups import argument, option
 from wellkept.errors import InvalidField, StorePathError, WellkeptError, use_one_of
 from wellkept.parsing import parsed_json
 from wellkept.types import ALL_STATUSES, Filter, OnConflict, Resolution, Status
@@ -64,14 +64,10 @@ KindOption: TypeAlias = Annotated[
         "--kind",
         "-k",
         metavar="KIND",
-        help="fact, note, preference, lesson, decision, or another of `wellkept kinds`.",
         autocompletion=kinds,
         rich_help_panel=_WHAT,
+        help="fact, note, preference, lesson, decision, or another of `wellkept kinds`.",
     ),
-]
-TextArgument: TypeAlias = Annotated[
-    str | None,
-    typer.Argument(metavar="TEXT|-", help="The text; - or no argument reads standard input.", show_default=False),
 ]
 FileOption: TypeAlias = Annotated[
     Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the text from a file.", rich_help_panel=_WHAT)
@@ -83,7 +79,9 @@ IdArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id
 class TextOptions:
     """The text of a memory, from wherever it comes."""
 
-    text: TextArgument = None
+    text: str | None = argument(
+        default=None, metavar="TEXT|-", show_default=False, help="The text; - or no argument reads standard input."
+    )
     file: FileOption = None
 
     def with_fields(self, group: StatementOptions) -> tuple[str, dict[str, Any]]:

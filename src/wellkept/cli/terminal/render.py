@@ -294,6 +294,18 @@ def rows_of(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     return table
 
 
+def bare(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table without lines, whose cells break where they must."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(styled(one_line(cell)) for cell in row))
+    return table
+
+
 # --------------------------------------------------------------------------------------------
 # Parts
 

@@ -158,6 +158,12 @@ class Session:
         if not self.quiet:
             self.err.print(one_line(text), soft_wrap=True)
 
+    def confirmed(self, question: str, *, to: str) -> bool:
+        """Whether a person says yes; a usage error where nobody can be asked."""
+        if self.json or not sys.stdin.isatty():
+            raise typer.BadParameter(f"No terminal to ask on: pass --yes to {to}", param_hint="--yes")
+        return typer.confirm(question, err=True)
+
     @contextmanager
     def progress(self, words: str, total: int | None, *, of: str = "") -> Iterator[Done]:
         """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news.
