@@ -23,8 +23,12 @@ def json_values(raw: bytes) -> int:
         >>> json_values(b'{"a": [1, 2, "3, 4"]}')
         4
     """
-    bare = JSON_STRINGS.sub(b"", raw)
-    return sum(bare.count(sign) for sign in (b",", b"[", b"{"))
+    signs = (b",", b"[", b"{")
+    count, end = 0, 0
+    for text in JSON_STRINGS.finditer(raw):
+        count += sum(raw.count(sign, end, text.start()) for sign in signs)
+        end = text.end()
+    return count + sum(raw.count(sign, end) for sign in signs)
 
 
 def parsed_json(

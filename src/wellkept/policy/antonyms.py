@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeAlias
 
 from wellkept.errors import InvalidPolicy
@@ -26,9 +27,17 @@ def antonyms_of(given: object) -> tuple[tuple[str, str], ...]:
         >>> antonyms_of([["Overweight", "underweight"], ["dovish", "hawkish"]])
         (('dovish', 'hawkish'), ('overweight', 'underweight'))
     """
+    try:
+        return _normalised(given)
+    except TypeError:  # lists cannot be the key of a cache
+        return _normalised.__wrapped__(given)
+
+
+@lru_cache(maxsize=32)
+def _normalised(given: object) -> tuple[tuple[str, str], ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise _wrong("must be a list of pairs", 'Write antonyms = [["hawkish", "dovish"]]')
-    pairs: list[tuple[str, str]] = []
+    pairs: set[tuple[str, str]] = set()
     for number, pair in enumerate(given, start=1):
         if number > MOST_ANTONYMS:
             raise _wrong(f"more than {MOST_ANTONYMS} pairs", "Name fewer")
@@ -39,8 +48,14 @@ def antonyms_of(given: object) -> tuple[tuple[str, str], ...]:
             raise _wrong(f"pair {number} opposes {first!r} to itself", "Name two different words")
         if (first, second) in pairs:
             raise _wrong(f"pair {number} names {first!r} and {second!r} again", "Name each pair once")
-        pairs.append((first, second))
+        pairs.add((first, second))
     return tuple(sorted(pairs))
+
+
+@lru_cache(maxsize=32)
+def opposites_of(antonyms: tuple[tuple[str, str], ...]) -> Opposites:
+    """The pairs as comparisons take them; one value for equal pairs, since it is part of the keys of caches."""
+    return frozenset(map(frozenset, antonyms))
 
 
 def _word(given: object, number: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from wellkept.errors import InvalidPolicy, UnknownKind, use_one_of
 from wellkept.parsing import parsed_toml
-from wellkept.policy.antonyms import Opposites, antonyms_of
+from wellkept.policy.antonyms import Opposites, antonyms_of, opposites_of
 from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, PolicyReader
 from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
 from wellkept.policy.record import AUTO_LINK_AT, KindPolicy
@@ -48,7 +48,7 @@ class Policy:
     @cached_property
     def opposites(self) -> Opposites:
         """The antonyms in the form used by comparisons."""
-        return frozenset(map(frozenset, self.antonyms))
+        return opposites_of(self.antonyms)
 
     @cached_property
     def widely_compared(self) -> tuple[str, ...]:

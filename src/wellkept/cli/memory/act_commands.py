@@ -72,6 +72,9 @@ def undo(
     store = run.store(model=False)
     if run_id is not None:
         report = store.undo_run(run_id, force_except=force_except)
+        if last:
+            undone = next(line for line in store.runs() if line.run_id == report.run_id)
+            run.note(f"The last run that changed something: {undone.verb} of {undone.started_at:%Y-%m-%d %H:%M}")
         run.show(report, lambda: plan_tables.run_undone(report))
         return exits.FINDINGS if report.blocked else exits.OK
     if force_except:

@@ -23,6 +23,7 @@ from wellkept.engine.gate.gather_evidence import (
     with_vectors,
     without_vectors,
 )
+from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
 from wellkept.engine.gate.untitled import with_bare_texts
 from wellkept.engine.models.embedding import Embeddings, text_of
@@ -66,7 +67,6 @@ class Judging:
         self._items = items
         self._models = models
         self._stored = stored
-        self._complete: dict[int, tuple[int, Evidence]] = {}
         self.look = FirstLook()
         self.near = Nearby(len(items), self._query)
 
@@ -82,9 +82,10 @@ class Judging:
 
     def ahead(self) -> None:
         """Ask the models about all items together, before the lock is taken."""
-        self._look_first()
         models = self._models
-        models.vectors.fetch(text_of(self._items[index]) for index in self.look.left_open)
+        models.vectors.fetch(text_of(self._items[index]) for index in self._look_first())
+        if self.look.left_open and models.vectors.failure is None and self._are_compared():
+            self._ctx.scale.prepare()
         rounds = 0 if not self.look.left_open else models.opinions.available + models.judgements.available
         for _ in range(rounds):
             missing: list[UnansweredError] = []
@@ -99,16 +100,25 @@ class Judging:
                 break
             ask_all(missing)
 
-    def _look_first(self) -> None:
-        """Find the items that hashes, slot and window leave open; only these are embedded."""
+    def _are_compared(self) -> bool:
+        policies = [self._ctx.policy.for_kind(self._items[index].kind) for index in self.look.left_open]
+        return any("vector" in policy.stages or policy.auto_link for policy in policies)
+
+    def _look_first(self) -> list[int]:
+        """The items that hashes, slot and window leave open, or whose key is free again; only these are embedded."""
+        found: list[int] = []
         with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
             self.look.begin(tx.seq)
             for index, new in enumerate(self._items):
                 if new.idempotency_key and tx.journal(key=new.idempotency_key):
+                    if is_free_again(tx, new):
+                        found.append(index)
                     continue
-                found = self.gathered(tx, index)
-                if isinstance(found, Evidence):
-                    self.look.leave_open(index, found)
+                evidence = self.gathered(tx, index)
+                if isinstance(evidence, Evidence):
+                    self.look.leave_open(index, evidence)
+                    found.append(index)
+        return found
 
     def _look_ahead(self, tx: Tx, index: int) -> None:
         new = self._items[index]
@@ -142,24 +152,22 @@ class Judging:
             UnansweredError: A model must be asked first, outside the transaction.
             ModelError: A model failed and the policy says `on_error="raise"`.
         """
-        seq, evidence = self._complete.get(index, (-1, None))
-        if evidence is None or seq != tx.seq:
-            found = self.gathered(tx, index)
-            if isinstance(found, Decision):
-                return found
-            evidence = self._with_neighbours(tx, index, found)
+        found = self.gathered(tx, index)
+        if isinstance(found, Decision):
+            return found
         new, moment = self._items[index], self._moment()
+        evidence = self._with_neighbours(tx, index, found)
         self._raise_if_asked(new)
-        return self._models.judgements.decided(new, self._with_answers(new, evidence, moment), moment)
+        evidence = self._with_answers(new, evidence, moment)
+        self._raise_if_asked(new)
+        return self._models.judgements.decided(new, evidence, moment)
 
     def _with_neighbours(self, tx: Tx, index: int, evidence: Evidence) -> Evidence:
-        """The evidence with the nearest memories; valid until somebody writes."""
-        evidence = with_vectors(
+        """The evidence with the nearest memories."""
+        return with_vectors(
             self._ctx, tx, self._items[index],
             evidence=evidence, vectors=self._models.vectors, near=self.near, index=index,
         )  # fmt: skip
-        self._complete[index] = (tx.seq, evidence)
-        return evidence
 
     def _with_answers(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Evidence:
         """The evidence with the relation model's opinions, and with vectors of texts without their titles."""

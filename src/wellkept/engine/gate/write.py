@@ -6,24 +6,22 @@ before it; texts are embedded in one batch before the lock is taken.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from wellkept.core.gate.feedback_guard import is_echo
-from wellkept.core.records.codec import dumps, to_plain
 from wellkept.core.records.effects import touched
 from wellkept.core.records.explain import dropped_line, message
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated
+from wellkept.engine.gate.idempotency import payload_of, replayed
 from wellkept.engine.gate.judging import Judging, Models
 from wellkept.engine.gate.mentions import with_mentions
-from wellkept.engine.history.journal import is_undone
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered
-from wellkept.errors import ConflictError, IdempotencyMismatch, NotFound, StorageError, WellkeptError
+from wellkept.errors import ConflictError, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -37,7 +35,6 @@ from wellkept.types import (
     Memory,
     MemoryChange,
     NewMemory,
-    Reason,
     Vector,
     WriteResult,
 )
@@ -88,6 +85,7 @@ def check(ctx: Context, new: NewMemory) -> WriteResult:
             return before
         _check_links(tx, new)
     judging = Judging(ctx, (new,), Models.of(ctx))
+    judging.ahead()
     return _result(until_answered(judging.only), entry=0, asked_only=True)
 
 
@@ -273,32 +271,6 @@ class _Gate:
         )
 
 
-def replayed(tx: Tx, new: NewMemory) -> tuple[NewMemory, WriteResult | None]:
-    """A call repeated under its idempotency key writes nothing and returns the first result.
-
-    If the entry of the key was undone, the key is free again: the write uses its next form.
-
-    Raises:
-        IdempotencyMismatch: The key was used before with another payload.
-    """
-    payload = payload_of(new) if new.idempotency_key else ""
-    turn = 0
-    key = new.idempotency_key
-    while key and (earlier := tx.journal(key=key)):
-        entry = earlier[-1]
-        if entry.payload and entry.payload != payload:  # unknown for an erased entry
-            raise IdempotencyMismatch(
-                "this idempotency key came before with another payload",
-                where=new.idempotency_key,
-                todo="Use a new key for a new text",
-            )
-        if not is_undone(tx, entry.seq):
-            return new, _as_before(tx, entry)
-        turn += 1
-        key = f"{new.idempotency_key}~{turn}"
-    return (new if turn == 0 else replace(new, idempotency_key=key)), None
-
-
 def _check_links(tx: Tx, new: NewMemory) -> None:
     """Check that the links of a new memory lead to existing memories; only `link` can make dangling ones."""
     if not new.links:
@@ -309,26 +281,6 @@ def _check_links(tx: Tx, new: NewMemory) -> None:
         raise NotFound(
             f"no memory {missing[0]!r} to link to", where="links", todo="Pass the id of a memory of this namespace"
         )
-
-
-def _as_before(tx: Tx, entry: JournalEntry) -> WriteResult:
-    rows = tx.find(Filter(ids=(entry.memory_id,), statuses=ALL_STATUSES)) if entry.memory_id else []
-    memory = rows[0] if rows else None
-    return WriteResult(
-        outcome="duplicate" if memory is not None else "rejected",
-        memory=memory,
-        reasons=(Reason("replay", f"entry {entry.seq}: {entry.outcome}"),),
-        message=f"Already done in entry {entry.seq} ({entry.outcome}). Nothing changed.",
-        dropped=entry.dropped.id if entry.dropped else "",
-    )
-
-
-def payload_of(new: NewMemory) -> str:
-    """Hash of all fields of a write, except its key and its imported usage."""
-    plain = to_plain(new)
-    for name in ("idempotency_key", "access_count", "last_accessed_at", "updated_at"):
-        plain.pop(name, None)
-    return hashlib.sha256(dumps(plain).encode()).hexdigest()[:32]
 
 
 def _ids(decision: Decision, told: tuple[Match, ...]) -> tuple[str, ...]:

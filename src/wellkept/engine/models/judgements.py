@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from numbers import Real
 
 from wellkept.core.gate.judge_review import left_open, reviewed, unreviewed
@@ -50,16 +49,6 @@ class Judgements:
             log.warning("Judge failed, stored without it: %s", error)
             return
         self._known.update(zip(missing, told, strict=True))
-
-    def ahead(self, new: NewMemory, evidence: Evidence, moment: Moment) -> None:
-        """Ask for the pairs that the decision will need, before the lock is taken."""
-        if not self.available:
-            return
-        try:
-            # The caller's own function is called once, in the real decision.
-            self.decided(new, replace(evidence, contradiction_fn=None), moment)
-        except UnansweredError as missing:
-            self.ask(missing.wanted)
 
     def decided(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         """The core's decision, with the possible conflicts found by the judge.

@@ -11,6 +11,7 @@ from typing import Any
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import asked_of
 from wellkept.engine.gate import write
+from wellkept.engine.gate.idempotency import payload_of
 from wellkept.engine.queue import deferred
 from wellkept.engine.transfer import import_export
 from wellkept.errors import WellkeptError
@@ -48,7 +49,7 @@ def remember_many(
 
 def _keyed(items: Sequence[NewMemory]) -> list[NewMemory]:
     """The items with idempotency keys derived from the whole batch, where the caller gave none."""
-    whole = hashlib.sha256("".join(write.payload_of(new) for new in items).encode()).hexdigest()[:24]
+    whole = hashlib.sha256("".join(payload_of(new) for new in items).encode()).hexdigest()[:24]
     return [
         new if new.idempotency_key else replace(new, idempotency_key=f"batch:{whole}:{place}")
         for place, new in enumerate(items)
