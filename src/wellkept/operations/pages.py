@@ -9,7 +9,7 @@ from pydantic import Field
 
 from wellkept.core.records.codec import dumps
 from wellkept.engine.base.inputs import MAX_LIMIT
-from wellkept.errors import InvalidField
+from wellkept.errors import NotFound
 from wellkept.operations.parts import Given
 
 PAGE = 100
@@ -52,7 +52,7 @@ def behind(items: Sequence[T], last: str, name: Callable[[T], str]) -> Sequence[
     """What follows the item of a name; everything for no name.
 
     Raises:
-        InvalidField: No item has this name.
+        NotFound: No item has this name.
 
     Example:
         >>> behind(["a", "b", "c"], "b", str)
@@ -63,4 +63,4 @@ def behind(items: Sequence[T], last: str, name: Callable[[T], str]) -> Sequence[
     for place, item in enumerate(items):
         if name(item) == last:
             return items[place + 1 :]
-    raise InvalidField(f"{last[:_SHOWN]!r} is not in the list", where="after", todo="Start again without it")
+    raise NotFound(f"{last[:_SHOWN]!r} is not in the list", where="after", todo="Start again without it")

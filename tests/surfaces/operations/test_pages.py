@@ -10,7 +10,7 @@ import pytest
 import wellkept
 from wellkept import Filter, MemoryStore
 from wellkept.core.records.codec import to_plain
-from wellkept.errors import InvalidField
+from wellkept.errors import InvalidField, NotFound
 from wellkept.operations import pages
 from wellkept.operations.registry import call
 
@@ -101,7 +101,7 @@ def test_a_page_ends_where_its_texts_are_long(store: MemoryStore, monkeypatch: p
 
 @pytest.mark.parametrize(("name", "given"), [("conflicts", {}), ("runs", {}), ("queue_pending", {})])
 def test_a_place_that_is_not_there_is_refused(store: MemoryStore, name: str, given: Page) -> None:
-    with pytest.raises(InvalidField, match="not in the list"):
+    with pytest.raises(NotFound, match="not in the list"):
         call(store, name, {**given, "after": "nowhere"})
 
 

@@ -207,7 +207,7 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         )
         return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=told)
 
-    @router.get("/nodes", response_model=Nodes, operation_id="list_nodes")
+    @router.get("/nodes", response_model=Nodes, operation_id="list_nodes", responses=_UNKNOWN)
     def listing(
         subtype: Annotated[
             str | None, Query(description="Only nodes of this subtype", json_schema_extra=_NAMED)
