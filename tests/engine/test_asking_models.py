@@ -121,7 +121,7 @@ class Measures:
 
 
 @pytest.mark.parametrize("measured", [True, False])
-def test_a_batch_is_read_at_once_whether_or_not_the_embedder_was_measured(measured: bool) -> None:
+def test_a_batch_is_read_at_once_whether_or_not_the_embedder_was_measured(*, measured: bool) -> None:
     texts = [f"Item {number} says that the house has walls like {chr(97 + number) * 3}." for number in range(10)]
     pairs = {(embedded(texts[at]), embedded(texts[at + 1])): 0.8 for at in range(0, 10, 2)}
     embedder, model = FakeEmbedder(pairs), Counted()
