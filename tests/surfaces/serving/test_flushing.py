@@ -42,11 +42,11 @@ def put_off(http: httpx2.Client, *texts: str, **headers: str) -> None:
 
 
 def stored(http: httpx2.Client) -> list[str]:
-    return [memory["content"] for memory in http.get("/v1/memories").json()["memories"]]
+    return [memory["content"] for memory in http.get("/v1/memories?limit=1000").json()["memories"]]
 
 
 def waiting(http: httpx2.Client) -> list[Any]:
-    found: list[Any] = http.get("/v1/queue").json()["pending"]
+    found: list[Any] = http.get("/v1/queue?limit=1000").json()["pending"]
     return found
 
 
@@ -120,7 +120,7 @@ def test_a_server_that_is_killed_while_it_writes_by_itself_loses_and_repeats_not
         for chat in range(5):
             said = [text for text in found if int(text[-3:]) % 5 == chat]
             assert said == sorted(said)  # each conversation in its order
-        entries = other.get("/v1/journal").json()["entries"]
+        entries = other.get("/v1/journal?limit=1000").json()["entries"]
         assert [entry["outcome"] for entry in entries] == ["created"] * count
         second.signal(signal.SIGTERM)
         assert second.end()[0] == 0
