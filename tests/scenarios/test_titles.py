@@ -161,7 +161,7 @@ its texts are not embedded without their titles either."""
 
 
 def test_a_consolidation_finds_repeats_and_contradictions_under_other_titles(store: MemoryStore) -> None:
-    """As without titles, all six clusters; two of them without one of their three memories."""
+    """As without titles, all seven clusters; two of them without one of their three memories."""
     old, new = "The retry limit is 3.", "The retry limit is 5."
     merges, flags = [], []
     for way in range(2):
@@ -176,7 +176,7 @@ def test_a_consolidation_finds_repeats_and_contradictions_under_other_titles(sto
         merges.append([{text[one] for one in action.targets} for action in plan.actions if action.type == "merge"])
         flags.append([{text[one] for one in found.targets} for found in plan.actions if found.type != "merge"])
     assert flags == [[{old, new}]] * 2
-    assert [len(found) for found in merges[0]] == [3, 2, 2, 3, 2, 3]
+    assert [len(found) for found in merges[0]] == [3, 2, 2, 2, 3, 2, 3]
     assert merges[1] == [found - LEFT_BY_TITLE for found in merges[0]]
     assert frozenset().union(*merges[0]) - frozenset().union(*merges[1]) == LEFT_BY_TITLE
 

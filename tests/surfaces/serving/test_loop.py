@@ -213,7 +213,7 @@ def test_what_is_measured_sees_work_on_the_loop_and_in_c() -> None:
         await asyncio.to_thread(json.loads, big)
 
     for act in (on_the_loop, in_a_thread):
-        assert asyncio.run(references_held(act)) > MOST
+        assert max(asyncio.run(held(act)) / reference() for _ in range(TRIES)) > MOST
 
 
 class Waits:
