@@ -22,7 +22,7 @@ from wellkept.core.text.forms import slot_key
 from wellkept.errors import Corrupt, ReadOnly
 from wellkept.storage.journal_codec import changed_ids, first_before, is_common, unpacked
 from wellkept.storage.memory_rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
-from wellkept.storage.sql.session import Session
+from wellkept.storage.sql.connection import Session
 from wellkept.storage.vectors.index import Block, Row, Space, Stamp
 from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import (
