@@ -33,7 +33,7 @@ def antonyms_of(given: object) -> tuple[tuple[str, str], ...]:
         return _normalised.__wrapped__(given)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def _normalised(given: object) -> tuple[tuple[str, str], ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise _wrong("must be a list of pairs", 'Write antonyms = [["hawkish", "dovish"]]')
@@ -52,7 +52,7 @@ def _normalised(given: object) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(pairs))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def opposites_of(antonyms: tuple[tuple[str, str], ...]) -> Opposites:
     """The pairs as comparisons take them; one value for equal pairs, since it is part of the keys of caches."""
     return frozenset(map(frozenset, antonyms))
