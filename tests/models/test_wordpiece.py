@@ -188,6 +188,7 @@ def test_the_time_grows_as_the_text_does(unit: str) -> None:
     assert seconds(64_000) < 2.6**2 * seconds(16_000) + 0.02
 
 
+@pytest.mark.soak
 def test_sentences_cost_less_than_with_tokenizers() -> None:
     """Once their words are known; the first time they cost about the same."""
     rows = [json.loads(line) for line in (DATA / "graded_pairs.jsonl").read_text("utf-8").splitlines()]
