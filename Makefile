@@ -21,12 +21,16 @@ SEARCHING ?=
 GUARDING ?= --quick
 WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
-# These run on every backend anyway.
+# What `make test-postgres` repeats. The engine, but not what runs on every backend anyway; of the surfaces those where the
+# backend has a say: the others keep no store there, or show what happens between the caller and the engine.
 ON_ALL := tests/engine/test_consolidate.py tests/engine/test_flushing.py tests/engine/test_migrating.py \
-	tests/engine/test_replay.py tests/properties/test_lockstep.py tests/properties/test_long_lives.py \
-	tests/surfaces/serving/test_flushing.py
-STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client tests/surfaces \
-	--ignore=tests/surfaces/install --ignore=tests/surfaces/evaluation $(ON_ALL:%=--ignore=%)
+	tests/engine/test_replay.py tests/properties/test_lockstep.py tests/properties/test_long_lives.py
+SURFACES_TOO := $(filter-out %/test_cli_processes.py, $(wildcard tests/surfaces/test_cli_*.py)) \
+	$(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_conflicts_and_links.py mcp/test_queue_of_calls.py \
+	mcp/test_tools.py operations/test_parity.py rest/test_figures.py rest/test_queue_of_requests.py rest/test_readiness.py \
+	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py serving/test_mcp_access.py serving/test_process.py)
+STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client tests/scenarios/test_wordings.py \
+	$(SURFACES_TOO) $(ON_ALL:%=--ignore=%)
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
 MEASURED := tests/core tests/golden
 INNER := tests/core tests/contract tests/models src
@@ -74,7 +78,7 @@ coverage: $(DEV)/.installed  ## the tests of the core alone, and which of its br
 	@$(DEV)/bin/python -m coverage combine --quiet
 	@$(DEV)/bin/python -m coverage report
 
-test-postgres: $(DEV)/.installed  ## the quick tests of the engine and the surfaces again, with every store in PostgreSQL
+test-postgres: $(DEV)/.installed  ## the quick tests of the engine and some of the surfaces again, with every store in PostgreSQL
 	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
 		-m "not slow and not external and not soak and not file" $(STORES) $(TESTS)
 
@@ -88,7 +92,7 @@ soak: $(DEV)/.installed  ## long load, search and fuzz tests, up to two hours
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)
 
 test-mcp: $(DEV)/.installed $(NODE)/.installed  ## the Inspector and the conformance scenarios of MCP; needs npm
-	@PATH="$(CURDIR)/$(NODE)/node_modules/.bin:$$PATH" $(DEV)/bin/python -m pytest -n 0 -m external \
+	@PATH="$(CURDIR)/$(NODE)/node_modules/.bin:$$PATH" $(DEV)/bin/python -m pytest -n $(JOBS) -m external \
 		tests/surfaces/mcp/test_official_tools.py $(TESTS)
 
 # The Inspector needs Node 22.19, which comes as a package too; without a version npm takes one that fits an older Node.

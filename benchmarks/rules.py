@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from pathlib import Path
 
-from wellkept.core.reading.differences import differences
+from wellkept.core.differences.find import differences
 from wellkept.types import Difference
 
 HARD = frozenset(("number", "sign", "version", "identifier", "date", "time", "name", "subject"))

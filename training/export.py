@@ -29,9 +29,9 @@ from training.material import HERE, cases, frames
 from training.model import RelationModel
 from training.natural import natural_pairs, stream_pairs
 from training.quantise import quantised
+from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.judging.risk_bounds import least_threshold, upper_bound
-from wellkept.core.reading.differences import differences
 from wellkept.models.onnx import session
 from wellkept.models.tokenizer.pairs import LABELS, LONGEST, PairReader, logits_of
 from wellkept.models.tokenizer.wordpiece import Tokenizer

@@ -143,7 +143,7 @@ def every_outcome(outcome: Outcome) -> str:
     match outcome:
         case "created" | "superseded" | "queued":
             return "stored"
-        case "duplicate" | "reused":
+        case "duplicate" | "restated" | "reused":
             return "known"
         case "evolved":
             return "grown"

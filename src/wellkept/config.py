@@ -164,25 +164,17 @@ def load(
     for secret in secrets:
         _refuse_to_send(secret, found)
         origins[secret] = _ENVIRONMENT
+    given: dict[str, Any] = {key: text for key, text in texts.items() if key not in (*SWITCHES, *SECONDS)}
+    given |= secrets
+    if "db" not in given:
+        given["db"] = str(default_db())
     return Settings(
-        db=texts["db"] if "db" in texts else str(default_db()),
-        namespace=texts.get("namespace", "default"),
-        embedder=texts.get("embedder", "auto"),
+        **given,
         policy=policy,
         policy_file=policy_file,
-        actor=texts.get("actor", ""),
-        durability=_durability(texts.get("durability", "full"), origins["durability"]),
         auto_calibrate=texts.get("auto_calibrate", _ON) == _ON,
         consolidate_dry_run=held is not None,
         flush_after=float(texts.get("flush_after", FLUSH_AFTER)),
-        judge=texts.get("judge", "none"),
-        relation_model=texts.get("relation_model", "auto"),
-        reranker=texts.get("reranker", "none"),
-        summariser=texts.get("summariser", "extractive"),
-        embedder_key=secrets.get("embedder_key", ""),
-        judge_key=secrets.get("judge_key", ""),
-        summariser_key=secrets.get("summariser_key", ""),
-        token=secrets.get("token", ""),
         origins=origins,
         files=tuple(layer.origin for layer in layers if layer.file),
     )

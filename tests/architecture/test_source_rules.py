@@ -11,6 +11,8 @@ from architecture.source_rules import RULES, Rule, Source
 
 PACKAGE = Path(__file__).parents[2] / "src" / "wellkept"
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+SOURCES = [Source(path, (PACKAGE / path).read_text("utf-8")) for path in FILES]
+"""Each file is parsed once, for all rules."""
 
 
 def name_of(rule: Rule) -> str:
@@ -19,9 +21,7 @@ def name_of(rule: Rule) -> str:
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
 def test_rule_holds_in_the_whole_package(rule: Rule) -> None:
-    offences = [
-        f"{path}:{offence}" for path in FILES for offence in rule(Source(path, (PACKAGE / path).read_text("utf-8")))
-    ]
+    offences = [f"{source.path}:{offence}" for source in SOURCES for offence in rule(source)]
     assert not offences, f"{rule.__doc__}\n" + "\n".join(offences)
 
 

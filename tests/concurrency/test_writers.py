@@ -17,7 +17,7 @@ import pytest
 import wellkept
 from concurrency.near import NearEmbedder, facts, write_all
 from stores import BACKENDS, place
-from wellkept.core.reading.differences import differences
+from wellkept.core.differences.find import differences
 from wellkept.core.records.vectors import cosine
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.relations import FakeRelationModel

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import wellkept
+from wellkept.storage.sql.use_counts import Uses
 from wellkept.storage.sqlite import SqliteStorage
-from wellkept.storage.sqlite.use_counts import Uses
 from wellkept.testing.checks.world import NS, T0, World, entry, memory
 from wellkept.types import Filter, MemoryChange
 
@@ -139,7 +139,7 @@ def test_uses_of_two_namespaces_are_kept_apart() -> None:
     uses.add("a", {"m": (1, LATER, None)})
     uses.add("b", {"m": (1, LATER, None)})
     uses.add("a", {"m": (1, T0, 2.0)})
-    assert uses._waiting == {("a", "m"): (2, LATER, 2.0), ("b", "m"): (1, LATER, None)}
+    assert uses._waiting == {"a": {"m": (2, LATER, 2.0)}, "b": {"m": (1, LATER, None)}}
 
 
 def test_recall_beside_a_writer_answers_and_counts_later_or_not_at_all_when_switched_off(tmp_path: Path) -> None:

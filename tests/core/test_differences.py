@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.reading.differences import differences
-from wellkept.core.reading.lexer import language_is_known
+from wellkept.core.differences.find import differences
+from wellkept.core.reading.language_detection import language_is_known
 
 # Both cannot hold. old, new, kind of the decisive difference, and whether the newer value may simply replace the older.
 DECISIVE = [

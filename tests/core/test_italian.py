@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.reading.differences import differences
-from wellkept.core.reading.lexer import language_of
+from wellkept.core.differences.find import differences
+from wellkept.core.reading.language_detection import language_of
 from wellkept.types import DifferenceKind
 
 CASES: list[tuple[str, str, DifferenceKind | None]] = [

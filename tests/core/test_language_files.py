@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import wellkept
+from wellkept.core.differences.find import differences
 from wellkept.core.lexicon import LanguageFileError, lexicon
 from wellkept.core.lexicon.language_files import language_codes, language_of_table, raw_table
-from wellkept.core.reading.differences import differences
 
 CORE = Path(wellkept.__file__).parent / "core"
 SMALLEST: dict[str, Any] = {

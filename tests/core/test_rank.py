@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, hybrid, recency
+from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, hybrid, newer_first, recency
 from wellkept.core.recall.scoring import lexical_scores, statistics
 from wellkept.types import HybridWeights, Memory
 
@@ -167,3 +167,17 @@ def test_the_order_of_links_and_their_direction_do_not_matter():
     seeds = {"a": 0.7, "b": 0.1, "c": 0.3, "d": 0.2}
     links = [("a", "b"), ("c", "a"), ("b", "d"), ("d", "c")]
     assert activation(seeds, links) == activation(seeds, [(dst, src) for src, dst in reversed(links)])
+
+
+@pytest.mark.parametrize(
+    ("scores", "pairs", "order"),
+    [
+        ({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")], "bax"),
+        ({"b": 0.9, "x": 0.8, "a": 0.7}, [("a", "b")], "bxa"),  # it is first already
+        ({"a": 0.9, "x": 0.8, "b": 0.1}, [("a", "b")], "axb"),  # too far behind
+        ({"a": 0.9, "x": 0.8}, [("a", "b"), ("b", "a")], "ax"),  # one of the two is no answer
+        ({"a": 0.9, "b": 0.8, "c": 0.7}, [("a", "b"), ("b", "c")], "cba"),
+    ],
+)
+def test_of_two_that_contradict_each_other_the_newer_one_comes_first(scores, pairs, order):
+    assert newer_first(scores, pairs) == list(order)

@@ -20,6 +20,7 @@ BY_HAND = {
     "_skipped(found) if stage == 'vector' else stage": {
         "similarity_skip", "told_again", "content_hash", "canonical_hash",
     },
+    "_skipped(found)": {"similarity_skip", "told_again"},
     "core/gate/outcomes.py supersede rule": {"same_subject", "reversion", "conflict_supersede"},
     "core/gate/outcomes.py warn rule": {"possible_repeat", "possible_conflict", "conflict_warn"},
     "'similarity_link' if rel == 'related' else rel": {"similarity_link", "refines"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES, STATUS_MARKERS, refusal
+from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES, refusal, status_markers
 from wellkept.policy import PRESETS
 from wellkept.types import NewMemory
 
@@ -15,7 +15,7 @@ CHOICE = "Ship the export behind a flag, since two customers still use the old f
 def test_the_frames_and_marks_are_those_of_the_seed():
     """S3-16, S3-17."""
     assert INFORMATIONAL_FRAMES == {"conversation", "question", "creative"}
-    assert STATUS_MARKERS == (
+    assert status_markers() == (
         "here's", "current status", "here is", "available tools", "i remember", "my memory", "what i know",
     )  # fmt: skip
 
@@ -40,7 +40,7 @@ def test_a_decision_is_recorded_on_purpose_or_when_something_was_decided(text, f
     assert (refusal(new, DECISION) is None) is kept
 
 
-@pytest.mark.parametrize("mark", STATUS_MARKERS)
+@pytest.mark.parametrize("mark", status_markers())
 @pytest.mark.parametrize("spelling", [str.lower, str.upper, str.title])
 def test_each_mark_is_seen_in_any_case(mark, spelling):
     """S3-17."""

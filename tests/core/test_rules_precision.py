@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wellkept.core.differences.find import differences
 from wellkept.core.lexicon.english import classes, opposites, related, same_by_another_name
-from wellkept.core.reading.differences import differences
 
 # One side denies, yet the other may hold too: less, more, of another thing, at another time.
 BOTH_MAY_HOLD = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 import pytest
 
 from wellkept.core.lexicon.language import Language
-from wellkept.core.reading import tokens
+from wellkept.core.reading import features
 from wellkept.core.text.text_cache import bytes_of, remembered
 
 
@@ -55,8 +55,8 @@ def test_the_estimate_is_near_what_a_value_takes(value: object) -> None:
     ],
 )  # fmt: skip
 def test_the_estimate_of_features_is_near_what_they_take(text: str) -> None:
-    made = tokens.features.__wrapped__(text)
-    assert 0.5 < tokens._size(made) / really(made, set()) < 2
+    made = features.features.__wrapped__(text)
+    assert 0.5 < features._size(made) / really(made, set()) < 2
 
 
 @pytest.mark.parametrize("length", [1, 1_000, 40_000])

@@ -8,7 +8,7 @@ import pytest
 
 import wellkept
 from wellkept.core.consolidation.findings import MOST_IN_SLOT, of_one_frame
-from wellkept.core.reading.differences import differences
+from wellkept.core.differences.find import differences
 from wellkept.types import Memory
 
 PAIRS = [

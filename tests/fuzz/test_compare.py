@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wellkept.core.differences.find import MAX_DIFFERENCES, differences
 from wellkept.core.judging.compare import compare
-from wellkept.core.reading.differences import MAX_DIFFERENCES, differences
+from wellkept.core.reading.features import features
 from wellkept.core.reading.lexer import prepared, token_pattern
-from wellkept.core.reading.tokens import features
 from wellkept.types import Difference, Memory, Opinion, Statement
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)

@@ -21,8 +21,9 @@ from wellkept.cli.terminal import safe
 from wellkept.core.consolidation import extractive_summary
 from wellkept.core.consolidation.plan_file import plan_from
 from wellkept.core.consolidation.rules import rules_from_toml
+from wellkept.core.differences import find
 from wellkept.core.judging.compare import _sentences, shared_words
-from wellkept.core.reading import differences, lexer, small_words, tokens
+from wellkept.core.reading import chat_turns, features, language_detection, lexer
 from wellkept.core.recall import pack, safe_blocks, scoring
 from wellkept.core.records.wikilinks import names
 from wellkept.core.text import forms as text
@@ -66,12 +67,12 @@ def _functions(folder: Path) -> dict[str, Read]:
         "check": partial(text.check_text, limit=10**9),
         "line": text.is_line,
         "junk": text.is_junk,
-        "language": lexer.language_of,
-        "language known": lexer.language_is_known,
+        "language": language_detection.language_of,
+        "language known": language_detection.language_is_known,
         "prepared": lexer.prepared,
-        "features": tokens.features,
-        "differences": lambda t: differences.differences(t, "Use tea " + t[::-1]),
-        "differences of a part": lambda t: differences.differences(t, t[: len(t) // 2] + " not " + t[len(t) // 2 :]),
+        "features": features.features,
+        "differences": lambda t: find.differences(t, "Use tea " + t[::-1]),
+        "differences of a part": lambda t: find.differences(t, t[: len(t) // 2] + " not " + t[len(t) // 2 :]),
         "shared words": lambda t: shared_words(t, t + " tea"),
         "sentences as tuples": _sentences,
         "sentences": extractive_summary.sentences,
@@ -80,7 +81,7 @@ def _functions(folder: Path) -> dict[str, Read]:
         "lines": safe_blocks.lines_of,
         "one line": safe_blocks.one_line,
         "tokens": pack.estimate_tokens,
-        "asks": small_words.asks,
+        "asks": chat_turns.asks,
         "stamp": time_stamps.without_stamp,
         "redacted": redaction.redacted,
         "document terms": scoring.document_terms,

@@ -10,9 +10,9 @@ import pytest
 
 import wellkept
 from golden.course import GROUPS, SORTS, Pair, pairs
+from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.lexicon import lexicon
-from wellkept.core.reading.differences import differences
 from wellkept.core.reading.events import MOST_READ, courses
 from wellkept.types import DifferenceKind
 

@@ -16,7 +16,7 @@ import wellkept
 from postgres.hostile import ALICE, BOB, SECRETS, Ground, close, ground
 from postgres.server import Server, server
 from surfaces.command_line import Cli
-from wellkept.cli.operating.store_findings import _placed, _server
+from wellkept.cli.operating.store_findings import _access_and_queues, _server
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.server import inspection
@@ -434,5 +434,5 @@ def test_a_server_and_an_extension_that_are_both_too_old_are_both_told() -> None
 
 def test_a_login_that_lacks_rights_where_there_are_no_rules_is_warned() -> None:
     facts = StoreFacts(schema=5, current=True, store_id="s", size=1, closed=False, owns=False, above=False, behind=True)
-    [found] = _placed(facts, has_token=False)
+    [found] = _access_and_queues(facts, has_token=False)
     assert found.health == "warn" and "wellkept db secure" in found.todo

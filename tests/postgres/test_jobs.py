@@ -111,9 +111,18 @@ def test_whoever_looks_while_another_one_looks_does_nothing(storage: PostgresSto
     with opened(url) as store:
         store.remember("Tea is upstairs.")
     with psycopg.connect(url) as other:
-        other.execute(b"LOCK TABLE wellkept.job IN SHARE UPDATE EXCLUSIVE MODE")
+        other.execute(b"LOCK TABLE wellkept.migration IN SHARE UPDATE EXCLUSIVE MODE")
         assert storage.queue().look([Cadence(kind="one", changes=1)]) == 0
     assert storage.queue().look([Cadence(kind="one", changes=1)]) == 1
+
+
+def test_work_is_found_while_autovacuum_reads_the_tables(storage: PostgresStorage, url: str) -> None:
+    """A worker that does what is due and ends would otherwise end without having done it."""
+    with opened(url) as store:
+        store.remember("Tea is upstairs.")
+    with psycopg.connect(url) as other:
+        other.execute(b"ANALYZE wellkept.job, wellkept.namespace")
+        assert storage.queue().look([Cadence(kind="one", changes=1)]) == 1
 
 
 def test_a_job_that_another_transaction_touches_is_passed_over(storage: PostgresStorage, url: str) -> None:

@@ -18,7 +18,7 @@ from wellkept.engine.base.retry import Patience
 from wellkept.engine.upkeep.reembed import sweep
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import Busy, ModelUnavailable, ReadOnly, StorageError, StorePathError
-from wellkept.server.access.one_namespace import Walled
+from wellkept.server.access.one_namespace import NamespaceStore
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.failures import Lost
 from wellkept.testing.checks.world import NS, entry, memory
@@ -250,7 +250,7 @@ def test_every_verb_of_a_queue_and_of_a_request_outlives_a_server_that_is_away_f
         proxy.refusing = False
 
     time.awoken = back
-    queue, walled = store.queue, Walled(store._ctx)
+    queue, walled = store.queue, NamespaceStore(store._ctx)
     verbs: tuple[Callable[[], object], ...] = (
         lambda: queue.remember(FACTS[0], kind="thesis"),
         queue.pending,

@@ -51,7 +51,6 @@ ADMINISTRATION = {
     "waiting.all": "a process that starts looks for what another one left, wherever",
     "waiting.any": "whether there is any of that",
     "waiting.still": "which of what he found there are left, before he writes them",
-    "job.look_alone": "one at a time looks for what is due; no row is looked at",
     "job.look": "looks in all namespaces for what is due",
     "job.claim": "takes what has been due longest, wherever",
     "job.again": "what has failed is tried again, in one namespace or in all",

@@ -7,7 +7,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.reading.differences import MAX_DIFFERENCES, differences
+from wellkept.core.differences.find import MAX_DIFFERENCES, differences
 from wellkept.types import Difference
 
 _WORDS = st.sampled_from(

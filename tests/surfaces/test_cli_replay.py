@@ -81,8 +81,9 @@ def test_what_could_not_be_replayed_is_shown(past: Cli) -> None:
 
 
 def test_twenty_differences_are_shown_and_all_on_demand(cli: Cli) -> None:
-    for _ in range(23):
-        cli("remember", TEXT, "--kind", "lesson")
+    with wellkept.open(str(cli.db), embedder="hashing") as store:
+        for _ in range(23):
+            store.remember(TEXT, kind="lesson")
     Path("new.toml").write_text(APPEND, "utf-8")
     few, many = (cli("replay", "--policy", "new.toml", *more, code=3).stdout for more in ([], ["--all"]))
     assert (few.count("not compared"), many.count("not compared")) == (20, 22)

@@ -10,7 +10,7 @@ import pytest
 
 import wellkept
 from surfaces.command_line import Cli
-from wellkept.cli.operating.store_findings import Untouched
+from wellkept.cli.operating.store_findings import ReadOnlyStorage
 from wellkept.errors import ReadOnly
 from wellkept.types import Header
 
@@ -121,7 +121,7 @@ def test_looking_changes_nothing_in_the_store_not_even_the_policy_it_was_opened_
 def test_what_is_looked_at_can_be_read_and_not_written(cli: Cli) -> None:
     cli("remember", "Tea at four.")
     with closing(storage_of(cli)) as storage:
-        seen = Untouched(storage)
+        seen = ReadOnlyStorage(storage)
         with pytest.raises(ReadOnly):
             seen.begin("default", write=True)
         with pytest.raises(ReadOnly):

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _cleaning_up():
         try:
             from wellkept.cli.app import app
-            from wellkept.cli.terminal.session import quiet_end
+            from wellkept.cli.terminal.session import flush_output
         except KeyboardInterrupt:  # while modules are loaded; later the application ends it
             sys.stderr.write("Interrupted\n")
             return _INTERRUPTED
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         if code == _INTERRUPTED:
             sys.stderr.write("Interrupted\n")
-        return quiet_end(code)
+        return flush_output(code)
 
 
 @contextmanager

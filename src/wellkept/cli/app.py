@@ -32,7 +32,7 @@ from wellkept.cli.operating import (
 )
 from wellkept.cli.serving import install_command, mcp_command, serve_command, token_commands
 from wellkept.cli.terminal import exits, render
-from wellkept.cli.terminal.groups import SafeGroup, options_of, taken
+from wellkept.cli.terminal.groups import SafeGroup, collected, options_of
 from wellkept.cli.terminal.session import Command, Group, Shared
 
 app = typer.Typer(
@@ -56,7 +56,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
 
 def _root(**values: Any) -> None:
     """The long-term memory of an AI agent that keeps itself clean."""
-    values["ctx"].obj = taken(Shared, values)
+    values["ctx"].obj = collected(Shared, values)
 
 
 _VERSION = Annotated[

@@ -65,10 +65,10 @@ class AsyncClient(Bound):
     remember = awaited(Client.remember)
     remember_many = awaited(Client.remember_many)
     check = awaited(Client.check)
-    revise = awaited(Client.revise)  # type: ignore[arg-type] # a change named self is refused by Python
+    revise = awaited(Client.revise)
     check_similar = awaited(Client.check_similar)
     record_decision = awaited(Client.record_decision)
-    record_turn = awaited(Client.record_turn)  # type: ignore[arg-type] # as above
+    record_turn = awaited(Client.record_turn)
     start_episode = awaited(Client.start_episode)
     end_episode = awaited(Client.end_episode)
     recall = awaited(Client.recall)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from functools import partial, wraps
+from inspect import Parameter
+from operator import attrgetter
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 import httpx2
 
@@ -20,14 +23,12 @@ from wellkept.client.queueing import Block, ClientQueue, collecting, waiting
 from wellkept.core.consolidation.plan_file import plan_text
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.engine.consolidation.run_list import RunLine
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.endpoints.deadline import Lines
 from wellkept.types import (
-    BatchResult,
     Conflict,
-    Direction,
     Filter,
     Graph,
-    Hits,
     JournalEntry,
     Json,
     Link,
@@ -37,10 +38,6 @@ from wellkept.types import (
     OnConflict,
     Plan,
     Problem,
-    Reached,
-    RecallMode,
-    RecallOptions,
-    Resolution,
     Scope,
     Stats,
     UndoReport,
@@ -49,14 +46,52 @@ from wellkept.types import (
 )
 from wellkept.types.packs import Pack, PackFormat
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _sending(
+    verb: Callable[Concatenate[MemoryStore, P], T], calls: Callable[..., Call[Any] | Calls[Any]]
+) -> Callable[Concatenate[Client, P], T]:
+    """A verb of `MemoryStore` over HTTP, with the same name, parameters and result.
+
+    Args:
+        verb: The verb of the library.
+        calls: Makes the calls from all parameters of the verb, given by name.
+    """
+    signature = inspect.signature(verb)
+
+    @wraps(verb)
+    def send(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        fields: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            fields |= value if signature.parameters[name].kind is Parameter.VAR_KEYWORD else {name: value}
+        del fields["self"]
+        return cast("T", self._send(calls(**fields)))
+
+    send.__doc__ = f"As `MemoryStore.{verb.__name__}`."
+    return send
+
+
+def _asking(
+    verb: Callable[Concatenate[MemoryStore, P], T], read: Callable[[Json], Any]
+) -> Callable[Concatenate[Client, P], T]:
+    """A verb that is one call of the operation of its name.
+
+    Args:
+        verb: The verb of the library.
+        read: Makes the result from the answer.
+    """
+    return _sending(verb, lambda **fields: call(verb.__name__, read, fields))
 
 
 class Client(Bound):
     """A store behind `wellkept serve`, with the verbs of `MemoryStore`: same names, parameters, results and errors.
 
-    A client may be used from several threads. What can be repeated without a second effect is sent
-    again after a lost connection; `remember` carries a key of its own for that.
+    A client may be used from several threads. A call that has no second effect is sent again after a lost
+    connection; `remember`, `record_decision` and `start_episode` carry a key of their own for that.
 
     Args:
         url: Of the server, such as `http://127.0.0.1:8000`.
@@ -106,11 +141,7 @@ class Client(Bound):
         """
         return self._ask("remember", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields}))
 
-    def remember_many(
-        self, items: Iterable[str | NewMemory | Mapping[str, Any]], *, on_conflict: OnConflict | None = None
-    ) -> BatchResult:
-        """As `MemoryStore.remember_many`."""
-        return self._send(batch(items, on_conflict))
+    remember_many = _sending(MemoryStore.remember_many, batch)
 
     def check(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
@@ -118,9 +149,7 @@ class Client(Bound):
         """As `MemoryStore.check`."""
         return self._ask("check", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields}))
 
-    def revise(self, memory_id: str, **changes: Any) -> Memory:
-        """As `MemoryStore.revise`."""
-        return self._ask("revise", record(Memory), **changes, memory_id=memory_id)
+    revise = _asking(MemoryStore.revise, record(Memory))  # type: ignore[arg-type] # Python refuses a change named self
 
     def check_similar(self, content: str, title: str, subtype: str, limit: int = 5) -> dict[str, Any]:
         """What is near a text of one subtype, as `POST /v1/nodes/check-similar` answers.
@@ -142,56 +171,15 @@ class Client(Bound):
     # ----------------------------------------------------------------------------------------
     # Decisions and episodes
 
-    def record_decision(self, content: str, *, outcome: str = "", **fields: Unpack[MemoryFields]) -> WriteResult:
-        """As `MemoryStore.record_decision`. Sent again under one key, as `remember`."""
-        return self._ask("record_decision", record(WriteResult), content=content, outcome=outcome, **fields)
-
-    def record_turn(
-        self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any
-    ) -> WriteResult:
-        """As `MemoryStore.record_turn`."""
-        own = {"frame": frame, "decided": decided, "episode": episode}
-        return self._ask("record_turn", record(WriteResult), response=response, **fields, **own)
-
-    def start_episode(self, content: str, **fields: Unpack[MemoryFields]) -> WriteResult:
-        """As `MemoryStore.start_episode`. Sent again under one key, as `remember`."""
-        return self._ask("start_episode", record(WriteResult), content=content, **fields)
-
-    def end_episode(
-        self, episode_id: str, *, summary: str = "", outcome: str = "", at: datetime | str | None = None
-    ) -> Memory:
-        """As `MemoryStore.end_episode`."""
-        fields = said(summary=summary, outcome=outcome, at=at)
-        return self._ask("end_episode", record(Memory), episode_id=episode_id, **fields)
+    record_decision = _asking(MemoryStore.record_decision, record(WriteResult))
+    record_turn = _asking(MemoryStore.record_turn, record(WriteResult))  # type: ignore[arg-type] # as above
+    start_episode = _asking(MemoryStore.start_episode, record(WriteResult))
+    end_episode = _asking(MemoryStore.end_episode, record(Memory))
 
     # ----------------------------------------------------------------------------------------
     # Reading
 
-    def recall(
-        self,
-        query: str,
-        *,
-        limit: int = 5,
-        where: Filter | None = None,
-        mode: RecallMode = "default",
-        include_superseded: bool = False,
-        explain: bool = False,
-        touch: bool = True,
-        **options: Unpack[RecallOptions],
-    ) -> Hits:
-        """As `MemoryStore.recall`."""
-        return self._ask(
-            "recall",
-            hits,
-            query=query,
-            limit=limit,
-            where=where,
-            mode=mode,
-            include_superseded=include_superseded,
-            explain=explain,
-            touch=touch,
-            **options,
-        )
+    recall = _asking(MemoryStore.recall, hits)
 
     def pack(
         self,
@@ -217,81 +205,31 @@ class Client(Bound):
             touch=touch,
         )
 
-    def get(self, memory_id: str, *, touch: bool = True) -> Memory:
-        """As `MemoryStore.get`."""
-        return self._ask("get", record(Memory), memory_id=memory_id, touch=touch)
-
-    def list(self, where: Filter | None = None, *, limit: int | None = None) -> tuple[Memory, ...]:
-        """As `MemoryStore.list`."""
-        return self._send(listing(where, limit))
-
-    def history(self, memory_id: str) -> tuple[Version, ...]:
-        """As `MemoryStore.history`."""
-        return self._send(pages("history", Version, lambda one: one.seq, memory_id=memory_id))
-
-    def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
-        """As `MemoryStore.journal`."""
-        return self._send(pages("journal", JournalEntry, lambda one: one.seq, newest=newest, after=after))
-
-    def conflicts(
-        self, memory_id: str | None = None, *, settled: bool = False, threshold: float = 0.0
-    ) -> tuple[Conflict, ...]:
-        """As `MemoryStore.conflicts`."""
-        asked = {"memory_id": memory_id, "settled": settled, "threshold": threshold}
-        return self._send(pages("conflicts", Conflict, lambda one: one.key, **asked))
-
-    def neighbors(
-        self, memory_id: str, *, rel: str | None = None, direction: Direction = "both", depth: int = 1
-    ) -> Reached:
-        """As `MemoryStore.neighbors`."""
-        return self._send(reached(memory_id=memory_id, rel=rel, direction=direction, depth=depth))
+    get = _asking(MemoryStore.get, record(Memory))
+    list = _sending(MemoryStore.list, listing)
+    history = _sending(MemoryStore.history, partial(pages, "history", Version, attrgetter("seq")))
+    journal = _sending(MemoryStore.journal, partial(pages, "journal", JournalEntry, attrgetter("seq")))
+    conflicts = _sending(MemoryStore.conflicts, partial(pages, "conflicts", Conflict, attrgetter("key")))
+    neighbors = _sending(MemoryStore.neighbors, reached)
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
         """As `MemoryStore.subgraph`."""
         return self._ask("subgraph", record(Graph), ids=list(ids), depth=depth)
 
-    def stats(self) -> Stats:
-        """As `MemoryStore.stats`."""
-        return self._ask("stats", record(Stats))
-
-    def verify(self) -> tuple[Problem, ...]:
-        """As `MemoryStore.verify`."""
-        return self._ask("verify", records(Problem))
+    stats = _asking(MemoryStore.stats, record(Stats))
+    verify = _asking(MemoryStore.verify, records(Problem))
 
     # ----------------------------------------------------------------------------------------
     # Acting
 
-    def supersede(self, old_id: str, new_id: str) -> int:
-        """As `MemoryStore.supersede`."""
-        return self._ask("supersede", entry_of, old_id=old_id, new_id=new_id)
-
-    def restore(self, memory_id: str) -> bool:
-        """As `MemoryStore.restore`."""
-        return self._ask("restore", truth, memory_id=memory_id)
-
-    def forget(self, memory_id: str) -> int:
-        """As `MemoryStore.forget`."""
-        return self._ask("forget", entry_of, memory_id=memory_id)
-
-    def erase(self, memory_id: str) -> int:
-        """As `MemoryStore.erase`."""
-        return self._ask("erase", entry_of, memory_id=memory_id)
-
-    def undo(self, entry: int) -> int:
-        """As `MemoryStore.undo`."""
-        return self._ask("undo", entry_of, entry=entry)
-
-    def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
-        """As `MemoryStore.link`."""
-        return self._ask("link", record(Link), src=src, dst=dst, rel=rel, strict=strict)
-
-    def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
-        """As `MemoryStore.unlink`."""
-        return self._ask("unlink", number, src=src, dst=dst, rel=rel)
-
-    def resolve(self, key: str, resolution: Resolution) -> Conflict:
-        """As `MemoryStore.resolve`."""
-        return self._ask("resolve", record(Conflict), key=key, resolution=resolution)
+    supersede = _asking(MemoryStore.supersede, entry_of)
+    forget = _asking(MemoryStore.forget, entry_of)
+    erase = _asking(MemoryStore.erase, entry_of)
+    undo = _asking(MemoryStore.undo, entry_of)
+    restore = _asking(MemoryStore.restore, truth)
+    link = _asking(MemoryStore.link, record(Link))
+    unlink = _asking(MemoryStore.unlink, number)
+    resolve = _asking(MemoryStore.resolve, record(Conflict))
 
     # ----------------------------------------------------------------------------------------
     # Writing later
@@ -319,13 +257,8 @@ class Client(Bound):
         planned = json.loads(plan_text(plan))
         return self._ask("execute", dict, plan=planned, only=[*only], skip=[*skip], dry_run=dry_run)
 
-    def runs(self) -> tuple[RunLine, ...]:
-        """As `MemoryStore.runs`."""
-        return self._send(pages("runs", RunLine, lambda one: one.run_id))
-
-    def undo_run(self, run_id: str, *, force_except: bool = False) -> UndoReport:
-        """As `MemoryStore.undo_run`."""
-        return self._ask("undo_run", record(UndoReport), run_id=run_id, force_except=force_except)
+    runs = _sending(MemoryStore.runs, partial(pages, "runs", RunLine, attrgetter("run_id")))
+    undo_run = _asking(MemoryStore.undo_run, record(UndoReport))
 
     # ----------------------------------------------------------------------------------------
     # The client itself

@@ -33,6 +33,10 @@ class WriteSeen:
         duplicate_missed: Whether it restates a value that another active row also states.
         wrongly_hidden: Texts that still hold and that it hid.
         stale_left: Whether it updates a value and a row with an older value is still active.
+        unmarked: Whether such a row is neither marked as outdated nor listed as contradicted.
+        wrongly_folded: Whether it became a wording of a memory that does not say the same.
+        wrongly_marked: Texts that still hold and that it marked or listed as contradicted.
+        row_id: Id of its row, or of the row that took its text; empty if there is none.
     """
 
     write: Write
@@ -42,6 +46,10 @@ class WriteSeen:
     duplicate_missed: bool
     wrongly_hidden: tuple[str, ...]
     stale_left: bool
+    unmarked: bool = False
+    wrongly_folded: bool = False
+    wrongly_marked: tuple[str, ...] = ()
+    row_id: str = ""
     reasons: tuple[str, ...] = ()
     model: str = ""
 
@@ -87,6 +95,9 @@ class Ledger:
             hidden = (*hidden, own.content)  # superseded at creation, although it holds
         repeat = write.act == "restates" and own is not None and own.status == "active"
         others = {row.id: row for row in change.after.values() if own is None or row.id != own.id}
+        marks = [item for item in change.conflicts if item.kind != "duplicate"]
+        marked = {item.a for item in marks}
+        new = {item.a: item for item in marks if own is not None and item.b == own.id}
         seen = WriteSeen(
             write=write,
             outcome=change.result.outcome if change.result is not None else "refused",
@@ -95,6 +106,13 @@ class Ledger:
             duplicate_missed=repeat and self._says(others, write.key, current=True),
             wrongly_hidden=hidden,
             stale_left=write.act == "updates" and self._says(others, write.key, current=False),
+            unmarked=write.act == "updates"
+            and self._says({key: row for key, row in others.items() if key not in marked}, write.key, current=False),
+            wrongly_folded=own is not None and own.status == "wording" and not self._repeats(own, write),
+            wrongly_marked=tuple(
+                item.excerpt_a for old, item in new.items() if old in change.before and self._still_holds(old, write)
+            ),
+            row_id=holder.id if holder is not None else "",
             reasons=tuple(f"{reason.rule}: {reason.detail}" for reason in change.result.reasons)
             if change.result is not None
             else (),
@@ -103,6 +121,18 @@ class Ledger:
         if holder is not None:
             self._rows.setdefault(holder.id, []).append(Said(write.key, write.value, write.act))
         return seen
+
+    def _repeats(self, own: Memory, write: Write) -> bool:
+        """Whether the head of a wording states the value that the write repeats."""
+        said = self._rows.get(own.superseded_by, ())
+        return write.act in ("restates", "late") and any(
+            item.key == write.key and item.value == write.value for item in said
+        )
+
+    def _still_holds(self, old: str, write: Write) -> bool:
+        """Whether a row says nothing that the write replaces or that was replaced before."""
+        said = self._rows.get(old, ())
+        return not any(item.key == write.key and item.value != write.value for item in said)
 
     def each_once(self, ids: Iterable[str]) -> bool:
         """Whether no two of these rows state the same value of one key; refinements are ignored."""

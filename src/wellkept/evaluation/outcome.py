@@ -69,9 +69,13 @@ class Change:
 
     @property
     def own(self) -> Memory | None:
-        """The new row of the text; None if it was not stored."""
+        """The new row of the text, perhaps a wording of another; None if it was not stored."""
         memory = self.result.memory if self.result is not None else None
-        return None if memory is None or memory.id in self.before else self.after.get(memory.id)
+        if memory is None:
+            return None
+        if memory.id not in self.before:
+            return self.after.get(memory.id)
+        return next((row for row in self.after.values() if row.id not in self.before), None)
 
     @property
     def grown(self) -> Memory | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wellkept.core.lexicon import lexicon
-from wellkept.core.reading.lexer import stem
+from wellkept.core.reading.stems import stem
 from wellkept.core.recall import scoring
 from wellkept.core.text.forms import search_terms
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,12 +13,12 @@ from wellkept.core.text.forms import embed_text
 from wellkept.engine.models.in_front import InFront
 from wellkept.errors import ConflictError, InvalidInput, ModelUnavailable
 from wellkept.evaluation.labelled_files import Pair, Story, Write
-from wellkept.evaluation.ledger import Ledger, QuerySeen
+from wellkept.evaluation.ledger import Ledger, QuerySeen, WriteSeen
 from wellkept.evaluation.outcome import Change, seen
 from wellkept.evaluation.pair_metrics import Case
-from wellkept.evaluation.story_metrics import StorySeen
+from wellkept.evaluation.story_metrics import TOP, StorySeen
 from wellkept.policy import Policy
-from wellkept.types import ALL_STATUSES, Filter, Memory, Statement, WriteResult
+from wellkept.types import Memory, MemoryChange, Statement, WriteResult
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
@@ -185,7 +185,7 @@ def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: _Clock) -> Ca
         fields["subject"] = pair.subject
     first = _changed(store, pair.old, fields, pair.place)
     clock.now += _BETWEEN
-    change = _changed(store, pair.new, fields, pair.place)
+    change = _changed(store, pair.new, fields, pair.place, first.after)
     return Case(pair, seen(change, old_id=first.own.id if first.own is not None else ""))
 
 
@@ -193,8 +193,16 @@ def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: _Clock) -> Ca
 # Stories
 
 
-def run_stories(stories: Sequence[Story], setup: Setup, progress: Progress | None = None) -> list[StorySeen]:
+def run_stories(
+    stories: Sequence[Story], setup: Setup, progress: Progress | None = None, *, crowd: Sequence[str] = ()
+) -> list[StorySeen]:
     """Write each story into a separate namespace, in order and at its times, then ask its queries.
+
+    Args:
+        stories: The stories.
+        setup: The configuration.
+        progress: Called with the number of finished stories.
+        crowd: Texts that belong to no story. If there are any, all stories share one namespace that holds them.
 
     Raises:
         InvalidInput: A text or kind cannot be stored; names file and line.
@@ -202,10 +210,16 @@ def run_stories(stories: Sequence[Story], setup: Setup, progress: Progress | Non
     clock = _Clock()
     found: list[StorySeen] = []
     with opened(setup, clock) as store:
+        shared = store.in_namespace("crowd")
+        clock.now = min((write.at for story in stories for write in story.writes), default=_START) - _BETWEEN
+        for start in range(0, len(crowd), _BATCH):
+            items = [{"content": text, "kind": setup.kind} for text in crowd[start : start + _BATCH]]
+            shared.remember_many(items, on_conflict="ignore")
         for number, story in enumerate(stories):
             texts = [embedded_text(write.kind, write.text) for write in story.writes]
             setup.embedder.embed([*texts, *(query.text for query in story.queries)])
-            found.append(_run_story(story, setup, store.in_namespace(f"story/{number}"), clock))
+            own = shared if crowd else store.in_namespace(f"story/{number}")
+            found.append(_run_story(story, setup, own, clock))
             if progress is not None:
                 progress(len(found))
     return found
@@ -214,16 +228,26 @@ def run_stories(stories: Sequence[Story], setup: Setup, progress: Progress | Non
 def _run_story(story: Story, setup: Setup, store: MemoryStore, clock: _Clock) -> StorySeen:
     ledger = Ledger()
     writes = []
+    rows: dict[str, Memory] = {}
     for number, write in enumerate(story.writes, 1):
         clock.now = write.at
-        change = _changed(store, write.text, _fields(write, setup), f"{story.place}, write {number}")
+        change = _changed(store, write.text, _fields(write, setup), f"{story.place}, write {number}", rows)
+        rows = dict(change.after)
         writes.append(ledger.take(write, change))
     queries = []
     for query in story.queries:
         hits = store.recall(query.text, limit=_SHOWN, touch=False)
         once = ledger.each_once(hit.memory.id for hit in hits)
         queries.append(QuerySeen(query, tuple(hit.memory.content for hit in hits), once))
-    return StorySeen(story, tuple(writes), tuple(queries))
+    findable = tuple(_is_found(store, seen) for seen in writes if seen.write.act != "noise")
+    return StorySeen(story, tuple(writes), tuple(queries), findable)
+
+
+def _is_found(store: MemoryStore, seen: WriteSeen) -> bool:
+    """Whether the own words of a text find it among the first three, as a row or as a wording."""
+    hits = store.recall(seen.write.text, limit=TOP, touch=False, include_superseded=True)
+    rows = [hit.memory.id for hit in hits] + [row.id for hit in hits for row in hit.repeats]
+    return seen.row_id in {*rows, *(hit.wording.id for hit in hits if hit.wording is not None)}
 
 
 def _fields(write: Write, setup: Setup) -> dict[str, Any]:
@@ -238,9 +262,10 @@ def _fields(write: Write, setup: Setup) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------
 
 
-def _changed(store: MemoryStore, text: str, fields: dict[str, Any], place: str) -> Change:
-    """One write, and the namespace before and after it."""
-    before = _rows(store)
+def _changed(
+    store: MemoryStore, text: str, fields: dict[str, Any], place: str, before: Mapping[str, Memory] | None = None
+) -> Change:
+    """One write, and the rows before and after it; `before` has those that the caller follows, by default none."""
     result: WriteResult | None
     try:
         result = store.remember(text, **fields)
@@ -249,11 +274,12 @@ def _changed(store: MemoryStore, text: str, fields: dict[str, Any], place: str) 
     except InvalidInput as error:
         where = f"{place}, {error.where}" if error.where else place
         raise type(error)(error.what, where=where, todo=error.todo) from error
-    return Change(text=text, result=result, before=before, after=_rows(store), conflicts=store.conflicts())
-
-
-def _rows(store: MemoryStore) -> dict[str, Memory]:
-    return {row.id: row for row in store.list(Filter(statuses=ALL_STATUSES))}
+    after = dict(before or {})
+    for entry in store.journal(after=result.entry - 1) if result is not None and result.entry else ():
+        for effect in entry.effects:
+            if isinstance(effect, MemoryChange) and effect.after is not None:
+                after[effect.after.id] = effect.after
+    return Change(text=text, result=result, before=before or {}, after=after, conflicts=store.conflicts())
 
 
 def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[int, Iterable[Pair]]]:

@@ -23,6 +23,7 @@ class StorySeen:
     story: Story
     writes: tuple[WriteSeen, ...]
     queries: tuple[QuerySeen, ...]
+    findable: tuple[bool, ...] = ()
 
 
 def measure(stories: Sequence[StorySeen]) -> dict[str, Any]:
@@ -51,6 +52,11 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
     - `wrong_supersessions`: of all writes, those that hid a memory of another key or one that still holds (see
       `Ledger`), or that were superseded at creation although they hold.
     - `stale_left`: of updates, those after which a row with an older value is still active.
+    - `updates_unmarked`: the same, if such a row is neither marked as outdated nor listed as contradicted.
+    - `wrong_folds`: of all writes, those that became a wording of a memory that does not say the same.
+    - `wrong_marks`: of all writes, those that marked a memory as outdated or contradicted although it holds.
+    - `findable`: of all writes but noise, those whose own words find them, as a row or as a wording, in the first
+      three hits at the end; replaced values are asked for with `include_superseded`.
     - `noise_stored`: of noise, those that became a row.
     """
 
@@ -72,6 +78,10 @@ def figures(stories: Sequence[StorySeen]) -> dict[str, Ratio]:
         "lost_statements": writes(lambda seen: seen.write.act == "first", _is_lost),
         "wrong_supersessions": writes(_any, lambda seen: bool(seen.wrongly_hidden)),
         "stale_left": writes(lambda seen: seen.write.act == "updates", lambda seen: seen.stale_left),
+        "updates_unmarked": writes(lambda seen: seen.write.act == "updates", lambda seen: seen.unmarked),
+        "wrong_folds": writes(_any, lambda seen: seen.wrongly_folded),
+        "wrong_marks": writes(_any, lambda seen: bool(seen.wrongly_marked)),
+        "findable": _ratio([seen.findable for seen in stories], _any, bool),
         "noise_stored": writes(lambda seen: seen.write.act == "noise", lambda seen: seen.kept == "stored"),
     }
 
@@ -84,6 +94,9 @@ def wrong_write(seen: WriteSeen) -> list[str]:
         "lost_statements": seen.write.act == "first" and _is_lost(seen),
         "wrong_supersessions": bool(seen.wrongly_hidden),
         "stale_left": seen.stale_left,
+        "updates_unmarked": seen.unmarked,
+        "wrong_folds": seen.wrongly_folded,
+        "wrong_marks": bool(seen.wrongly_marked),
         "noise_stored": seen.write.act == "noise" and seen.kept == "stored",
     }
     return [name for name, is_so in found.items() if is_so]

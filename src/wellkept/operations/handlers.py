@@ -17,9 +17,9 @@ from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, rule
 from wellkept.engine.base.inputs import MAX_LIMIT, moment
 from wellkept.errors import InvalidPlan
 from wellkept.operations import inputs, outputs
-from wellkept.operations.pages import behind, page
+from wellkept.operations.pages import items_after, page
 from wellkept.operations.parts import ConfigFields, ExpandFields, FilterFields, ScopeFields, WeightFields
-from wellkept.operations.shapes import told
+from wellkept.operations.shapes import as_output
 from wellkept.operations.undone import changes_of
 from wellkept.types import ExpandSpec, Filter, HybridWeights, Scope
 
@@ -30,45 +30,25 @@ if TYPE_CHECKING:
 
 
 def verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel], BaseModel]:
-    """The library's verb of a name as a handler; `queue_flush` is that of `store.queue`.
+    """The handler that calls the library's verb of a name; `queue_flush` is `store.queue.flush`.
 
-    Each field is a parameter of it. An answer that is no record stands under the only name of the output.
+    Each field that is set is a parameter of the verb; for the others the defaults of the library hold. A result
+    that is not a record becomes the only field of the output.
     """
 
     def handler(store: MemoryStore, given: BaseModel) -> BaseModel:
         answer = attrgetter(name.replace("queue_", "queue."))(store)(**_parameters(given))
-        return told(output, answer if is_dataclass(answer) else dict.fromkeys(output.model_fields, answer))
+        return as_output(output, answer if is_dataclass(answer) else dict.fromkeys(output.model_fields, answer))
 
     return handler
 
 
 def _parameters(given: BaseModel) -> dict[str, Any]:
-    values = {field: getattr(given, field) for field in type(given).model_fields}
-    return {field: _RECORDS.get(type(value), _same)(value) for field, value in values.items()}
-
-
-def _same(value: object) -> object:
-    return value
-
-
-# --------------------------------------------------------------------------------------------
-# Writing
-
-
-def remember(store: MemoryStore, given: inputs.Remember) -> BaseModel:
-    """`remember`."""
-    return told(outputs.Written, store.remember(given.content, on_conflict=given.on_conflict, **said(given)))
-
-
-def check(store: MemoryStore, given: inputs.Check) -> BaseModel:
-    """`check`."""
-    return told(outputs.Written, store.check(given.content, on_conflict=given.on_conflict, **said(given)))
-
-
-def revise(store: MemoryStore, given: Any) -> BaseModel:
-    """`revise`: only what was said changes; null and empty values clear a field."""
-    changes = given.model_dump(exclude={"memory_id"}, exclude_unset=True)
-    return told(outputs.Kept, store.revise(given.memory_id, **changes))
+    """The fields that are set as parameters of the verb."""
+    values = {field: getattr(given, field) for field in given.model_fields_set}
+    return {
+        field: _RECORDS[type(value)](value) if type(value) in _RECORDS else value for field, value in values.items()
+    }
 
 
 # --------------------------------------------------------------------------------------------
@@ -80,7 +60,9 @@ def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
     found = store.recall(**_parameters(given))
     hits, more = page(found, given.limit + len(found))
     left, unsaid = page(found.left_out, MAX_LIMIT)
-    return told(outputs.Recalled, {"hits": hits, "left_out": left, "dangling": found.dangling, "more": more or unsaid})
+    return as_output(
+        outputs.Recalled, {"hits": hits, "left_out": left, "dangling": found.dangling, "more": more or unsaid}
+    )
 
 
 def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
@@ -92,13 +74,13 @@ def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
     found, more = repeated(ctx, lambda: page(walk(ctx, where, at_once=given.limit + 1), given.limit))
     if is_backward(where):
         found.reverse()
-    return told(outputs.Memories, {"memories": found, "more": more})
+    return as_output(outputs.Memories, {"memories": found, "more": more})
 
 
 def history(store: MemoryStore, given: inputs.History) -> BaseModel:
     """`history`."""
     found, more = page((one for one in store.history(given.memory_id) if one.seq > given.after), given.limit)
-    return told(outputs.Versions, {"versions": found, "more": more})
+    return as_output(outputs.Versions, {"versions": found, "more": more})
 
 
 def journal(store: MemoryStore, given: inputs.Journal) -> BaseModel:
@@ -108,7 +90,7 @@ def journal(store: MemoryStore, given: inputs.Journal) -> BaseModel:
 
     ctx = store._ctx
     found, more = repeated(ctx, lambda: page(walk(ctx, newest=given.newest, after=given.after), given.limit))
-    return told(outputs.Entries, {"entries": found, "more": more})
+    return as_output(outputs.Entries, {"entries": found, "more": more})
 
 
 def conflicts(store: MemoryStore, given: inputs.Conflicts) -> BaseModel:
@@ -116,23 +98,23 @@ def conflicts(store: MemoryStore, given: inputs.Conflicts) -> BaseModel:
     found = store.conflicts(given.memory_id, settled=given.settled, threshold=given.threshold)
     if given.after:  # it may be settled by now
         every = store.conflicts(given.memory_id, settled=True, threshold=given.threshold)
-        later = {one.key for one in behind(every, given.after, lambda one: one.key)}
+        later = {one.key for one in items_after(every, given.after, lambda one: one.key)}
         found = tuple(one for one in found if one.key in later)
     shown, more = page(found, given.limit)
-    return told(outputs.Conflicts, {"conflicts": shown, "more": more})
+    return as_output(outputs.Conflicts, {"conflicts": shown, "more": more})
 
 
 def neighbors(store: MemoryStore, given: inputs.Neighbors) -> BaseModel:
     """`neighbors`."""
     found = store.neighbors(given.memory_id, rel=given.rel, direction=given.direction, depth=given.depth)
-    shown, more = page(behind(found, given.after, lambda one: one.memory.id), given.limit)
-    return told(outputs.Neighbors, {"neighbors": shown, "dangling": found.dangling, "more": more})
+    shown, more = page(items_after(found, given.after, lambda one: one.memory.id), given.limit)
+    return as_output(outputs.Neighbors, {"neighbors": shown, "dangling": found.dangling, "more": more})
 
 
 def runs(store: MemoryStore, given: inputs.RunList) -> BaseModel:
     """`runs`."""
-    shown, more = page(behind(store.runs(), given.after, lambda one: one.run_id), given.limit)
-    return told(outputs.Runs, {"runs": shown, "more": more})
+    shown, more = page(items_after(store.runs(), given.after, lambda one: one.run_id), given.limit)
+    return as_output(outputs.Runs, {"runs": shown, "more": more})
 
 
 # --------------------------------------------------------------------------------------------
@@ -142,7 +124,7 @@ def runs(store: MemoryStore, given: inputs.RunList) -> BaseModel:
 def undo(store: MemoryStore, given: inputs.Undo) -> BaseModel:
     """`undo`."""
     made = store.undo(given.entry)
-    return told(outputs.Undone, {"entry": made, "undone": given.entry, "changes": changes_of(store, made)})
+    return as_output(outputs.Undone, {"entry": made, "undone": given.entry, "changes": changes_of(store, made)})
 
 
 # --------------------------------------------------------------------------------------------
@@ -167,7 +149,7 @@ def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
     except (ValueError, RecursionError) as error:
         raise InvalidPlan("is not a plan", where="plan", todo="Pass one as returned by `plan`") from error
     report = store.execute(plan_from(text), only=given.only, skip=given.skip, dry_run=given.dry_run)
-    return told(outputs.Run, summary_of(report))
+    return as_output(outputs.Run, summary_of(report))
 
 
 def _config(given: ConfigFields | None) -> Consolidation | None:
@@ -230,8 +212,3 @@ _RECORDS: Mapping[type, Callable[[Any], object]] = {
     WeightFields: lambda given: HybridWeights(**given.model_dump()),
 }
 """What a nested object stands for in the library."""
-
-
-def said(given: BaseModel, *without: str) -> Any:
-    """The fields of a memory that were said; what was not said is the library's to choose."""
-    return given.model_dump(exclude={"content", "on_conflict", *without}, exclude_unset=True)

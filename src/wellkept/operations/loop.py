@@ -6,22 +6,15 @@ that would be refused or passed over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
 from wellkept.engine.base.inputs import MAX_SUMMARY
 from wellkept.operations import outputs
-from wellkept.operations.handlers import said
 from wellkept.operations.inputs import Writing
 from wellkept.operations.parts import Given, Label, MemoryId, Moment
 from wellkept.operations.row import created_or_known, writes
-from wellkept.operations.shapes import told
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from wellkept.engine.verbs.store import MemoryStore
 
 SET_BY_THE_VERB = {
     "record_decision": frozenset({"kind", "automatic"}),
@@ -83,61 +76,41 @@ class EndEpisode(Given):
     at: Moment | None = Field(None, description="When it ended; now by default. ISO 8601.")
 
 
-def record_decision(store: MemoryStore, given: Any) -> BaseModel:
-    """`record_decision`."""
-    return told(outputs.Written, store.record_decision(given.content, **said(given)))
-
-
-def record_turn(store: MemoryStore, given: Any) -> BaseModel:
-    """`record_turn`."""
-    fields = said(given, "response", "frame")
-    return told(outputs.Written, store.record_turn(given.response, frame=given.frame, **fields))
-
-
-def start_episode(store: MemoryStore, given: Any) -> BaseModel:
-    """`start_episode`."""
-    return told(outputs.Written, store.start_episode(given.content, **said(given)))
-
-
 RECORDING = (
     writes(
         "record_decision",
-        title="Record a decision",
-        description="Record a decision and its reasons for later sessions. Every call adds a decision, even with the "
-        "same words.",
-        input=RecordDecision,
-        output=outputs.Written,
+        "Record a decision",
+        "Record a decision and its reasons for later sessions. Every call adds a decision, even with the same words.",
+        RecordDecision,
+        outputs.Written,
         idempotent=False,
-        handler=record_decision,
         status=created_or_known,
     ),
     writes(
         "record_turn",
-        title="Record a turn",
-        description="For the agent's host program: store the agent's answer as a decision if it reads like one. Status "
+        "Record a turn",
+        "For the agent's host program: store the agent's answer as a decision if it reads like one. Status "
         "reports and turns in frames without decisions are not stored; restore stores one anyway.",
-        input=RecordTurn,
-        output=outputs.Written,
+        RecordTurn,
+        outputs.Written,
         idempotent=False,
-        handler=record_turn,
         status=created_or_known,
     ),
     writes(
         "start_episode",
-        title="Start an episode",
-        description="Start an episode (a period of work), or continue the open one. The answer says created or reused; "
+        "Start an episode",
+        "Start an episode (a period of work), or continue the open one. The answer says created or reused; "
         "pass the episode's id to end_episode and record_turn.",
-        input=StartEpisode,
-        output=outputs.Written,
+        StartEpisode,
+        outputs.Written,
         idempotent=False,  # after the window the same words begin another one
-        handler=start_episode,
         status=created_or_known,
     ),
     writes(
         "end_episode",
-        title="End an episode",
-        description="End an episode with its result. It is kept, but cannot be continued.",
-        input=EndEpisode,
-        output=outputs.Kept,
+        "End an episode",
+        "End an episode with its result. It is kept, but cannot be continued.",
+        EndEpisode,
+        outputs.Kept,
     ),
 )

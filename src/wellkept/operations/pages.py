@@ -48,14 +48,14 @@ def page(items: Iterable[T], limit: int) -> tuple[list[T], bool]:
     return kept, False
 
 
-def behind(items: Sequence[T], last: str, name: Callable[[T], str]) -> Sequence[T]:
+def items_after(items: Sequence[T], last: str, name: Callable[[T], str]) -> Sequence[T]:
     """What follows the item of a name; everything for no name.
 
     Raises:
         NotFound: No item has this name.
 
     Example:
-        >>> behind(["a", "b", "c"], "b", str)
+        >>> items_after(["a", "b", "c"], "b", str)
         ['c']
     """
     if not last:

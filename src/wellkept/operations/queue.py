@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from wellkept.operations import inputs, outputs
-from wellkept.operations.handlers import said
-from wellkept.operations.pages import Paged, behind, page
+from wellkept.operations.pages import Paged, items_after, page
 from wellkept.operations.parts import Given, Label
-from wellkept.operations.queued_writes import waiting_as
+from wellkept.operations.queued_writes import queued_write
 from wellkept.operations.row import created_or_known, reads, writes
-from wellkept.operations.shapes import told
+from wellkept.operations.shapes import as_output
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -50,60 +49,53 @@ class QueueDrop(Given):
     )
 
 
-def remember(store: MemoryStore, given: QueueRemember) -> BaseModel:
-    """`queue.remember`."""
-    return told(outputs.Written, store.queue.remember(given.content, on_conflict=given.on_conflict, **said(given)))
-
-
 def pending(store: MemoryStore, given: QueuePending) -> BaseModel:
     """`queue.pending`; those that failed say why, so `queue.failed` needs no row."""
-    shown, more = page(behind(store.queue.pending(), given.after, lambda one: one.id), given.limit)
-    return told(outputs.Waiting, {"pending": shown, "more": more})
+    shown, more = page(items_after(store.queue.pending(), given.after, lambda one: one.id), given.limit)
+    return as_output(outputs.Waiting, {"pending": shown, "more": more})
 
 
 def drop(store: MemoryStore, given: QueueDrop) -> BaseModel:
     """`queue.drop`; tells what was said, so that it can be said again."""
-    found = waiting_as(store, given.queued_id)
+    found = queued_write(store, given.queued_id)
     store.queue.drop(found.id)
-    return told(outputs.Dropped, found)
+    return as_output(outputs.Dropped, found)
 
 
 QUEUEING = (
     writes(
         "queue_remember",
-        title="Remember later",
-        description="Queue a statement: it is saved durably now, and compared and stored when the queue is flushed. "
+        "Remember later",
+        "Queue a statement: it is saved durably now, and compared and stored when the queue is flushed. "
         "Lessons and other kinds that cannot be deferred are stored at once, as by remember.",
-        input=QueueRemember,
-        output=outputs.Written,
+        QueueRemember,
+        outputs.Written,
         idempotent=False,
-        handler=remember,
         status=created_or_known,
     ),
     reads(
         "queue_pending",
-        title="Queued writes",
-        description="Queued statements, oldest first; one that could not be stored says why.",
-        input=QueuePending,
-        output=outputs.Waiting,
+        "Queued writes",
+        "Queued statements, oldest first; one that could not be stored says why.",
+        QueuePending,
+        outputs.Waiting,
         handler=pending,
     ),
     writes(
         "queue_drop",
-        title="Drop a queued write",
-        description="Remove a statement from the queue without storing it; the answer contains its text.",
-        input=QueueDrop,
-        output=outputs.Dropped,
+        "Drop a queued write",
+        "Remove a statement from the queue without storing it; the answer contains its text.",
+        QueueDrop,
+        outputs.Dropped,
         effect="destructive",
         scope="admin",
         handler=drop,
     ),
     writes(
         "queue_flush",
-        title="Flush the queue",
-        description="Store the queued statements in order; one that fails stays in the queue and does not stop the "
-        "others.",
-        input=QueueFlush,
-        output=outputs.Flushed,
+        "Flush the queue",
+        "Store the queued statements in order; one that fails stays in the queue and does not stop the others.",
+        QueueFlush,
+        outputs.Flushed,
     ),
 )

@@ -85,7 +85,7 @@ def flush(store: MemoryStore) -> str:
     return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
 
 
-def waiting_as(store: MemoryStore, queued_id: str) -> QueuedWrite:
+def queued_write(store: MemoryStore, queued_id: str) -> QueuedWrite:
     """One that waits in the queue of a store.
 
     Raises:
@@ -97,7 +97,7 @@ def waiting_as(store: MemoryStore, queued_id: str) -> QueuedWrite:
     raise NotFound(f"there is no queued write {queued_id!r}", where="queue", todo="List the queue")
 
 
-def asks_to_wait(header: str | None) -> bool:
+def wants_queue_by_header(header: str | None) -> bool:
     """Whether a request wants its writes to wait.
 
     Args:
@@ -107,7 +107,7 @@ def asks_to_wait(header: str | None) -> bool:
         InvalidField: It says neither `on` nor `off`.
 
     Example:
-        >>> asks_to_wait("on"), asks_to_wait(None)
+        >>> wants_queue_by_header("on"), wants_queue_by_header(None)
         (True, False)
     """
     match header:
@@ -120,7 +120,7 @@ def asks_to_wait(header: str | None) -> bool:
 
 
 @contextmanager
-def putting_off(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
+def queueing(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
     """While it lasts, writes of this thread wait in the queue of the store's session, if they are wanted to.
 
     Its end writes nothing: whoever asked for it flushes the queue when the agent has thought. Kinds that
@@ -129,7 +129,7 @@ def putting_off(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
     Example:
         >>> import wellkept
         >>> with wellkept.open("memory:", embedder="hashing") as store:
-        ...     with putting_off(store, wanted=True):
+        ...     with queueing(store, wanted=True):
         ...         told = store.remember("Funding flips first.", kind="thesis").outcome
         ...     told, len(store.queue)
         ('queued', 1)

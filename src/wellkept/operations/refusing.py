@@ -57,7 +57,7 @@ def refuse_many(model: type[BaseModel], fields: Mapping[str, Any], where: str = 
             todo="Send only those of the operation's input schema",
         )
     for name in model.model_fields.keys() & fields.keys():
-        inside = _part(model, name)
+        inside = nested_model(model, name)
         if inside is not None and isinstance(fields[name], Mapping):
             refuse_many(inside, fields[name], f"{where}.{name}" if where else name)
 
@@ -97,7 +97,7 @@ def meaning(model: type[BaseModel], place: Sequence[int | str]) -> str:
     """
     inside: type[BaseModel] | None = model
     for part in place[:-1]:
-        inside = _part(inside, part) if inside is not None else None
+        inside = nested_model(inside, part) if inside is not None else None
     given = str(place[-1])[:_SHOWN].lower()
     if inside is None:
         return ""
@@ -106,8 +106,8 @@ def meaning(model: type[BaseModel], place: Sequence[int | str]) -> str:
     return next(usual, "") or next(iter(get_close_matches(given, names, n=1, cutoff=0.7)), "")
 
 
-def _part(model: type[BaseModel], name: int | str) -> type[BaseModel] | None:
-    """The model of a field that holds one."""
+def nested_model(model: type[BaseModel], name: int | str) -> type[BaseModel] | None:
+    """The model of a field that holds an object; None for other fields and for unknown names."""
     field = model.model_fields.get(str(name))
     parts: tuple[Any, ...] = () if field is None else (field.annotation, *get_args(field.annotation))
     return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)

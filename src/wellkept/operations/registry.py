@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from wellkept.errors import InvalidField, NotFound
-from wellkept.operations.refusing import refusal, refuse_many
+from wellkept.operations.refusing import nested_model, refusal, refuse_many
 from wellkept.operations.row import Effect, Operation, Scope, Toolset
 from wellkept.operations.table import OPERATIONS
 from wellkept.parsing import parsed_json
@@ -97,11 +97,7 @@ def parsed(row: Operation, fields: Mapping[str, Any], *, texts: bool = False) ->
 
 
 def _unquoted(row: Operation, name: str, value: Any) -> Any:
-    """An object that stands in a query as text."""
-    if not isinstance(value, str) or not value.lstrip().startswith("{"):
-        return value
-    field = row.input.model_fields.get(name)
-    parts = () if field is None else (field.annotation, *get_args(field.annotation))
-    if not any(isinstance(part, type) and issubclass(part, BaseModel) for part in parts):
+    """An object that a query gives as text."""
+    if not isinstance(value, str) or not value.lstrip().startswith("{") or nested_model(row.input, name) is None:
         return value
     return parsed_json(value, where=name, todo="Write an object", error=InvalidField)

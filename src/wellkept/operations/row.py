@@ -27,7 +27,7 @@ def ok(result: BaseModel) -> int:
     return 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     """One thing that can be asked of a store, the same on every surface.
 
@@ -71,16 +71,17 @@ def created_or_known(result: BaseModel) -> int:
             return 200
 
 
-def reads(name: str, **row: Any) -> Operation:
-    """A row that writes nothing."""
-    return _row(name, "read", row)
+def reads(*columns: Any, **more: Any) -> Operation:
+    """A row that writes nothing: name, title, description, input and output, then what differs from the defaults."""
+    return _row("read", columns, more)
 
 
-def writes(name: str, **row: Any) -> Operation:
-    """A row that changes the store in a way that can be taken back; the same call again changes nothing more."""
-    return _row(name, "write", row)
+def writes(*columns: Any, **more: Any) -> Operation:
+    """A row whose change of the store can be undone; by default a repeated call changes nothing more."""
+    return _row("write", columns, more)
 
 
-def _row(name: str, does: Literal["read", "write"], row: Mapping[str, Any]) -> Operation:
-    usual = {"effect": does, "idempotent": True, "scope": does, "toolset": "full", "route": ROUTES.get(name)}
-    return Operation(**{"name": name, **usual, "handler": verb(name, row["output"]), **row})
+def _row(effect: Literal["read", "write"], columns: tuple[Any, ...], more: Mapping[str, Any]) -> Operation:
+    name, output = columns[0], columns[-1]
+    usual = {"effect": effect, "idempotent": True, "scope": effect, "toolset": "full", "route": ROUTES.get(name)}
+    return Operation(*columns, **{**usual, "handler": verb(name, output), **more})

@@ -74,7 +74,7 @@ def answer(name: str, doc: str, **parts: Any) -> type[Answer]:
     return create_model(name, __base__=Answer, __doc__=doc, **made)
 
 
-def told(model: type[BaseModel], value: object) -> BaseModel:
+def as_output(model: type[BaseModel], value: object) -> BaseModel:
     """A value of the library in its JSON shape.
 
     Args:
@@ -84,13 +84,13 @@ def told(model: type[BaseModel], value: object) -> BaseModel:
     return _piecewise(model, to_plain(value, full=True))
 
 
-def rendered(result: BaseModel) -> list[bytes]:
+def json_pieces(result: BaseModel) -> list[bytes]:
     """The JSON of a result in pieces, its long lists item by item: other threads run between two items, not within one.
 
     A piece is no larger than `PIECE`, unless a single item is.
 
     Example:
-        >>> rendered(answer("Counted", "Counts.", counts=tuple[int, ...])(counts=[3, 4]))
+        >>> json_pieces(answer("Counted", "Counts.", counts=tuple[int, ...])(counts=[3, 4]))
         [b'{"counts":[3,4]}']
     """
     pieces: list[bytes] = []
@@ -105,7 +105,7 @@ def rendered(result: BaseModel) -> list[bytes]:
     return [*pieces, b"".join(waiting)]
 
 
-def plainly(result: BaseModel) -> dict[str, Any]:
+def json_object(result: BaseModel) -> dict[str, Any]:
     """The JSON values of a result, as `model_dump` has them, its lists and mappings item by item."""
     made: dict[str, Any] = {}
     for name, field in type(result).model_fields.items():

@@ -89,6 +89,8 @@ class PolicyReader:
                     changes[key] = self._number(entry, key, path, 0, (0, 525_600))
                 case "wikilinks" | "auto_link":
                     changes[key] = self._linking(value, key, path)
+                case "family":
+                    changes[key] = self._name(value, key, path)
                 case _ if key in SHARES:
                     changes[key] = self._number(entry, key, path, 0, (0, 1))
                 case _:
@@ -126,6 +128,11 @@ class PolicyReader:
     def _choice(self, value: Any, key: str, path: str) -> Any:
         if value not in CHOICES[key]:
             raise self._wrong(path + key, value, CHOICES[key])
+        return value
+
+    def _name(self, value: Any, key: str, path: str) -> str:
+        if not isinstance(value, str):
+            raise self._error(path + key, "must be a name", 'Write family = "statements", or "" for none')
         return value
 
     def _linking(self, value: Any, key: str, path: str) -> bool | int:

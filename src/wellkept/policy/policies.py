@@ -56,6 +56,15 @@ class Policy:
         wide = (kind for kind, own in self.kinds.items() if kind != "*" and own.conflicts_with == "any_kind")
         return tuple(sorted(wide))
 
+    @cached_property
+    def families(self) -> Mapping[str, tuple[str, ...]]:
+        """The kinds of each family, sorted by name."""
+        found: dict[str, list[str]] = {}
+        for kind, own in sorted(self.kinds.items()):
+            if own.family and kind != "*":
+                found.setdefault(own.family, []).append(kind)
+        return {family: tuple(kinds) for family, kinds in found.items()}
+
     def for_kind(self, kind: str) -> KindPolicy:
         """The policy of a kind.
 
@@ -110,7 +119,15 @@ class Policy:
 
 # Kinds and fields added after the first release: at their defaults they do not change the hash.
 _ADDED_KINDS: Mapping[str, KindPolicy] = {"preference": DEFAULT_KINDS["preference"]}
-_ADDED: Mapping[str, object] = {"wikilinks": True, "auto_link": 0, "auto_link_at": AUTO_LINK_AT, "antonyms": []}
+_ADDED: Mapping[str, object] = {
+    "wikilinks": True,
+    "auto_link": 0,
+    "auto_link_at": AUTO_LINK_AT,
+    "antonyms": [],
+    "family": "",
+    "repeats": "drop",
+    "updates": "list",
+}
 
 
 def _plain(value: Any) -> Any:

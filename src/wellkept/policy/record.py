@@ -18,6 +18,8 @@ OnError: TypeAlias = Literal["store", "raise"]
 Risk: TypeAlias = Literal["strict", "balanced"]
 ConflictsWith: TypeAlias = Literal["own_kind", "any_kind"]
 Delivery: TypeAlias = Literal["sync", "queued"]
+Repeats: TypeAlias = Literal["fold", "drop"]
+Updates: TypeAlias = Literal["mark", "list", "supersede"]
 
 # Thresholds of the original systems, defined once.
 DEDUP_CHECK_THRESHOLD = 0.95
@@ -82,6 +84,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "admit": get_args(Admission),
     "on_error": get_args(OnError),
     "delivery": get_args(Delivery),
+    "repeats": get_args(Repeats),
+    "updates": get_args(Updates),
     "risk": get_args(Risk),
     "conflicts_with": get_args(ConflictsWith),
     "preset": ("insight", "append_only", "general", "fact", "episode", "decision", "knowledge"),
@@ -127,6 +131,11 @@ class KindPolicy:
         risk: The error bound under which the relation model may act.
         conflicts_with: Whether contradictions are searched among memories of the same kind, or of every
             kind with this setting; a contradiction with another kind is only reported.
+        family: Kinds of one family are compared for restatements, whatever their kind; empty for none.
+        repeats: What becomes of a text that similarity or the relation model takes for a restatement: `fold`
+            keeps it as a wording of the memory, `drop` keeps only a count and the journal entry.
+        updates: What a probable update does to the older memory: `mark` marks it as outdated, `list` only lists
+            a sure contradiction, `supersede` replaces it.
         window_minutes / overlap: An ongoing memory younger than this, with more than this share of
             common words, is reused.
         admit: Which filter a text must pass: none, the content filter, or also the recording filter.
@@ -150,6 +159,9 @@ class KindPolicy:
     same_at: float = 1.0
     risk: Risk = "balanced"
     conflicts_with: ConflictsWith = "own_kind"
+    family: str = ""
+    repeats: Repeats = "drop"
+    updates: Updates = "list"
     window_minutes: float = EPISODE_WINDOW_MINUTES
     overlap: float = EPISODE_OVERLAP
     admit: Admission = "content"

@@ -95,6 +95,7 @@ from wellkept.types.weights import (
 from wellkept.types.words import (
     ALL_STATUSES,
     KNOWN_RELATIONS,
+    SEARCHED,
     ConflictKind,
     DefaultKind,
     Degradation,
@@ -117,6 +118,7 @@ from wellkept.types.words import (
 __all__ = [
     "ACTION_TYPES",
     "ALL_STATUSES",
+    "SEARCHED",
     "Action",
     "ActionResult",
     "ActionState",

@@ -44,8 +44,8 @@ class Filter:
         after: (created_at, id) of the last row of the previous page.
         before: (created_at, id): rows before this one; if there are more than the limit, the last ones.
 
-    `created_to`, `min_importance`, `sources` and `metadata` are checked by the engine and are not passed to
-    a backend.
+    `tags`, `created_to`, `min_importance`, `sources` and `metadata` are checked by the engine and are not passed
+    to a backend.
     """
 
     ids: tuple[str, ...] | None = None
@@ -149,6 +149,7 @@ class Hit:
         via: The link it was added over; None for a memory found by the query itself.
         repeats: Other hits that say the same, newest first. The hit takes the rank of the best of them
             and keeps its own score.
+        wording: The wording that fits the query better than its own text, if any.
     """
 
     memory: Memory
@@ -161,6 +162,7 @@ class Hit:
     weights: Mapping[str, float] = field(default_factory=dict)
     via: Link | None = None
     repeats: tuple[Memory, ...] = ()
+    wording: Memory | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -131,7 +131,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two memories that contradict each other (contradiction) or say the same (duplicate).
+    """Two memories that contradict each other (contradiction), say the same (duplicate), or of which
+    the newer probably replaces the older (outdated).
 
     Attributes:
         key: Computed from the pair and the kind, so that the same pair is never flagged twice.
@@ -141,6 +142,7 @@ class Conflict:
             model alone: a possible conflict) or `repeat`.
         resolution: How the conflict was resolved; None while it is open.
         expires_at: When an open conflict is treated as resolved by keeping both.
+        probability: That the newer replaces the older, for a mark.
     """
 
     key: str
@@ -156,3 +158,4 @@ class Conflict:
     expires_at: datetime | None = None
     resolution: Resolution | None = None
     resolved_at: datetime | None = None
+    probability: float | None = None

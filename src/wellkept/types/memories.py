@@ -147,8 +147,8 @@ class Memory(Statement):
     Attributes:
         id: A time-ordered UUIDv7.
         namespace: The isolation boundary.
-        status: active, superseded, archived or erased.
-        superseded_by: Id of the memory that replaced it; else empty.
+        status: active, superseded, archived, erased, or wording.
+        superseded_by: Id of its successor, or of the head of a wording; else empty.
         version: 1 on creation, +1 with each change.
         updates: The dated additions still shown in `content`, oldest first, at most 10.
         evolution_count: How many texts were added in total.

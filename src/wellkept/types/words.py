@@ -12,14 +12,18 @@ if TYPE_CHECKING:
 Vector: TypeAlias = "NDArray[np.float32]"
 Json: TypeAlias = Any
 Polarity: TypeAlias = Literal[-1, 0, 1]
-Status: TypeAlias = Literal["active", "superseded", "archived", "erased"]
+Status: TypeAlias = Literal["active", "superseded", "archived", "erased", "wording"]
 Lifecycle: TypeAlias = Literal["ACTIVE", "WEAK", "DORMANT"]
-Outcome: TypeAlias = Literal["created", "duplicate", "evolved", "superseded", "reused", "rejected", "queued"]
+Outcome: TypeAlias = Literal[
+    "created", "duplicate", "restated", "evolved", "superseded", "reused", "rejected", "queued"
+]
 OnConflict: TypeAlias = Literal["ignore", "warn", "supersede_sure", "supersede", "raise"]
 Relation: TypeAlias = Literal["same", "refines", "generalises", "conflict", "distinct", "variant", "none"]
 Stage: TypeAlias = Literal["content_hash", "canonical_hash", "subject", "window", "vector", "key"]
-MatchAction: TypeAlias = Literal["duplicate", "connect", "evolve", "supersede", "conflict", "reuse", "none"]
-ConflictKind: TypeAlias = Literal["contradiction", "duplicate"]
+MatchAction: TypeAlias = Literal[
+    "duplicate", "restate", "connect", "evolve", "supersede", "outdate", "conflict", "reuse", "none"
+]
+ConflictKind: TypeAlias = Literal["contradiction", "duplicate", "outdated"]
 Resolution: TypeAlias = Literal["keep_old", "keep_new", "keep_both", "merge", "dismissed"]
 Direction: TypeAlias = Literal["out", "in", "both"]
 Degradation: TypeAlias = Literal[
@@ -78,6 +82,7 @@ Kind: TypeAlias = DefaultKind | str
 """Any kind: editors complete the default kinds; your own kinds are accepted as well."""
 KNOWN_RELATIONS: tuple[str, ...] = (
     "supersedes",
+    "restates",
     "refines",
     "derived_from",
     "example_of",
@@ -85,4 +90,6 @@ KNOWN_RELATIONS: tuple[str, ...] = (
     "related",
 )
 """Link relations that wellkept itself writes; other relations are allowed."""
-ALL_STATUSES: tuple[Status, ...] = ("active", "superseded", "archived", "erased")
+ALL_STATUSES: tuple[Status, ...] = ("active", "superseded", "archived", "erased", "wording")
+SEARCHED: tuple[Status, ...] = ("active", "wording")
+"""Statuses whose texts are searched: current memories, and the wordings that stand behind them."""

@@ -9,8 +9,8 @@ import wellkept
 from wellkept.errors import InvalidField, WellkeptError
 from wellkept.server.access import EVERYTHING
 from wellkept.server.access.headers import NAMESPACE, SESSION, read_header, session_of
-from wellkept.server.mcp.authorised_store import Reach
-from wellkept.server.rest.store_of_request import Door
+from wellkept.server.mcp.authorised_store import StoreAccess
+from wellkept.server.rest.store_of_request import RequestStores
 
 
 def sent(*pairs: tuple[str, str]) -> Headers:
@@ -41,8 +41,8 @@ def test_rest_and_mcp_reach_the_same_namespace_by_the_same_header(
     headers = sent(*pairs)
     with wellkept.open("memory:", embedder="hashing", namespace="home") as store:
         for reach in (
-            lambda: Door(store).store_of(headers, EVERYTHING, "read"),
-            lambda: Reach(opened=lambda: store, grant=lambda: EVERYTHING).store(headers, "read"),
+            lambda: RequestStores(store).store_of(headers, EVERYTHING, "read"),
+            lambda: StoreAccess(opened=lambda: store, grant=lambda: EVERYTHING).store(headers, "read"),
         ):
             if namespace is None:
                 with pytest.raises(WellkeptError):

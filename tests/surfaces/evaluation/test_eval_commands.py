@@ -120,6 +120,16 @@ def test_stories_as_json_hold_every_figure(cli: Cli, stories: str) -> None:
     assert report["metrics"]["noise_stored"] == 0.0
 
 
+def test_all_stories_can_live_in_one_store_among_strangers(cli: Cli, stories: str) -> None:
+    (cli.folder / "crowd.txt").write_text("The heron sleeps on one leg.\n\nTin melts early.\nA yard has three feet.\n")
+    among = ("eval", "stories", stories, "--no-model", "--strangers", "crowd.txt")
+    found = cli.json(*among, "--crowd", "3")
+    assert found["metrics"]["findable"] == 1.0
+    assert (found["metrics"]["wrong_folds"], found["metrics"]["wrong_marks"]) == (0.0, 0.0)
+    short = cli(*among, "--crowd", "4", code=1)
+    assert "3 lines" in short.stderr
+
+
 def test_the_subjects_of_a_story_can_be_left_out(cli: Cli, stories: str) -> None:
     # S3-5: with its subject the update supersedes; without it, nothing ties the two texts together.
     assert cli.json("eval", "stories", stories)["metrics"]["stale_left"] == 0.0
@@ -163,7 +173,7 @@ def test_errors_are_written_as_lines_that_say_why(cli: Cli, pairs: str, stories:
     assert all(keys <= set(row) and row["wrong"] for row in rows)
     cli("eval", "stories", stories, "--no-model", "--no-subject", "--errors", "wrong.jsonl")
     rows = [json.loads(line) for line in (cli.folder / "wrong.jsonl").read_text("utf-8").splitlines()]
-    assert ["stale_left"] in [row["wrong"] for row in rows]
+    assert ["stale_left", "updates_unmarked"] in [row["wrong"] for row in rows]
 
 
 def test_a_limit_takes_lines_from_the_whole_file(cli: Cli, pairs: str) -> None:

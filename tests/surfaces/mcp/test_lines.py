@@ -17,7 +17,7 @@ from stores import scratch
 from surfaces.mcp.servers import talk
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.mcp.answers import INSIDE, slim
-from wellkept.server.mcp.lines import line, told
+from wellkept.server.mcp.lines import line, text_of_answer
 from wellkept.server.mcp.server import create_server
 
 THREE = ("The staging database runs on port 5433.", "Deploys happen on Tuesdays.", "Ana prefers short commit messages.")
@@ -145,7 +145,7 @@ def test_every_answer_about_memories_is_lines_and_fits_the_schema_of_its_tool(st
     ],
 )
 def test_what_is_no_memory_is_told_as_it_is(name: str, answer: dict[str, Any], expected: str) -> None:
-    assert told(name, answer) == expected
+    assert text_of_answer(name, answer) == expected
 
 
 def test_a_list_that_is_empty_stays_where_it_stood() -> None:

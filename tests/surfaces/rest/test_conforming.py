@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from wellkept.core.text.forms import check_text, is_line
 from wellkept.engine.base.inputs import label, moment
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidField, InvalidInput, InvalidText, WellkeptError
-from wellkept.server.rest.conforming import hold, hold_text
+from wellkept.server.rest.conforming import check_fields, check_text_value
 from wellkept.server.rest.narrowing import LINE, MOMENT, TEXT, VISIBLE
 
 STRANGE = "\x00\t\n\x1f \x7f\x85\xa0\xad\u061c\u1680\u200b\u200d\u2028\u202e\u2066\u3000\ufe0f\ufeff\ufffe\U0001ffff"
@@ -33,16 +33,16 @@ def takes(check: Any) -> bool:
 @settings(max_examples=400, deadline=None)
 @given(texts)
 def test_a_text_is_kept_by_the_library_where_the_document_allows_it(text: str) -> None:
-    assert takes(lambda: hold_text("x", text, VISIBLE)) == takes(lambda: check_text(text, limit=100))
+    assert takes(lambda: check_text_value("x", text, VISIBLE)) == takes(lambda: check_text(text, limit=100))
     # A label of nothing but blanks is none; which control characters count as blanks is no promise.
     if text.strip() or not text.strip(" \t\n\r\xa0\u1680\u2028\u3000"):
-        assert takes(lambda: hold_text("x", text, TEXT)) == takes(lambda: label("x", text))
+        assert takes(lambda: check_text_value("x", text, TEXT)) == takes(lambda: label("x", text))
 
 
 @settings(max_examples=400, deadline=None)
 @given(texts)
 def test_a_relation_is_a_line_where_the_document_allows_it(text: str) -> None:
-    assert takes(lambda: hold_text("rel", text, LINE)) == takes(lambda: is_line(text))
+    assert takes(lambda: check_text_value("rel", text, LINE)) == takes(lambda: is_line(text))
 
 
 @settings(max_examples=400, deadline=None)
@@ -74,7 +74,7 @@ def test_a_time_of_the_documents_form_is_a_time(text: str) -> None:
     ],
 )
 def test_which_times_are_allowed(text: str, *, allowed: bool) -> None:
-    assert takes(lambda: hold_text("at", text, MOMENT)) == allowed
+    assert takes(lambda: check_text_value("at", text, MOMENT)) == allowed
 
 
 SCHEMA: dict[str, Any] = {
@@ -110,10 +110,10 @@ SCHEMA: dict[str, Any] = {
 )
 def test_a_field_is_held_to_its_schema(fields: dict[str, Any], refused: type[InvalidInput] | None) -> None:
     if refused is None:
-        hold(fields, SCHEMA)
+        check_fields(fields, SCHEMA)
     else:
         with pytest.raises(refused) as told:
-            hold(fields, SCHEMA)
+            check_fields(fields, SCHEMA)
         assert "yesterday" not in str(told.value)
 
 
@@ -122,5 +122,5 @@ def test_a_field_is_held_to_its_schema(fields: dict[str, Any], refused: type[Inv
 def test_no_text_takes_long_to_look_at(schema: Any, text: str) -> None:
     """A pattern that tries again from every place would take hours here."""
     began = time.process_time()
-    takes(lambda: hold_text("x", text, schema))
+    takes(lambda: check_text_value("x", text, schema))
     assert time.process_time() - began < 2

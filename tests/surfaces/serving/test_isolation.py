@@ -20,7 +20,7 @@ from surfaces.serving.asking import ABSENT, Known, asked, learn, send
 from surfaces.serving.running import serving, token, tokens_of
 from wellkept.operations.registry import OPERATIONS, Operation
 from wellkept.server.access.headers import NAMESPACE
-from wellkept.server.mcp.authorised_store import Reach
+from wellkept.server.mcp.authorised_store import StoreAccess
 from wellkept.server.serving.assembly import assembled
 from wellkept.types import ALL_STATUSES, Filter
 
@@ -252,7 +252,9 @@ def test_damage_in_one_namespace_is_told_to_nobody_in_another(tmp_path: Path) ->
         ]
         grants = [tokens.grant_of(secret) for secret in (ours, all_of_it)]
         over_mcp = [
-            Reach(opened=lambda: store, grant=lambda grant=grant: grant).store({NAMESPACE: OURS}, "admin").verify()
+            StoreAccess(opened=lambda: store, grant=lambda grant=grant: grant)
+            .store({NAMESPACE: OURS}, "admin")
+            .verify()
             for grant in grants
         ]
     assert told[0].json() == {"problems": []}

@@ -17,8 +17,6 @@ from wellkept.errors import StorePathError
 from wellkept.types import ImportReport, Plan
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from wellkept.adapters import Source
     from wellkept.engine.transfer.audit import Audit, Example, Owned
     from wellkept.engine.transfer.import_export import ImportSpec
@@ -34,7 +32,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SourceOptions:
     """How a source is read."""
 
     format: str = option(default="", metavar="NAME", show_default="detected", help="Format of the source.")
@@ -75,7 +73,7 @@ def audit(
     run: Session,
     source: str = argument(metavar="SOURCE|-", help="A file or folder; - reads JSON lines."),
     *,
-    how: Reading,
+    how: SourceOptions,
     take: bool = flag("--import", help="Import it into the store, through the gate."),
     plan: Path | None = option(metavar="FILE", help="Write a plan that would clean it to this file."),
     force: bool = flag("--force", help="Overwrite the file."),
@@ -96,11 +94,11 @@ def audit(
     shown: dict[str, Any] = {"source": source, "format": found.format.name, **_as_keys(report), "plan_files": written}
     if taken is not None:
         shown["import"] = taken
-    run.show(shown, lambda: _told(source, found, report, (written, taken)))
+    run.show(shown, lambda: _view(source, found, report, (written, taken)))
     return exits.OK if report.clean else exits.FINDINGS
 
 
-def _looked_at(source: Source, how: Reading, run: Session) -> Audit:
+def _looked_at(source: Source, how: SourceOptions, run: Session) -> Audit:
     """The audit, in a scratch store with the models that are set."""
     from wellkept.cli.terminal.opening import open_store
 
@@ -113,7 +111,7 @@ def _looked_at(source: Source, how: Reading, run: Session) -> Audit:
         )
 
 
-def _taken_over(source: Source, how: Reading, run: Session) -> ImportReport:
+def _taken_over(source: Source, how: SourceOptions, run: Session) -> ImportReport:
     store = run.store()
     with run.busy("Importing"):
         return store.take_over(how.rows(source, run))
@@ -147,9 +145,7 @@ def _as_keys(report: Audit) -> dict[str, Any]:
     return {**kept, "plans": plans}
 
 
-def _told(
-    source: str, found: Source, report: Audit, done: tuple[list[str], ImportReport | None]
-) -> Iterator[RenderableType | str]:
+def _view(source: str, found: Source, report: Audit, done: tuple[list[str], ImportReport | None]) -> render.Parts:
     written, taken = done
     yield render.styled(f"{one_line(source)}: {found.format.what}", "bold")
     yield render.rows_of(("what", "count>"), [(what, str(count)) for what, count in _counts(report)])
@@ -183,7 +179,7 @@ def _counts(report: Audit) -> Iterator[tuple[str, int]]:
         yield "not read", len(report.unreadable)
 
 
-def _examples(title: str, examples: list[Example]) -> Iterator[RenderableType | str]:
+def _examples(title: str, examples: list[Example]) -> render.Parts:
     if not examples:
         return
     yield render.styled(title, "bold")

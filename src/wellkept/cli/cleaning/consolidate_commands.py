@@ -18,7 +18,7 @@ from wellkept.cli.terminal.session import Session
 from wellkept.config import is_server
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
 from wellkept.errors import InvalidRules, StorePathError
-from wellkept.types import Plan, Scope
+from wellkept.types import Plan, RunReport, Scope
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -126,7 +126,7 @@ def consolidate(
         with run.progress(f"Looking at {one_line(name, limit=40)}", None) as done:
             made = bound.plan(config, where, progress=lambda _, part, whole, done=done: done(part, whole))  # type: ignore[misc]
         file = _plan_file(run, made, plan)
-        code = max(code, _pass(run, bound, made, choice, execute=execute, plan_file=file, fresh=True))
+        code = max(code, _run_plan(run, bound, made, choice, execute=execute, plan_file=file, fresh=True))
     return code
 
 
@@ -142,7 +142,7 @@ def apply(
 
     made = read_plan(plan)
     store = run.store(writes=False, model=any(action.type == "summarize" for action in made.actions))
-    return _pass(run, store, made, choice, execute=not dry_run, plan_file=str(plan), fresh=False)
+    return _run_plan(run, store, made, choice, execute=not dry_run, plan_file=str(plan), fresh=False)
 
 
 def runs(run: Session) -> object:
@@ -153,7 +153,7 @@ def runs(run: Session) -> object:
 # --------------------------------------------------------------------------------------------
 
 
-def _pass(
+def _run_plan(
     run: Session, store: MemoryStore, plan: Plan, choice: ChoiceOptions, *, execute: bool, plan_file: str, fresh: bool
 ) -> int:
     from wellkept.engine.consolidation.reports import left_out, summary_of
@@ -168,14 +168,23 @@ def _pass(
     run.show(
         {**summary_of(report), "plan": plan_file, "report": report.path},
         lambda: plan_tables.consolidated(
-            replace(report, path=_near(report.path)), plan_file=_near(plan_file), out=out, show=choice.show, fresh=fresh
+            replace(report, path=_relative(report.path)),
+            plan_file=_relative(plan_file),
+            out=out,
+            show=choice.show,
+            fresh=fresh,
         ),
     )
+    return exit_code(report)
+
+
+def exit_code(report: RunReport) -> int:
+    """The exit code of a run: findings where an action is stale or failed, or where a dry run was forced."""
     stale = any(result.state == "stale" for result in report.results)
     return exits.FINDINGS if report.errors or stale or report.forced else exits.OK
 
 
-def _near(path: str) -> str:
+def _relative(path: str) -> str:
     """A path as people type it: from the working folder, if it lies below."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if path and Path(path).is_relative_to(here) else path

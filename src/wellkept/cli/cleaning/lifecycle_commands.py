@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from wellkept.cli.cleaning import lifecycle_tables
-from wellkept.cli.terminal import exits
+from wellkept.cli.cleaning.consolidate_commands import exit_code
 from wellkept.cli.terminal.fields import kinds
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session
@@ -26,8 +26,8 @@ _NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
-    """Which memories are looked at."""
+class MemoryOptions:
+    """Which memories are examined."""
 
     kind: list[str] | None = option(
         "--kind", "-k", metavar="KIND", autocompletion=kinds, panel=_WHICH, help="Of this kind; repeatable."
@@ -40,7 +40,7 @@ class Which:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class PlanOptions:
     """Whether the plan is applied, and where it is written."""
 
     execute: bool = flag("--execute/--dry-run", panel=_HOW, help="Apply the plan, or only show it.")
@@ -49,8 +49,8 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """How memories are summed up."""
+class ReflectionOptions:
+    """How memories are summarised."""
 
     consolidate: Literal["default", "hard", "keep"] = option(
         default="default", panel=_HOW, help="Supersede the sources by the summary, archive them, or keep them."
@@ -65,7 +65,7 @@ class How:
     )
 
 
-def reflect(run: Session, *, which: Which, how: How, act: Act) -> int:
+def reflect(run: Session, *, which: MemoryOptions, how: ReflectionOptions, act: PlanOptions) -> int:
     """Summarise groups of related memories; the sources are kept. A dry run without --execute."""
     from wellkept.core.consolidation.reflection import Reflection
 
@@ -84,8 +84,8 @@ def reflect(run: Session, *, which: Which, how: How, act: Act) -> int:
 def decay(
     run: Session,
     *,
-    which: Which,
-    act: Act,
+    which: MemoryOptions,
+    act: PlanOptions,
     ttl: list[str] | None = option(
         metavar="KIND=DAYS|host",
         panel=_HOW,
@@ -110,7 +110,7 @@ def _finish(
     run: Session,
     store: MemoryStore,
     plan: Plan,
-    act: Act,
+    act: PlanOptions,
     *,
     decay: DecayReport | None = None,
     extra: Mapping[str, Json] | None = None,
@@ -127,10 +127,9 @@ def _finish(
         report = store.execute(plan, dry_run=not act.execute, progress=done)
     run.show(
         {**_plain(report, file), **(extra or {}), **(_faded(decay) if decay else {})},
-        lambda: lifecycle_tables.told(report, plan_file=file, show=act.show, decay=decay),
+        lambda: lifecycle_tables.report_view(report, plan_file=file, show=act.show, decay=decay),
     )
-    stale = any(result.state == "stale" for result in report.results)
-    return exits.FINDINGS if report.errors or stale or report.forced else exits.OK
+    return exit_code(report)
 
 
 def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _DEGRADED = {
 }
 
 
-def told(report: RunReport, *, plan_file: str, show: int, decay: DecayReport | None = None) -> Parts:
+def report_view(report: RunReport, *, plan_file: str, show: int, decay: DecayReport | None = None) -> Parts:
     """The whole report of one namespace.
 
     Args:

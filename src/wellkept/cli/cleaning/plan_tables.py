@@ -50,9 +50,9 @@ def consolidated(report: RunReport, *, plan_file: str, out: frozenset[str], show
         yield _counts(report, out)
         yield from _actions(report, plan_file, out=out, show=show)
     if plan_file:
-        yield _beside("plan", plan_file)
+        yield _labelled("plan", plan_file)
     if report.path:
-        yield _beside("report", report.path)
+        yield _labelled("report", report.path)
     yield from _next(report, plan_file, left=len(plan.actions) - len(out), fresh=fresh)
 
 
@@ -122,14 +122,14 @@ def _counts(report: RunReport, out: frozenset[str]) -> Table:
         headings: tuple[str, ...] = ("action", "planned>", *(("left out>",) if out else ()))
         rows = [(kind, str(planned[kind]), *((str(left[kind]),) if out else ())) for kind in kinds]
     else:
-        states = [state for state in ("executed", "done", "stale", "left_out", "failed") if _any(report, state)]
+        states = [state for state in ("executed", "done", "stale", "left_out", "failed") if _has_state(report, state)]
         shown = states or ["executed"]
         headings = ("action", "planned>", *(f"{state.replace('_', ' ')}>" for state in shown))
         rows = [(kind, str(planned[kind]), *(str(done[kind, state]) for state in shown)) for kind in kinds]
     return rows_of(headings, rows)
 
 
-def _any(report: RunReport, state: str) -> bool:
+def _has_state(report: RunReport, state: str) -> bool:
     return any(result.state == state for result in report.results)
 
 
@@ -191,13 +191,13 @@ def _change(row: RowChange) -> str:
         match after:
             case list():
                 news = [item for item in after if item not in (before or [])]
-                parts.append(f"{name} " + ", ".join(f"+{_bit(item)}" for item in news[:5]))
+                parts.append(f"{name} " + ", ".join(f"+{_short_value(item)}" for item in news[:5]))
             case Mapping():
                 parts.append(_metadata(before if isinstance(before, Mapping) else {}, after))
             case _ if name == "status":
-                parts.append(f"{_bit(before)} -> {_bit(after)}")
+                parts.append(f"{_short_value(before)} -> {_short_value(after)}")
             case _:
-                parts.append(f"{name.replace('_', ' ')} {_bit(before)} -> {_bit(after)}")
+                parts.append(f"{name.replace('_', ' ')} {_short_value(before)} -> {_short_value(after)}")
     return one_line("; ".join(part for part in parts if part.strip()), limit=300) or "stays as it is"
 
 
@@ -206,10 +206,10 @@ def _metadata(before: Mapping[str, Json], after: Mapping[str, Json]) -> str:
     merged = after.get("merged_from")
     parts = [f"stands for {len(merged)} more"] if "merged_from" in names and isinstance(merged, list) else []
     rest = [name for name in names if name != "merged_from"]
-    return "; ".join([*parts, *([f"metadata {', '.join(map(_bit, rest[:5]))}"] if rest else [])])
+    return "; ".join([*parts, *([f"metadata {', '.join(map(_short_value, rest[:5]))}"] if rest else [])])
 
 
-def _bit(value: Json) -> str:
+def _short_value(value: Json) -> str:
     from wellkept.core.text.redaction import redacted
 
     if value is None or value == "":
@@ -217,7 +217,7 @@ def _bit(value: Json) -> str:
     return redacted(value, 40) if isinstance(value, str) and len(value) != 36 else str(value)
 
 
-def _beside(name: str, text: str) -> Text:
+def _labelled(name: str, text: str) -> Text:
     return styled(f"{name:<8} ", "dim").append(one_line(text, limit=1_000), style="default")
 
 
@@ -226,8 +226,8 @@ def _next(report: RunReport, plan_file: str, *, left: int, fresh: bool) -> Itera
         yield one_line(f"`wellkept undo --run {report.run_id}` undoes the whole run", limit=1_000)
     if report.mode == "dry_run" and left and not report.forced:
         if plan_file:
-            yield one_line(
-                f"`wellkept apply {shlex.quote(plan_file)}` applies it; --only and --skip select actions", limit=1_000
-            )
+            at_once = ", as does --execute" if fresh else ""
+            command = f"`wellkept apply {shlex.quote(plan_file)}`"
+            yield one_line(f"{command} applies it{at_once}; --only and --skip select actions", limit=1_000)
         elif fresh:
             yield "--execute applies it; --only and --skip select actions"

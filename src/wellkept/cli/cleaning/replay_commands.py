@@ -37,7 +37,7 @@ def replay(
 
     with run.progress("Replaying", None) as done:
         report = store.replay(policy, after=after, limit=limit, forward=forward, progress=done)
-    run.show(report, lambda: _told(report, everything=everything))
+    run.show(report, lambda: _view(report, everything=everything))
     return exits.FINDINGS if report.differences else exits.OK
 
 
@@ -49,16 +49,16 @@ def _opened(run: Session) -> tuple[Policy, MemoryStore]:
     """
     from wellkept.cli.terminal.opening import open_store
 
-    if run.asked("policy") is None:
+    if run.given_option("policy") is None:
         raise typer.BadParameter("name the policy to try", param_hint="--policy")
     tried = run.settings.policy
-    own = load({key: run.asked(key) for key in KEYS if key != "policy"})
+    own = load({key: run.given_option(key) for key in KEYS if key != "policy"})
     store = open_store(own, writes=False, model=True, note=run.note)
     run.on_end(store.close)
     return tried, store
 
 
-def _told(report: ReplayReport, *, everything: bool) -> render.Parts:
+def _view(report: ReplayReport, *, everything: bool) -> render.Parts:
     """Counts by outcome, the differences, what could not be replayed, and a last line that sums up."""
     if report.counts:
         rows = [(item.old, item.new, str(item.count)) for item in report.counts]

@@ -74,6 +74,8 @@ def stories(
     file: Path = argument(metavar="FILE", help="JSON lines of stories, optionally .gz."),
     *,
     no_subject: bool = flag("--no-subject", help="Ignore the subjects given with the writes."),
+    crowd: int = option("--crowd", default=0, min=0, help="Texts of strangers that share one store with all stories."),
+    strangers: list[Path] | None = option(metavar="FILE", help="Files with a stranger's text per line; repeatable."),
     how: EvalOptions,
 ) -> None:
     """Replay each story in an empty store, write by write, then run its queries.
@@ -88,10 +90,11 @@ def stories(
 
     _refuse_overwriting(how.errors, [file], run)
     read = _read(file, lambda name, lines: read_stories(name, lines, limit=how.limit))
+    around = _strangers(strangers or [], crowd)
     setup = _setup(run, how, with_subject=not no_subject)
     started = time.perf_counter()
     with run.progress("Replaying stories", len(read)) as done:
-        lived = run_stories(read, setup, done)
+        lived = run_stories(read, setup, done, crowd=around)
     seconds = time.perf_counter() - started
     found = report.of_stories(file.name, lived, setup, seconds=seconds)
     _write_errors(how.errors, report.wrong_stories(lived), run)
@@ -149,15 +152,15 @@ def retrieval(
 
 
 def _setup(run: Session, how: EvalOptions, *, kind: str | None = None, with_subject: bool) -> Setup:
+    from wellkept.cli.terminal.opening import configured_embedder
     from wellkept.evaluation.run import DEFAULT_KIND, Setup, Warm
-    from wellkept.models.registry import load_embedder
 
     settings = run.settings
     wanted = kind if kind is not None else DEFAULT_KIND
     settings.policy.for_kind(wanted)  # told once, and not for the first line of a file
     return Setup(
         policy=settings.policy,
-        embedder=Warm(load_embedder(settings.embedder, api_key=settings.embedder_key or None)),
+        embedder=Warm(configured_embedder(settings)),
         judging="rules" if how.no_model else "default",
         kind=wanted,
         with_subject=with_subject,
@@ -192,6 +195,29 @@ def _files(path: Path) -> list[Path]:
 
 
 _Name = TypeVar("_Name", bound=str)
+
+
+def _strangers(files: Sequence[Path], count: int) -> list[str]:
+    """So many lines of these files, evenly sampled.
+
+    Raises:
+        InvalidInput: The files hold fewer lines.
+    """
+    from wellkept.errors import InvalidInput
+    from wellkept.evaluation.labelled_files import spread
+
+    texts = [text for file in files for text in _read(file, _lines)] if count else []
+    if len(texts) < count:
+        raise InvalidInput(
+            f"{count_of(len(texts), 'line')} for a crowd of {count:,}",
+            where="--strangers", todo="Name files with more lines, or a smaller --crowd",
+        )  # fmt: skip
+    return list(spread(texts, count)) if count else []
+
+
+def _lines(_: str, lines: Iterable[bytes]) -> list[str]:
+    """The lines that hold text."""
+    return [text for line in lines if (text := line.decode("utf-8", "replace").strip())]
 
 
 def _known(option: str, given: str, names: Sequence[_Name]) -> _Name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from wellkept.cli.terminal.render import rows_of, styled
 from wellkept.cli.terminal.safe import one_line
@@ -14,7 +14,8 @@ from wellkept.types.showing import count_of
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    Parts: TypeAlias = Iterator[RenderableType | str]
+    from wellkept.cli.terminal.render import Parts
+
 
 _PAIRS: Mapping[str, str] = {
     "updates_lost": "conflict, refines: the new text is in no place a reader finds",
@@ -38,6 +39,10 @@ _STORIES: Mapping[str, str] = {
     "lost_statements": "first statements: the same",
     "wrong_supersessions": "writes that hid what still holds",
     "stale_left": "updates: the old value is still a current row",
+    "updates_unmarked": "updates: such a row, and nothing marks it",
+    "wrong_folds": "writes that became a wording of something else",
+    "wrong_marks": "writes that marked what still holds",
+    "findable": "texts that their own words find, in the first three",
     "noise_stored": "noise: it became a row",
 }
 _SCORES = ("precision", "recall", "f1")
@@ -100,7 +105,7 @@ def ablation(rows: Sequence[Mapping[str, Any]]) -> Parts:
         yield ""
         yield _narrow("judged by (in %)", _ABLATION, [(row["name"], _ablated(row["metrics"])) for row in rows])
     if "swallowed_contradictions" in rows[0]["metrics"]:
-        found = [(row["name"], [_percent(_public_figure(row["metrics"], name)) for name in _PUBLIC]) for row in rows]
+        found = [(row["name"], [percent(_public_figure(row["metrics"], name)) for name in _PUBLIC]) for row in rows]
         yield ""
         yield _narrow("mean of files (in %)", [heading for heading, _ in _PUBLIC.values()], found)
     yield styled(LEGEND, "dim")
@@ -108,10 +113,11 @@ def ablation(rows: Sequence[Mapping[str, Any]]) -> Parts:
 
 def share(value: float | None) -> str:
     """A fraction as people read it."""
-    return "–" if value is None else f"{_percent(value)} %"
+    return "–" if value is None else f"{percent(value)} %"
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """A fraction in percent, without the sign."""
     return "–" if value is None else f"{100 * value:.1f}"
 
 
@@ -161,12 +167,12 @@ def _groups(heading: str, groups: Mapping[str, Mapping[str, Any]]) -> Renderable
 
 def _public(files: Sequence[Mapping[str, Any]]) -> RenderableType:
     rows = [
-        (one_line(file["file"], limit=40), str(file["n"]), *(_percent(file["metrics"][name]) for name in _PUBLIC))
+        (one_line(file["file"], limit=40), str(file["n"]), *(percent(file["metrics"][name]) for name in _PUBLIC))
         for file in files
     ]
     if len(files) > 1:
         known = {name: [row for file in files if (row := file["metrics"][name]) is not None] for name in _PUBLIC}
-        means = (_percent(sum(found) / len(found) if found else None) for found in known.values())
+        means = (percent(sum(found) / len(found) if found else None) for found in known.values())
         rows.append(("mean of files", "", *means))
     return rows_of(("file", "pairs>", *(heading for heading, _ in _PUBLIC.values())), rows)
 
@@ -191,13 +197,13 @@ def _narrow(first: str, headings: Sequence[str], rows: Sequence[tuple[str, Itera
 
 
 def _ablated(metrics: Mapping[str, Any]) -> Iterator[str]:
-    yield from (_percent(metrics[harm]) for harm in HARMS)
+    yield from (percent(metrics[harm]) for harm in HARMS)
     for name in ("same", "conflict"):
-        yield _percent(metrics[name]["precision"])
-        yield _percent(metrics[name]["recall"])
-    yield _percent(metrics["refines"]["f1"])
-    yield _percent(metrics["distinct"]["f1"])
-    yield _percent(metrics["accuracy"])
+        yield percent(metrics[name]["precision"])
+        yield percent(metrics[name]["recall"])
+    yield percent(metrics["refines"]["f1"])
+    yield percent(metrics["distinct"]["f1"])
+    yield percent(metrics["accuracy"])
 
 
 def _story(row: Mapping[str, Any]) -> list[str]:

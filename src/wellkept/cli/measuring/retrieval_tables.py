@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from wellkept.cli.measuring.eval_tables import percent
 from wellkept.evaluation.ratios import RESAMPLES, SEED
 from wellkept.evaluation.retrieval_baseline import BASELINE, BASELINE_IS
 from wellkept.evaluation.retrieval_metrics import DEPTHS, Answer, ceiling, compare, measure
@@ -13,9 +14,8 @@ from wellkept.evaluation.retrieval_running import DEFAULT, Stored
 from wellkept.evaluation.run import Setup
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from wellkept.cli.terminal.render import Parts
 
-    Parts: TypeAlias = Iterator[RenderableType | str]
 
 GATE = "through the gate"
 _NARROWER = ("no_adversarial", "no_lists")
@@ -111,7 +111,7 @@ def retrieval(report: Mapping[str, Any]) -> Parts:
     yield rows_of(("sort of question", "n>", *(f"{name}>" for name, _ in shown)), _groups(shown))
     yield styled("In the last table: recall@5 / recall@10, in %. Baseline: " + report["baseline"]["what"] + ".", "dim")
     if report["evidence_in_documents"] < 1:
-        most = _percent(report["evidence_in_documents"])
+        most = percent(report["evidence_in_documents"])
         yield styled(f"Only {most} % of the evidence is said by any of these documents: the most there is to find.")
     if report["through_gate"] is not None:
         yield styled(_gate_line(report))
@@ -136,14 +136,14 @@ def _figures(metrics: Mapping[str, Any]) -> tuple[str, ...]:
     narrower = next(name for name in _NARROWER if f"recall_at_5_{name}" in metrics)
     names = [f"recall_at_{depth}" for depth in DEPTHS] + [f"recall_at_{depth}_{narrower}" for depth in DEPTHS]
     names += ["hit_any_at_10", "hit_all_at_10"]
-    return (*(_percent(metrics[name]) for name in names), f"{metrics['tokens_at_10']:.0f}")
+    return (*(percent(metrics[name]) for name in names), f"{metrics['tokens_at_10']:.0f}")
 
 
 def _sure(report: Mapping[str, Any]) -> str:
     """How sure the figures of the default are by themselves; the table below it compares."""
     ends = (report["intervals"][f"recall_at_{depth}"] for depth in DEPTHS)
     told = (
-        f"recall@{depth} {_percent(low)} to {_percent(high)}" for depth, (low, high) in zip(DEPTHS, ends, strict=True)
+        f"recall@{depth} {percent(low)} to {percent(high)}" for depth, (low, high) in zip(DEPTHS, ends, strict=True)
     )
     return f"95 % of {report['resamples']:,} resamples of the questions give the default {', '.join(told)}."
 
@@ -168,7 +168,7 @@ def _groups(shown: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[st
     for group in first["metrics"]["by_group"]:
         each = [entry["metrics"]["by_group"][group] for _, entry in shown]
         count = first["counts"]["by_group"][group]["recall_at_5"][1]
-        cells = (f"{_percent(found['recall_at_5'])} / {_percent(found['recall_at_10'])}" for found in each)
+        cells = (f"{percent(found['recall_at_5'])} / {percent(found['recall_at_10'])}" for found in each)
         yield group.replace("_", " "), str(count), *cells
 
 
@@ -181,10 +181,6 @@ def _gate_line(report: Mapping[str, Any]) -> str:
         f"Through the gate: recall {gain}; {gated['rows']} memories in place of {stored['rows']}, "
         f"{gated['repeats']} verbatim repeats in place of {stored['repeats']} ({became})."
     )
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def _signed(value: float | None) -> str:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from wellkept.cli.terminal import render
 from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.policy import PACKS, KindPolicy, pack_of
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _ABOUT = {pack.name: pack.about for pack in PACKS}
 _ORDER = [*_ABOUT, ""]
@@ -25,11 +20,11 @@ def kinds(
     pack: str | None = option(metavar="NAME", help="Only the kinds of this pack."),
 ) -> object:
     """List the kinds of memories: how duplicates and new values are handled, and what each is for."""
-    told = [_told(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
+    told = [_row_of(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
     return [one for one in told if pack in (None, one["pack"])]
 
 
-def _told(kind: str, policy: KindPolicy) -> dict[str, str]:
+def _row_of(kind: str, policy: KindPolicy) -> dict[str, str]:
     pack = pack_of(kind)
     return {
         "kind": kind,
@@ -41,7 +36,7 @@ def _told(kind: str, policy: KindPolicy) -> dict[str, str]:
     }
 
 
-def tables(told: list[dict[str, str]]) -> Iterator[RenderableType | str]:
+def tables(told: list[dict[str, str]]) -> render.Parts:
     """A table for each pack."""
     for name, group in groupby(sorted(told, key=lambda one: _ORDER.index(one["pack"])), key=lambda one: one["pack"]):
         yield f"{name}: {_ABOUT[name]}" if name else "kinds of this policy only"

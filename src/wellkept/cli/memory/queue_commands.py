@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wellkept.cli.memory.write_commands import wrote
@@ -13,14 +13,12 @@ from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from wellkept.types.queue import Flushed, QueuedWrite
 
 
-def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
+def remember(run: Session, *, text: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
     """Queue a text: it is saved durably now, and compared and stored by `queue flush`."""
-    content, fields = said.with_fields(write)
+    content, fields = text.with_fields(write)
     result = run.store().queue.remember(content, on_conflict=on_conflict, **fields)
     return wrote(run, result)
 
@@ -50,10 +48,10 @@ def drop(
     yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
     """Remove a queued text without storing it; its text is printed."""
-    from wellkept.operations.queued_writes import waiting_as
+    from wellkept.operations.queued_writes import queued_write
 
     store = run.store(writes=False, model=False)
-    found = waiting_as(store, queued_id)
+    found = queued_write(store, queued_id)
     if not (yes or run.confirmed(f"Drop {_said(found)!r}?", to="drop it")):
         run.note("Nothing dropped")
         return exits.ERROR
@@ -66,7 +64,7 @@ def _said(one: QueuedWrite) -> str:
     return one_line(str(one.statement.get("content", "")), limit=200)
 
 
-def table(found: Sequence[QueuedWrite]) -> Iterator[RenderableType | str]:
+def table(found: Sequence[QueuedWrite]) -> render.Parts:
     """What waits, and why any could not be stored."""
     if not found:
         yield "The queue is empty"
@@ -78,7 +76,7 @@ def table(found: Sequence[QueuedWrite]) -> Iterator[RenderableType | str]:
     yield render.rows_of(("id", "said", "session", "text", "why"), rows)
 
 
-def _flushed(told: Flushed) -> Iterator[RenderableType | str]:
+def _flushed(told: Flushed) -> render.Parts:
     from collections import Counter
 
     for result in told.results:

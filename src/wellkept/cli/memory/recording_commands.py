@@ -14,16 +14,16 @@ from wellkept.cli.terminal.session import Session
 OutcomeOption = Annotated[str, typer.Option("--outcome", help="Its outcome, if known.")]
 
 
-def record(run: Session, *, said: TextOptions, outcome: OutcomeOption = "", write: WriteOptions) -> object:
+def record(run: Session, *, text: TextOptions, outcome: OutcomeOption = "", write: WriteOptions) -> object:
     """Record a decision. Every call adds one, even with the same words."""
-    content, fields = said.with_fields(write)
+    content, fields = text.with_fields(write)
     return run.store().record_decision(content, outcome=outcome, **fields)
 
 
 def record_turn(
     run: Session,
     *,
-    said: TextOptions,
+    text: TextOptions,
     decided: bool = flag("--decided", help="`record` was called in this turn."),
     episode: str = option(default="", metavar="ID", help="The episode that it belongs to."),
     write: WriteOptions,
@@ -31,14 +31,14 @@ def record_turn(
     """Record an agent's answer as a decision if it reads like one. Requires `--frame`: task, question …"""
     if write.frame is None:
         raise typer.BadParameter("Name the frame of the turn, such as task or conversation", param_hint="--frame")
-    content, fields = said.with_fields(write)
+    content, fields = text.with_fields(write)
     result = run.store().record_turn(content, decided=decided, episode=episode, **fields)
     return wrote(run, result)
 
 
-def start(run: Session, *, said: TextOptions, write: WriteOptions) -> int:
+def start(run: Session, *, text: TextOptions, write: WriteOptions) -> int:
     """Start an episode, or continue the open one."""
-    content, fields = said.with_fields(write)
+    content, fields = text.with_fields(write)
     result = run.store().start_episode(content, **fields)
     return wrote(run, result)
 

@@ -31,9 +31,9 @@ from wellkept.types.showing import count_of
 _EXCERPT = 50
 
 
-def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
+def remember(run: Session, *, text: TextOptions, on_conflict: OnConflictOption = None, write: WriteOptions) -> int:
     """Store a memory; detects duplicates, updates and conflicts."""
-    content, fields = said.with_fields(write)
+    content, fields = text.with_fields(write)
     result = run.store().remember(content, on_conflict=on_conflict, **fields)
     return wrote(run, result)
 
@@ -41,7 +41,7 @@ def remember(run: Session, *, said: TextOptions, on_conflict: OnConflictOption =
 def check(
     run: Session,
     *,
-    said: TextOptions,
+    text: TextOptions,
     on_conflict: OnConflictOption = None,
     exit_code: bool = flag(
         "--exit-code", help="Exit with status 3 for a duplicate, update or conflict, 4 if it would be rejected."
@@ -49,7 +49,7 @@ def check(
     write: WriteOptions,
 ) -> int:
     """Show what `remember` would do with a text; nothing is written."""
-    content, fields = said.with_fields(write)
+    content, fields = text.with_fields(write)
     result = run.store(writes=False).check(content, on_conflict=on_conflict, **fields)
     run.show(result, lambda: render.written(result, checked=True))
     return _verdict(result) if exit_code else exits.OK

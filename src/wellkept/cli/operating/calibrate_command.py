@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ from wellkept.cli.terminal.session import Session
 from wellkept.config import calibration_folder
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from wellkept.core.judging.calibration import Calibration
     from wellkept.models.similarity.graded import Measured
 
@@ -27,14 +24,14 @@ def calibrate(
     pairs: Path | None = option(metavar="FILE", help="Your own graded pairs: JSON lines with a, b, grade, lang."),
 ) -> None:
     """Calibrate the embedder on graded pairs: find the raw cosine for each threshold, and save the table."""
+    from wellkept.cli.terminal.opening import configured_embedder
     from wellkept.core.judging.calibration import THRESHOLDS, UNCALIBRATED
     from wellkept.engine.models.scale import Scale
-    from wellkept.models.registry import load_embedder
     from wellkept.models.similarity import graded
     from wellkept.models.similarity.tables import Stored, Tables
 
     chosen = graded.shipped() if pairs is None else graded.read(pairs)
-    embedder = load_embedder(run.settings.embedder, api_key=run.settings.embedder_key or None)
+    embedder = configured_embedder(run.settings)
     with run.progress(f"Embedding {len(chosen.texts)} texts", len(chosen.texts)) as done:
         found = graded.measure(embedder.id, Scale(embedder).embed, chosen, progress=done)
     before = None if embedder.calibration is UNCALIBRATED else embedder.calibration
@@ -53,12 +50,12 @@ def calibrate(
         "knots": found.calibration.knots,
         "stored": str(file) if file is not None else "",
     }
-    run.show(told, lambda: _told(found, before, embedder.id, str(file) if file is not None else ""))
+    run.show(told, lambda: _view(found, before, embedder.id, str(file) if file is not None else ""))
     if before is not None:
         run.note(f"Nothing was stored: {_BUILT_IN}")
 
 
-def _told(found: Measured, before: Calibration | None, name: str, file: str) -> Iterator[RenderableType | str]:
+def _view(found: Measured, before: Calibration | None, name: str, file: str) -> render.Parts:
     left = ", ".join(f"{count} {lang}" for lang, count in found.left_out.items())
     from wellkept.core.judging.calibration import THRESHOLDS, UNCALIBRATED
 

@@ -15,8 +15,7 @@ from wellkept.config import is_server
 from wellkept.errors import UnknownBackend
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from wellkept.cli.terminal.render import Parts
     from wellkept.storage.postgres import PostgresStorage
     from wellkept.storage.postgres.server.distribution import Spread
 
@@ -95,7 +94,7 @@ def _server_url(run: Session) -> str:
     return url
 
 
-def _spread(told: Spread, url: str) -> Iterator[RenderableType | str]:
+def _spread(told: Spread, url: str) -> Parts:
     for statement in told.statements:
         yield f"{one_line(statement, limit=2_000)};"
     if told.dry_run:
@@ -125,7 +124,7 @@ def _done(storage: PostgresStorage, namespace: str, *, above: int, exact: bool) 
     return {"namespace": namespace, "memories": count, "search": "index", **asdict(storage.approximate(namespace))}
 
 
-def _table(told: list[dict[str, Any]]) -> Iterator[RenderableType | str]:
+def _table(told: list[dict[str, Any]]) -> Parts:
     yield rows_of(
         ("namespace", "memories>", "searched", "finds>", "bytes>"),
         [(one_line(one["namespace"], limit=200), str(one["memories"]), _search(one), *_figures(one)) for one in told],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import wellkept
-from wellkept.cli.operating.findings import Finding, failed, told
+from wellkept.cli.operating.findings import Finding, failed, findings_of
 from wellkept.cli.operating.moving_commands import shown as shown_address
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.session import Session
@@ -43,16 +43,16 @@ def _findings(run: Session) -> Iterator[Finding]:
     yield Finding("wellkept", "ok", wellkept.__version__)
     yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
     yield from _packages()
-    yield from told("sqlite", _sqlite)
+    yield from findings_of("sqlite", _sqlite)
     try:
         settings = run.settings
     except WellkeptError as error:
         yield failed("settings", error)
         return
     yield from _settings(settings)
-    yield from told("embedder", lambda: _embedder(settings))
-    yield from told("relation model", lambda: _relation_model(settings))
-    yield from told("store", lambda: of_the_store(run, settings))
+    yield from findings_of("embedder", lambda: _embedder(settings))
+    yield from findings_of("relation model", lambda: _relation_model(settings))
+    yield from findings_of("store", lambda: of_the_store(run, settings))
 
 
 def _packages() -> Iterator[Finding]:
@@ -123,10 +123,10 @@ def _relation_model(settings: Settings) -> Iterator[Finding]:
 
 
 def _embedder(settings: Settings) -> Iterator[Finding]:
-    from wellkept.models.registry import load_embedder
+    from wellkept.cli.terminal.opening import configured_embedder
 
     started = time.perf_counter()
-    embedder = load_embedder(settings.embedder, api_key=settings.embedder_key or None)
+    embedder = configured_embedder(settings)
     [answer] = embedder.embed(["Is anybody there?"])
     took = (time.perf_counter() - started) * 1000
     facts = f"{embedder.id}, {embedder.dim} dimensions, loaded and answered in {took:.0f} ms"

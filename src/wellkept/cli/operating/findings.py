@@ -26,7 +26,7 @@ def failed(topic: str, error: WellkeptError) -> Finding:
     return Finding(topic, "fail", error.what + (f" ({error.where})" if error.where else ""), error.todo)
 
 
-def told(topic: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def findings_of(topic: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     """What a look finds; an error of ours ends this look and no other one."""
     try:
         yield from look()

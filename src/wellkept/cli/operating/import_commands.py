@@ -117,7 +117,12 @@ def demo(
     from wellkept.cli.demo.run import run as show
 
     return show(
-        run.out, db=run.asked("db"), pause=pause, as_json=run.json, embedder=run.asked("embedder"), verbose=verbose
+        run.out,
+        db=run.given_option("db"),
+        pause=pause,
+        as_json=run.json,
+        embedder=run.given_option("embedder"),
+        verbose=verbose,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,8 +16,7 @@ from wellkept.errors import StorePathError, UnknownBackend
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from wellkept.cli.terminal.render import Parts
     from wellkept.engine.transfer.migrate import MoveReport
     from wellkept.storage.port import Storage
     from wellkept.storage.sqlite import SqliteStorage
@@ -180,7 +179,7 @@ def shown(url: str) -> str:
     return one_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
 
 
-def _moved(report: MoveReport, target: str) -> Iterator[RenderableType | str]:
+def _moved(report: MoveReport, target: str) -> Parts:
     if not report.namespaces:
         yield "The source holds nothing"
         return

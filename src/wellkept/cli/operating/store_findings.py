@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import wellkept
-from wellkept.cli.operating.findings import Finding, failed, told
+from wellkept.cli.operating.findings import Finding, failed, findings_of
 from wellkept.cli.operating.moving_commands import shown as shown_address
 from wellkept.cli.terminal.opening import embedder_for, look_at_database, open_database, open_file
 from wellkept.cli.terminal.session import Session
@@ -30,18 +30,18 @@ _SHOWN_PROBLEMS = 5
 _UNCHECKED = "was stored while a check was unavailable"
 
 
-class _Kept(Storage, Mending, Protocol):
+class _CheckedStorage(Storage, Mending, Protocol):
     """What files and databases both are."""
 
 
-class Untouched:
+class ReadOnlyStorage:
     """A storage that is only read: opening a store on it does not even note which policy it was opened with.
 
     Args:
         kept: Where the store is; it stays its opener's to close.
     """
 
-    def __init__(self, kept: _Kept) -> None:
+    def __init__(self, kept: _CheckedStorage) -> None:
         self._kept = kept
 
     def header(self) -> Header:
@@ -58,7 +58,7 @@ class Untouched:
             ReadOnly: For writing.
         """
         if write:
-            raise _only_looked_at()
+            raise _read_only()
         return self._kept.begin(namespace, write=False)
 
     def verify(self) -> list[str]:
@@ -72,7 +72,7 @@ class Untouched:
             ReadOnly: But for a dry run.
         """
         if not dry_run:
-            raise _only_looked_at()
+            raise _read_only()
         return self._kept.mend(dry_run=True)
 
     def strayed(self, namespace: str) -> list[str]:
@@ -83,7 +83,7 @@ class Untouched:
         """Leaves it open."""
 
 
-def _only_looked_at() -> ReadOnly:
+def _read_only() -> ReadOnly:
     return ReadOnly("this store is opened read-only", todo="Report this as a bug")
 
 
@@ -113,7 +113,7 @@ def _in_file(run: Session, settings: Settings, file: Path) -> Iterator[Finding]:
     sizes = _size(file.stat().st_size)
     sizes = f"{sizes}, log {_size(log.stat().st_size)}" if log.exists() else sizes
     yield Finding("store", "ok", f"{file}: schema {header.schema}, {sizes}, {header.store_id}")
-    yield from _within(storage, settings)
+    yield from _content_findings(storage, settings)
 
 
 # --------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
     look = look_at_database(settings.db)
     run.on_end(look.close)
     yield Finding("psycopg", "ok", version("psycopg"))
-    yield from told("postgresql", lambda: _server(look.server()))
+    yield from findings_of("postgresql", lambda: _server(look.server()))
     facts = look.store()
     look.close()  # the server may have few connections to give
     place = shown_address(settings.db)
@@ -139,12 +139,12 @@ def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
         )  # fmt: skip
         return
     yield Finding("store", "ok", what)
-    yield from _placed(facts, has_token=bool(settings.token))
+    yield from _access_and_queues(facts, has_token=bool(settings.token))
     if facts.behind and not settings.token:
         return  # that nothing is seen has just been said
     storage = open_database(settings.db, token=settings.token)
     run.on_end(storage.close)
-    yield from _within(storage, settings)
+    yield from _content_findings(storage, settings)
 
 
 def _server(facts: ServerFacts) -> Iterator[Finding]:
@@ -170,7 +170,7 @@ def _server(facts: ServerFacts) -> Iterator[Finding]:
     yield from found or [Finding("postgresql", "ok", what)]
 
 
-def _placed(facts: StoreFacts, *, has_token: bool) -> Iterator[Finding]:
+def _access_and_queues(facts: StoreFacts, *, has_token: bool) -> Iterator[Finding]:
     """Who sees what of the store, and what it has to do."""
     yield _access(facts, has_token=has_token)
     if facts.spread:
@@ -206,9 +206,9 @@ def _access(facts: StoreFacts, *, has_token: bool) -> Finding:
 # In either
 
 
-def _within(storage: _Kept, settings: Settings) -> Iterator[Finding]:
-    yield from told("vectors", lambda: _vectors(storage.header(), settings))
-    yield from told("contents", lambda: _contents(storage, settings))
+def _content_findings(storage: _CheckedStorage, settings: Settings) -> Iterator[Finding]:
+    yield from findings_of("vectors", lambda: _vectors(storage.header(), settings))
+    yield from findings_of("contents", lambda: _contents(storage, settings))
 
 
 def _vectors(header: Header, settings: Settings) -> Iterator[Finding]:
@@ -222,8 +222,8 @@ def _vectors(header: Header, settings: Settings) -> Iterator[Finding]:
         yield Finding("vectors", "ok", header.embedder or "none yet")
 
 
-def _contents(storage: _Kept, settings: Settings) -> Iterator[Finding]:
-    read = Untouched(storage)
+def _contents(storage: _CheckedStorage, settings: Settings) -> Iterator[Finding]:
+    read = ReadOnlyStorage(storage)
     store = wellkept.open(
         read, policy=settings.policy, embedder=Unloaded(read.header()), namespace=settings.namespace,
         relation_model="none",
@@ -237,7 +237,7 @@ def _contents(storage: _Kept, settings: Settings) -> Iterator[Finding]:
         return
     except WellkeptError as error:
         yield failed("contents", error)
-    yield from told("integrity", lambda: _integrity(parts))
+    yield from findings_of("integrity", lambda: _integrity(parts))
 
 
 def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:

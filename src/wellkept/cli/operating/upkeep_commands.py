@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wellkept.engine.upkeep.rounds import Planner, Round
     from wellkept.engine.verbs.store import MemoryStore
 
-_POLL = 0.25
+POLL_SECONDS = 0.25
 _LEASE = ".upkeep"
 
 
@@ -153,11 +153,11 @@ def maintain(
     store = run.store(writes=False)
     ctx, file = _context(store), run.settings.file
     lease = lease_of(ctx, file.with_name(file.name + _LEASE) if file is not None and file.exists() else None)
-    said = run.asked("namespace")
+    said = run.given_option("namespace")
     names = (store.namespace,) if said is not None else ()
     jobs = standard_jobs(plans(), namespaces=names)
     code = exits.OK
-    with until_told() as stop:
+    with stop_on_signal() as stop:
         for done in rounds(ctx, jobs=jobs, stop=stop, every=span, lease=lease, namespaces=names, once=once):
             run.show(done, lambda told=done: _round(told))  # type: ignore[misc]
             sys.stdout.flush()  # a reader of a pipe waits for each round, not for the buffer
@@ -166,45 +166,51 @@ def maintain(
     return code
 
 
-class Told:
-    """Set by a signal. A plain flag that is looked at: an Event set by a handler may wait for itself."""
+class StopFlag:
+    """Set by a signal, or when its condition becomes true.
 
-    def __init__(self) -> None:
-        self._set = False
+    This is a plain flag that is polled: a signal handler that sets a `threading.Event` can deadlock with the thread
+    that waits for it.
+
+    Args:
+        condition: A further reason to stop.
+    """
+
+    def __init__(self, condition: Callable[[], bool] = bool) -> None:
+        self._is_set = False
+        self._condition = condition
 
     def set(self) -> None:
         """Ask for the end."""
-        self._set = True
+        self._is_set = True
 
     def is_set(self) -> bool:
         """See `Stop.is_set`."""
-        return self._set
+        return self._is_set or self._condition()
 
     def wait(self, timeout: float) -> bool:
         """See `Stop.wait`."""
         until = time.monotonic() + timeout
-        while not self._set and (left := until - time.monotonic()) > 0:
-            time.sleep(min(_POLL, left))
-        return self._set
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(POLL_SECONDS, left))
+        return self.is_set()
 
 
 @contextmanager
-def until_told() -> Iterator[Told]:
-    """SIGTERM and SIGINT end the work after the job in hand; a second SIGINT ends it at once."""
-    told = Told()
-    kept: dict[int, Any] = {}
+def stop_on_signal(condition: Callable[[], bool] = bool) -> Iterator[StopFlag]:
+    """SIGTERM and SIGINT end the work after the current job; a second SIGINT ends it at once."""
+    flag = StopFlag(condition)
 
     def handle(number: int, _: FrameType | None) -> None:
-        told.set()
+        flag.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        kept[number] = signal.signal(number, handle)
+    former = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield told
+        yield flag
     finally:
-        for caught, former in kept.items():
-            signal.signal(caught, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def _context(store: MemoryStore) -> Context:

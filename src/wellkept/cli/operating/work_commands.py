@@ -5,15 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from wellkept.cli.operating.upkeep_commands import Told, figures, until_told
+from wellkept.cli.operating.upkeep_commands import POLL_SECONDS, figures, stop_on_signal
 from wellkept.cli.terminal import exits, render
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
@@ -23,8 +22,6 @@ from wellkept.types.jobs import QUEUE_STATES
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
-
-    from rich.console import RenderableType
 
     from wellkept.engine.upkeep.jobs import Errand
     from wellkept.engine.upkeep.worker import WorkReport
@@ -46,7 +43,7 @@ KindsOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Working:
+class WorkerOptions:
     """How a worker works."""
 
     jobs: KindsOption = None
@@ -65,7 +62,7 @@ class Working:
 def work(
     run: Session,
     *,
-    how: Working,
+    how: WorkerOptions,
     workers: int = option(default=1, min=1, max=64, help="Number of worker processes; each loads the models it needs."),
 ) -> int:
     """Run due jobs in all namespaces; any number of workers may run in parallel. SIGTERM releases the current job."""
@@ -92,7 +89,7 @@ def listed(
     found = queue.jobs(
         states=cast("tuple[QueueState, ...]", states),
         kinds=_kinds(jobs),
-        namespace=run.asked("namespace") or "",
+        namespace=run.given_option("namespace") or "",
         limit=limit,
     )
     run.show_each(found, lambda: _table(found))
@@ -102,7 +99,7 @@ def listed(
 def retry(run: Session, *, jobs: KindsOption = None) -> None:
     """Retry jobs that were given up: of the given types and --namespace, otherwise all."""
     queue = _queue(run, run.store(writes=False, model=False))
-    count = queue.again(kinds=_kinds(jobs), namespace=run.asked("namespace") or "")
+    count = queue.again(kinds=_kinds(jobs), namespace=run.given_option("namespace") or "")
     run.show({"due": count}, lambda: [f"{count} {'job is' if count == 1 else 'jobs are'} due again"])
 
 
@@ -113,7 +110,7 @@ def put(
     """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)
     [known] = _kinds(kind) or ("",)
-    said = run.asked("namespace")
+    said = run.given_option("namespace")
     names = (store.namespace,) if said is not None else store.namespaces()
     _queue(run, store).put(known, names)
     run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
@@ -123,17 +120,17 @@ def put(
 # Working
 
 
-def _work(run: Session, how: Working, parent: BaseProcess | None = None) -> int:
+def _work(run: Session, how: WorkerOptions, parent: BaseProcess | None = None) -> int:
     from wellkept.engine.upkeep.rounds import duration
     from wellkept.engine.upkeep.worker import Pace
     from wellkept.engine.upkeep.worker import work as worked
 
     failed = False
-    with until_told() as told:
+    with stop_on_signal(lambda: parent is not None and not parent.is_alive()) as stop:
         store, errands = _ahead(run) if how.ahead else (run.store(writes=False), _errands(how))
         pace = Pace(lease=duration(how.lease).total_seconds())
-        only = store.namespace if run.asked("namespace") is not None else ""
-        stop, queue = _Ending(told, parent), _queue(run, store)
+        only = store.namespace if run.given_option("namespace") is not None else ""
+        queue = _queue(run, store)
         for done in worked(store._ctx, queue, errands, stop=stop, once=how.once, only=only, pace=pace):
             run.show(done, lambda done=done: [_line(done)])  # type: ignore[misc]
             sys.stdout.flush()  # a reader of a pipe waits for each job, not for the buffer
@@ -141,37 +138,15 @@ def _work(run: Session, how: Working, parent: BaseProcess | None = None) -> int:
     return exits.FINDINGS if failed and how.once else exits.OK
 
 
-class _Ending:
-    """Set when this process is told to end, or when the one that started it is gone."""
-
-    def __init__(self, told: Told, parent: BaseProcess | None) -> None:
-        self._told = told
-        self._parent = parent
-
-    def is_set(self) -> bool:
-        """See `Stop.is_set`."""
-        return self._told.is_set() or (self._parent is not None and not self._parent.is_alive())
-
-    def wait(self, timeout: float) -> bool:
-        """See `Stop.wait`."""
-        until = time.monotonic() + timeout
-        while not self.is_set() and (left := until - time.monotonic()) > 0:
-            self._told.wait(min(_POLL, left))
-        return self.is_set()
-
-
-_POLL = 0.25
-
-
-def _several(run: Session, how: Working, workers: int) -> int:
+def _several(run: Session, how: WorkerOptions, workers: int) -> int:
     """Workers as processes of their own; whoever stops this one stops them all."""
     context = multiprocessing.get_context("spawn")  # a fork would copy the locks of threads that it does not copy
     started = [context.Process(target=_child, args=(run.shared, how), name=f"worker {n}") for n in range(workers)]
-    with until_told() as stop:
+    with stop_on_signal() as stop:
         for one in started:
             one.start()
         while not stop.is_set() and (living := next((one for one in started if one.is_alive()), None)) is not None:
-            living.join(_POLL)
+            living.join(POLL_SECONDS)
         for one in started:
             one.terminate()  # does nothing to one that has ended
         for one in started:
@@ -182,12 +157,12 @@ def _several(run: Session, how: Working, workers: int) -> int:
     return exits.ERROR if codes - {exits.OK, exits.FINDINGS} else max(codes, default=exits.OK)
 
 
-def _child(shared: Shared, how: Working) -> None:
+def _child(shared: Shared, how: WorkerOptions) -> None:
     run = Session(shared)
     sys.exit(run.run(lambda: _work(run, how, multiprocessing.parent_process())))
 
 
-def _errands(how: Working) -> tuple[Errand, ...]:
+def _errands(how: WorkerOptions) -> tuple[Errand, ...]:
     """The errands that were asked for; those that change memories only with `--execute`."""
     from wellkept.engine.upkeep.jobs import Settings, chosen, errands
     from wellkept.engine.upkeep.rounds import duration
@@ -208,13 +183,12 @@ def _errands(how: Working) -> tuple[Errand, ...]:
 
 def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
     """The store with the embedder it has, and the work of making the vectors of the one that is set."""
-    from wellkept.cli.terminal.opening import open_with_its_own
+    from wellkept.cli.terminal.opening import configured_embedder, open_with_its_own
     from wellkept.engine.upkeep.prepare_embedder import making_ahead
-    from wellkept.models.registry import load_embedder
 
     store = open_with_its_own(run.settings)
     run.on_end(store.close)
-    embedder = load_embedder(run.settings.embedder, api_key=run.settings.embedder_key or None)
+    embedder = configured_embedder(run.settings)
     return store, (making_ahead(store._ctx, embedder),)
 
 
@@ -249,7 +223,7 @@ def _line(done: WorkReport) -> str:
     return f"{one_line(done.namespace, limit=60)}  {done.job}  {done.state}  {one_line(what)}  {done.seconds:.1f} s"
 
 
-def _table(found: Sequence[QueuedJob]) -> Iterator[RenderableType | str]:
+def _table(found: Sequence[QueuedJob]) -> render.Parts:
     if not found:
         yield "No jobs"
         return

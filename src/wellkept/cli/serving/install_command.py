@@ -85,7 +85,7 @@ def _stays(run: Session, key: str) -> bool:
     settings = run.settings
     match key:
         case "embedder":
-            return run.asked(key) is None and settings.embedder.strip().lower().startswith("http")
+            return run.given_option(key) is None and settings.embedder.strip().lower().startswith("http")
         case "policy":
             return settings.origins.get(key, _DEFAULT) != _DEFAULT and not settings.policy_file
         case _:

@@ -38,7 +38,7 @@ def mcp(
     # again costs a sixth of the time until the first answer.
     gc.disable()
     try:
-        server = _server(_Once(run, flush_after=after), toolset)
+        server = _server(_LazyStore(run, flush_after=after), toolset)
     finally:
         gc.freeze()
         gc.enable()
@@ -57,7 +57,7 @@ def _server(opened: Callable[[], MemoryStore], toolset: Literal["default", "full
     return server_of(opened, toolset=toolset)
 
 
-class _Once:
+class _LazyStore:
     """Opens the store when the first call needs it: a client that only lists the tools has its answer sooner."""
 
     def __init__(self, run: Session, *, flush_after: float) -> None:
@@ -74,7 +74,7 @@ class _Once:
 
                 self._store = recovered(self._run.store())
                 self._run.on_end(self._flush)
-                self._run.during(flushing(self._store, after=self._flush_after))
+                self._run.keep_open(flushing(self._store, after=self._flush_after))
             return self._store
 
     def _flush(self) -> None:

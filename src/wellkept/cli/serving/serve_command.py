@@ -31,7 +31,7 @@ FlushAfterOption: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class TimeoutOptions:
     """How long a server waits for what."""
 
     drain: float = option(default=1.0, min=0.0, max=3_600.0, help="Seconds it keeps serving after SIGTERM.")
@@ -47,7 +47,7 @@ def serve(
     toolset: Literal["default", "full"] = option(default="default", help="Set of tools offered over MCP."),
     allowed_host: list[str] | None = option(metavar="NAME", help="Host name that clients use; repeatable."),
     rate: float = option(default=100.0, min=0.0, help="Sustained requests/s per token; 0 = unlimited."),
-    times: Times,
+    times: TimeoutOptions,
 ) -> None:
     """Serve the store over HTTP: REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
     _require_extra()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import MISSING
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,7 @@ from wellkept.config import is_server
 from wellkept.errors import InvalidField, StorePathError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from wellkept.cli.terminal.render import Parts
     from wellkept.server.access.token import Token, TokenKeeper
 
 _NEVER = "never"
@@ -160,7 +158,7 @@ def _moment(value: datetime | None) -> str | None:
     return None if value is None else value.isoformat()
 
 
-def _table(tokens: tuple[Token, ...], now: datetime) -> Iterator[RenderableType | str]:
+def _table(tokens: tuple[Token, ...], now: datetime) -> Parts:
     if not tokens:
         yield "No tokens yet; `wellkept token create` creates one"
         return

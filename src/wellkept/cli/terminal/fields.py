@@ -66,7 +66,8 @@ KindOption: TypeAlias = Annotated[
         metavar="KIND",
         autocompletion=kinds,
         rich_help_panel=_WHAT,
-        help="fact, note, preference, lesson, decision, or another of `wellkept kinds`.",
+        help="fact, note, preference, lesson, decision, or another of `wellkept kinds`; "
+        "a new memory is semantic by default.",
     ),
 ]
 FileOption: TypeAlias = Annotated[

@@ -20,10 +20,10 @@ from typer.exceptions import TyperException
 
 from wellkept.cli.terminal.safe import safe
 
-_TOLD = "typer"
+_METADATA = "typer"
 
 
-def option(*names: str, default: Any = None, panel: str | None = None, **told: Any) -> Any:
+def option(*names: str, default: Any = None, panel: str | None = None, **settings: Any) -> Any:
     """An option.
 
     Args:
@@ -32,17 +32,17 @@ def option(*names: str, default: Any = None, panel: str | None = None, **told: A
         panel: Under which heading of the help.
         told: What else typer is told of it.
     """
-    return field(default=default, metadata={_TOLD: typer.Option(*names, rich_help_panel=panel, **told)})
+    return field(default=default, metadata={_METADATA: typer.Option(*names, rich_help_panel=panel, **settings)})
 
 
-def flag(*names: str, **told: Any) -> Any:
+def flag(*names: str, **settings: Any) -> Any:
     """An option without a value, off by default."""
-    return option(*names, default=False, **told)
+    return option(*names, default=False, **settings)
 
 
-def argument(*, default: Any = MISSING, **told: Any) -> Any:
+def argument(*, default: Any = MISSING, **settings: Any) -> Any:
     """A value without a name, given by its place."""
-    return field(default=default, metadata={_TOLD: typer.Argument(**told)})
+    return field(default=default, metadata={_METADATA: typer.Argument(**settings)})
 
 
 class Hinting(TyperCommand):
@@ -89,7 +89,7 @@ def options_of(group: type) -> list[Parameter]:
     return [_parameter(item.name, hints[item.name], item) for item in fields(group)]
 
 
-def taken(group: type, values: Mapping[str, Any]) -> Any:
+def collected(group: type, values: Mapping[str, Any]) -> Any:
     """The group made of its options among the values."""
     return group(**{item.name: values[item.name] for item in fields(group)})
 
@@ -120,7 +120,7 @@ def regrouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[s
     arguments = {}
     for name in inspect.signature(function).parameters:
         if is_group(hints[name]):
-            arguments[name] = taken(hints[name], values)
+            arguments[name] = collected(hints[name], values)
         elif name in values:
             arguments[name] = values[name]
     return arguments
@@ -134,6 +134,6 @@ def is_group(hint: object) -> bool:
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     """The parameter that typer gets; its default says what else is told of it."""
     if isinstance(default, Field):
-        hint = Annotated[hint, default.metadata[_TOLD]] if default.metadata else hint
+        hint = Annotated[hint, default.metadata[_METADATA]] if default.metadata else hint
         default = Parameter.empty if default.default is MISSING else default.default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

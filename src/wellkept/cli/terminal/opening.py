@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,20 +40,17 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
     """
     file = settings.file
     if file is None and not is_server(settings.db):
-        return _bound(settings.db, settings, load_embedder(settings.embedder, api_key=settings.embedder_key or None))
+        return _bound(settings.db, settings, configured_embedder(settings))
     try:
         storage = _opened(settings, make=writes)
     except NoStore as none:
         note(f"There is no store at {none.where} yet")
         return _bound("memory:", settings, load_embedder("hashing"))
-    try:
+    with _closing_on_error(storage):
         header = storage.header()
         embedder = Unloaded(header) if header.embedder and not model else embedder_for(settings, header)
         store = _bound(storage, settings, embedder)
         return store if file is None else in_file(store, file)
-    except WellkeptError:
-        storage.close()
-        raise
 
 
 def open_for_reembedding(settings: Settings) -> MemoryStore:
@@ -63,14 +61,11 @@ def open_for_reembedding(settings: Settings) -> MemoryStore:
         WellkeptError: Why it cannot be opened.
     """
     storage = _existing(settings)
-    try:
-        embedder = load_embedder(settings.embedder, api_key=settings.embedder_key or None)
+    with _closing_on_error(storage):
+        embedder = configured_embedder(settings)
         if storage.header().embedder != embedder.id:
             storage.configure(embedder=embedder.id, dim=embedder.dim, policy=settings.policy.hash)
         return _bound(storage, settings, embedder)
-    except WellkeptError:
-        storage.close()
-        raise
 
 
 def open_with_its_own(settings: Settings) -> MemoryStore:
@@ -81,8 +76,15 @@ def open_with_its_own(settings: Settings) -> MemoryStore:
         WellkeptError: Why it cannot be opened.
     """
     storage = _existing(settings)
-    try:
+    with _closing_on_error(storage):
         return _bound(storage, settings, Unloaded(storage.header()))
+
+
+@contextmanager
+def _closing_on_error(storage: Storage) -> Iterator[None]:
+    """Close the storage if the store cannot be opened on it."""
+    try:
+        yield
     except WellkeptError:
         storage.close()
         raise
@@ -166,6 +168,11 @@ def embedder_for(settings: Settings, header: Header) -> Embedder:
         lexical = load_embedder("hashing")
         if header.embedder == lexical.id:
             return lexical
+    return configured_embedder(settings)
+
+
+def configured_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name."""
     return load_embedder(settings.embedder, api_key=settings.embedder_key or None)
 
 

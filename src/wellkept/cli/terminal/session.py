@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import typer
 
 from wellkept.cli.terminal import exits
-from wellkept.cli.terminal.groups import Hinting, flag, flattened, option, options_of, regrouped, taken
+from wellkept.cli.terminal.groups import Hinting, collected, flag, flattened, option, options_of, regrouped
 from wellkept.cli.terminal.safe import one_line, safe, safe_json
 from wellkept.config import KEYS, Settings, load
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
@@ -57,7 +57,7 @@ class Shared:
         return replace(self, **said)
 
 
-class Done(Protocol):
+class ProgressCallback(Protocol):
     """Told how far the work is."""
 
     def __call__(self, part: int, whole: int | None = None) -> None:
@@ -97,7 +97,7 @@ class Session:
 
         return self._stack.enter_context(open_store(self.settings, writes=writes, model=model, note=self.note))
 
-    def asked(self, key: str) -> str | None:
+    def given_option(self, key: str) -> str | None:
         """What the command line itself says of a setting."""
         said: str | None = getattr(self._shared, key)
         return said
@@ -106,7 +106,7 @@ class Session:
         """Have something done when the command ends, however it does."""
         self._stack.callback(call)
 
-    def during(self, surroundings: AbstractContextManager[None]) -> None:
+    def keep_open(self, surroundings: AbstractContextManager[None]) -> None:
         """Keep surroundings until the command ends; the last ones end first."""
         self._stack.enter_context(surroundings)
 
@@ -165,7 +165,7 @@ class Session:
         return typer.confirm(question, err=True)
 
     @contextmanager
-    def progress(self, words: str, total: int | None, *, of: str = "") -> Iterator[Done]:
+    def progress(self, words: str, total: int | None, *, of: str = "") -> Iterator[ProgressCallback]:
         """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news.
 
         Args:
@@ -283,7 +283,7 @@ class Command:
 
         def run(**values: Any) -> None:
             ctx: typer.Context = values["ctx"]
-            session = Session(taken(Shared, values | dict.fromkeys(self.own)).over(ctx.obj))
+            session = Session(collected(Shared, values | dict.fromkeys(self.own)).over(ctx.obj))
             arguments = regrouped(self.work, dict.fromkeys(self.without) | values)
             raise typer.Exit(session.run(lambda: self._done(session, self.work(session, **arguments))))
 
@@ -319,7 +319,7 @@ class Group:
         app.add_typer(made, rich_help_panel=panel)
 
 
-def quiet_end(code: int) -> int:
+def flush_output(code: int) -> int:
     """Flush what is left; when it can be written nowhere, the interpreter need not say so once more."""
     try:
         sys.stdout.flush()

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from wellkept.core.reading.tokens import features
+from wellkept.core.lexicon import in_all_languages
+from wellkept.core.reading.features import features
 from wellkept.core.text.forms import canonical, search_terms
 
 LIMIT = 512
@@ -31,12 +33,6 @@ _ENDS = re.compile(
     "[\u300d\u300f\u201d\u2019)\uff09]*)"
     "|(?:\\n+)"
 )
-_SHORT_FORM = re.compile(
-    r"(?:^|[\s(\"'])(?:[^\W\d_]|e\.g|i\.e|z\.\s?b|d\.\s?h|etc|vs|approx|ca|mr|mrs|ms|dr|prof|st|sr|sra|mme|bzw|usw"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
-    re.IGNORECASE,
-)
-_BEFORE_NUMBER = re.compile(r"(?:^|[\s(\"'])(?:no|nr|fig|p|pp|art|vol|ch)\.$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W*\d{1,3}\.")
 _MOST_BEFORE_NUMBER = 80
 _FOLLOWING = re.compile(r"[ \t]*(.?)", re.DOTALL)
@@ -70,6 +66,20 @@ def sentences(text: str) -> list[str]:
     return [one for one in found if any(char.isalnum() for char in one)]
 
 
+@lru_cache(maxsize=1)
+def _short_forms() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Ends of a text after which no sentence ends: abbreviations, and abbreviations before a number."""
+
+    def ending(words: Iterable[str]) -> re.Pattern[str]:
+        listed = "|".join(re.escape(word).replace(r"\ ", r"\s?") for word in sorted(words))
+        return re.compile(rf"(?:^|[\s(\"'])(?:[^\W\d_]|{listed})\.$", re.IGNORECASE)
+
+    return (
+        ending(in_all_languages("abbreviations") | in_all_languages("short_forms")),
+        ending(in_all_languages("numbered_forms")),
+    )
+
+
 def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
     if not end.group().startswith((".", "\u2026")):
         return False
@@ -80,11 +90,12 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
     if following.islower():
         return True
     before = text[max(start, end.start() - 24) : end.start() + 1]
-    if following.isdigit() and _BEFORE_NUMBER.search(before):
+    short_form, before_number = _short_forms()
+    if following.isdigit() and before_number.search(before):
         return True
     stop = end.start() + 1
     numbered = stop - start <= _MOST_BEFORE_NUMBER and _NUMBERED.fullmatch(text, start, stop)
-    return bool(_SHORT_FORM.search(before)) or bool(numbered)
+    return bool(short_form.search(before)) or bool(numbered)
 
 
 def summarise(texts: Sequence[str], *, limit: int = LIMIT, allowed: Callable[[str], bool] | None = None) -> str:

@@ -15,7 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused
+from wellkept.core.gate import probable_acts
+from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
+from wellkept.core.gate.probable_acts import Probable
 from wellkept.core.gate.worth_keeping import refusal
 from wellkept.core.judging.compare import compare, is_sure
 from wellkept.core.judging.evidence import (
@@ -62,7 +64,10 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence, moment)
         if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
             others = [found for found in judged if found not in repeats]
-            return duplicate(new, repeats, others, evidence, moment)
+            if policy.repeats == "drop" or canonical(repeats[0].memory.content) == canonical(new.content):
+                return duplicate(new, repeats, others, evidence, moment)
+            return restated(new, repeats[0], others, None, evidence, moment)
+    outdated = probable_acts.outdated(new, evidence, moment)
     reported = _reported([*judged, *elsewhere], policy, evidence)
     conflicting = [
         found
@@ -75,6 +80,10 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     refusing = [found for found in conflicting if _acts(found, policy, evidence)]
     if policy.on_conflict == "raise" and (refusing or repeated):
         return refused(memory, [*refusing, *repeated], judged, evidence, moment)
+    if not replaced and not reverted:
+        again = _told_again_elsewhere(new, outdated, evidence, moment)
+        if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
+            return restated(new, again.judged, judged, again.probability, evidence, moment)
     if not conflicting and not replaced and not reverted:
         for found in judged:
             if allowed(found, policy, evidence) == "evolve":
@@ -90,6 +99,8 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     story.warn(warned, "contradiction")
     story.warn([found for found in elsewhere if found in reported], "contradiction")
     story.warn(repeated, "duplicate")
+    if outdated is not None:
+        story.outdate(outdated.judged, outdated.probability)
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
     story.link(refined, "refines")
@@ -131,6 +142,11 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
         memory = candidate.memory
         if is_expired(memory, moment.now) or not says_the_same(new, memory):
             continue
+        if memory.status == "wording":
+            head = evidence.heads.get(memory.id)
+            if head is None or head.status != "active" or _moved_on(new, head, moment):
+                continue
+            memory, candidate = head, replace(candidate, memory=head)
         if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
             continue
         if memory.status == "active" and (
@@ -190,6 +206,18 @@ def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
             reasons=(Reason("ongoing_window", f"{overlap:.2f} of the words, started {started.isoformat()}"),),
         )
     return None
+
+
+def _told_again_elsewhere(
+    new: NewMemory, outdated: Probable | None, evidence: Evidence, moment: Moment
+) -> Probable | None:
+    """The memory of the family that the text restates, unless the text more probably outdates one."""
+    if moment.policy.for_kind(new.kind).on_conflict == "ignore":
+        return None
+    again = probable_acts.restated(new, evidence, moment)
+    if again is None or again.judged.comparison.reason not in ("", "model"):
+        return None  # a rule sees a contradiction
+    return None if outdated is not None and outdated.probability >= again.probability else again
 
 
 # --------------------------------------------------------------------------------------------

@@ -6,13 +6,15 @@ Each outcome carries its effects, matches and reasons. `core.gate.admit` chooses
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records import conflicts as flags
-from wellkept.core.records.lifecycle import born_superseded, effective_time, inherit, lifecycle, supersede
-from wellkept.core.records.merge import absorbed, confirm, evolve, gathered, short
+from wellkept.core.records.lifecycle import born_superseded, born_wording, effective_time, inherit, lifecycle, supersede
+from wellkept.core.records.merge import absorbed, confirm, confirmed, evolve, gathered, short
 from wellkept.types import (
     Conflict,
+    ConflictKind,
     Decision,
     Effect,
     ImportedMemory,
@@ -97,6 +99,45 @@ def duplicate(
             *(match_of(item, "none", moment) for item in others),
         ),
         reasons=(Reason(_skipped(found) if stage == "vector" else stage, told(found)),),
+        degraded=evidence.degraded,
+    )
+
+
+def restated(
+    new: NewMemory,
+    found: Judged,
+    others: list[Judged],
+    probability: float | None,
+    evidence: Evidence,
+    moment: Moment,
+) -> Decision:
+    """The text is kept as a wording of the memory that it restates; that memory is confirmed.
+
+    A wording does not change its head: what the head lacks is read from the wording. `probability` is that of the
+    head over the list; None where similarity or the relation model alone decided.
+    """
+    if probability is None:
+        reason = Reason(_skipped(found), told(found))
+    else:
+        reason = Reason("restates", f"probability {probability:.4f}; {told(found)}")
+    memory = found.memory
+    wording, link = born_wording(born(new, evidence, moment), memory, at=moment.now)
+    after = confirmed(memory, at=moment.now)
+    return Decision(
+        outcome="restated",
+        memory=after,
+        effects=(
+            MemoryChange(None, wording),
+            MemoryChange(memory, after),
+            link,
+            *absorbed(wording.id, (wording.content,), frozenset()),
+        ),
+        links=(link.after,) if link.after is not None else (),
+        matches=(
+            match_of(found, "restate", moment),
+            *(match_of(item, "none", moment) for item in others if item.memory.id != memory.id),
+        ),
+        reasons=(reason,),
         degraded=evidence.degraded,
     )
 
@@ -190,12 +231,37 @@ class Story:
             self._flag(found, "contradiction", settled=kept)
 
     def warn(self, judged: list[Judged], kind: str) -> None:
-        """Record pairs for review; both memories stay."""
+        """Record pairs for review; both memories stay. An update that only the model sees may be a mark instead."""
+        marks = self._moment.policy.for_kind(self._memory.kind).updates == "mark"
         for found in judged:
+            opinion = found.comparison.opinion
+            if marks and kind != "duplicate" and opinion is not None and found.comparison.reason in ("", "model"):
+                self.mark(found, opinion.conflict)
+                continue
             self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
             self._actions.setdefault(found.memory.id, "conflict")
             rule = "possible_repeat" if kind == "duplicate" else _warning(found)
             self._reasons.append(Reason(rule, told(found)))
+
+    def outdate(self, found: Judged, probability: float) -> None:
+        """Do with a probable update what the policy says: supersede the older memory, or mark it."""
+        if self._moment.policy.for_kind(self._memory.kind).updates == "supersede":
+            self.supersede([found.memory], "conflict_supersede", [found])
+        else:
+            self.mark(found, probability)
+
+    def mark(self, found: Judged, probability: float) -> None:
+        """Mark the memory as probably outdated by the new text; both stay, the newer one comes first."""
+        old = found.memory
+        if old.id in self._superseded or old.id in self._actions or self._memory.status == "superseded":
+            return
+        if effective_time(self._memory, self._memory.created_at) < effective_time(old, old.created_at):
+            return  # a late statement outdates nothing
+        self._flag(found, "outdated", settled=None, probability=probability)
+        self._actions[old.id] = "outdate"
+        self._reasons.append(Reason("outdated", f"probability {probability:.4f}; {told(found)}"))
+        if found not in self._judged and all(item.memory.id != old.id for item in self._judged):
+            self._judged.append(found)
 
     def link(self, judged: list[Judged], rel: str = "related") -> None:
         """Link the new memory to each near one, at most five."""
@@ -244,14 +310,18 @@ class Story:
             self._links[key] = effect.after
         self._later.append(effect)
 
-    def _flag(self, found: Judged, kind: str, *, settled: str | None) -> None:
+    def _flag(
+        self, found: Judged, kind: ConflictKind, *, settled: str | None, probability: float | None = None
+    ) -> None:
         conflict = flags.between(
             found.memory,
             self._memory,
             found.comparison,
-            kind="duplicate" if kind == "duplicate" else "contradiction",
+            kind=kind,
             moment=(self._moment.now, self._moment.policy.conflict_days),
         )
+        if probability is not None:
+            conflict = replace(conflict, probability=probability, expires_at=None)
         if settled is not None:
             conflict = flags.settled(conflict, "keep_new" if settled == "keep_new" else "keep_old", at=self._moment.now)
         self._conflicts.append(conflict)

@@ -6,21 +6,18 @@ with the text, so that it can be restored.
 
 from __future__ import annotations
 
+from wellkept.core.lexicon import lexicon
 from wellkept.core.text.forms import is_junk
 from wellkept.policy import KindPolicy
 from wellkept.types import NewMemory, Reason
 
 INFORMATIONAL_FRAMES = frozenset({"conversation", "question", "creative"})
-STATUS_MARKERS = (
-    "here's",
-    "current status",
-    "here is",
-    "available tools",
-    "i remember",
-    "my memory",
-    "what i know",
-)
 _HEAD = 500
+
+
+def status_markers() -> tuple[str, ...]:
+    """The phrases of all languages that mark a status report, in the order in which they are looked for."""
+    return tuple(marker for language in lexicon().languages.values() for marker in language.status_markers)
 
 
 def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:
@@ -44,7 +41,7 @@ def _not_a_decision(new: NewMemory) -> Reason | None:
     if new.frame in INFORMATIONAL_FRAMES:
         return Reason("recording_filter", f"a {new.frame} frame records no decision")
     head = new.content[:_HEAD].lower().replace("\u2019", "'")
-    for marker in STATUS_MARKERS:
+    for marker in status_markers():
         if marker in head:
             return Reason("recording_filter", f"informational: {marker!r}")
     return None

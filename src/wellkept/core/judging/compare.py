@@ -17,10 +17,11 @@ from dataclasses import replace
 
 from rapidfuzz.distance import OSA
 
-from wellkept.core.reading.alignment import PAIR_AT
+from wellkept.core.differences.alignment import PAIR_AT
+from wellkept.core.differences.find import differences
 from wellkept.core.reading.chat_turns import questions, speaker
-from wellkept.core.reading.differences import differences
-from wellkept.core.reading.tokens import Features, features
+from wellkept.core.reading.features import features
+from wellkept.core.reading.tokens import Features
 from wellkept.core.records.merge import segments
 from wellkept.core.records.summary_levels import is_summary_of
 from wellkept.core.text.forms import canonical, excerpt, slot_key

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from wellkept.core.judging.compare import compare, is_vetoed, one_word_swapped, shared_words
 from wellkept.core.judging.risk_bounds import NEAR_AT, NEVER, Bounds
 from wellkept.core.reading.chat_turns import is_turn
-from wellkept.core.reading.lexer import language_is_known
-from wellkept.core.records.lifecycle import is_expired
+from wellkept.core.reading.language_detection import language_is_known
+from wellkept.core.records.lifecycle import is_ahead, is_expired
 from wellkept.core.text.forms import canonical, search_terms, slot_key
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
+    SEARCHED,
     Candidate,
     Comparison,
     Degradation,
@@ -44,7 +45,7 @@ class Evidence:
 
     Attributes:
         verbatim: Rows with a hash of the new text, of any status, with the stage.
-        heads: Current heads of superseded rows in `verbatim`, by id of the superseded row.
+        heads: What stands before a row: the current head of a superseded row in `verbatim`, the head of a wording.
         slot: Active rows of the same subject and attribute.
         ongoing: Active rows without an end, for the window stage.
         neighbours: Nearest rows by vector, with raw cosines.
@@ -162,13 +163,18 @@ def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites:
     It must not with a hard difference, another field that differs (agent, time, stance), a language whose negations the
     rules cannot read, a question (the model was trained on statements), or one replaced word as the only difference.
     """
-    if any(text.rstrip().endswith(_QUESTION_MARKS) for text in (new.content, memory.content)):
+    if is_question(new.content) or is_question(memory.content):
         return True
     if not says_the_same(new, memory) or is_vetoed(new.content, memory.content, comparison.differences, opposites):
         return True
     if one_word_swapped(comparison.differences):
         return True
     return not (language_is_known(new.content) and language_is_known(memory.content))
+
+
+def is_question(text: str) -> bool:
+    """Whether the text ends with a question mark, in any script."""
+    return text.rstrip().endswith(_QUESTION_MARKS)
 
 
 def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
@@ -257,10 +263,33 @@ def _with_hook(
     return replace(comparison, relation="conflict", differences=(*comparison.differences, custom), reason="custom_fn")
 
 
+def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether the text may restate or outdate a memory; `row` is that memory, or a wording that stands behind it."""
+    if row.status not in SEARCHED or head.status != "active" or is_expired(head, moment.now):
+        return False
+    if not in_scope(new, head, moment.policy.for_kind(new.kind)) and not is_of_family(new, head, moment.policy):
+        return False
+    if is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now):
+        return False
+    return fields_agree(new, head) and not is_question(row.content)
+
+
+def is_of_family(new: Statement, old: Memory, policy: Policy) -> bool:
+    """Whether two kinds of one family meet, so that one may restate or outdate the other; each keeps its scope."""
+    asked = policy.for_kind(new.kind)
+    known = policy.kinds.get(old.kind) or policy.kinds.get("*")
+    if new.kind == old.kind or not asked.family or known is None or known.family != asked.family:
+        return False
+    return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
+
+
 def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:
     """Whether the policy lets the two memories be compared; the namespace is always the same."""
-    if new.kind != old.kind:
-        return False
+    return new.kind == old.kind and _scopes_meet(new, old, policy)
+
+
+def _scopes_meet(new: Statement, old: Memory, policy: KindPolicy) -> bool:
+    """Whether the two memories agree in the fields of the policy's scope, apart from the kind."""
     if "agent" in policy.scope and new.agent != old.agent:
         return False
     if "subject" in policy.scope and slot_key(new.subject) != slot_key(old.subject):
@@ -273,6 +302,11 @@ def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:
 
 def says_the_same(new: Statement, old: Memory) -> bool:
     """Whether equal texts are equal statements: no other field differs; titles do not count."""
+    return new.kind == old.kind and fields_agree(new, old)
+
+
+def fields_agree(new: Statement, old: Memory) -> bool:
+    """Whether no field but the kind differs; titles do not count."""
     apart = (
         (slot_key(new.subject), slot_key(old.subject)),
         (slot_key(new.attribute), slot_key(old.attribute)),
@@ -283,4 +317,4 @@ def says_the_same(new: Statement, old: Memory) -> bool:
     )
     if any(a and b and a != b for a, b in apart):
         return False
-    return new.kind == old.kind and new.polarity * old.polarity != -1 and new.agent == old.agent
+    return new.polarity * old.polarity != -1 and new.agent == old.agent

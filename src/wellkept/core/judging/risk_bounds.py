@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, lgamma, log, log1p
 
+from wellkept.core.judging.list_head import Head
 from wellkept.policy import Risk
 
 
@@ -25,6 +26,8 @@ class Bounds:
         supersede: P(*conflict*) to hide the older memory where the policy supersedes.
         words_near / words_far: Share of content words that a duplicate must also have in common, at or above
             similarity `NEAR_AT` and below it. Vague texts are similar to many others.
+        fold: Decides over all candidates whether a text is kept as a wording of the memory that it restates.
+        mark: Decides over all candidates whether a memory is marked as outdated.
     """
 
     skip: float
@@ -34,6 +37,8 @@ class Bounds:
     supersede: float
     words_near: float = 0.0
     words_far: float = 0.0
+    fold: Head | None = None
+    mark: Head | None = None
 
 
 NEAR_AT = 0.90

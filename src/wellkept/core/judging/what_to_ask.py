@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wellkept.core.judging.compare import LONG_TEXT, compare
-from wellkept.core.judging.evidence import Evidence, Moment, in_scope, is_talk, may_contradict
+from wellkept.core.judging.evidence import Evidence, Moment, in_scope, is_of_family, is_talk, may_contradict
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.text.forms import canonical
 from wellkept.policy import KindPolicy
@@ -43,10 +43,14 @@ def _most(candidate: Candidate, evidence: Evidence) -> int:
 
 def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
     memory = candidate.memory
-    if memory.status != "active" or is_expired(memory, moment.now) or len(memory.content) > LONG_TEXT:
+    head = evidence.heads.get(memory.id, memory)
+    if head.status != "active" or is_expired(head, moment.now) or len(memory.content) > LONG_TEXT:
         return False
     searched = "vector" in policy.stages and in_scope(new, memory, policy)
-    if not searched and (is_talk(new, memory) or not may_contradict(new, memory, moment.policy)):
+    told = not is_talk(new, memory) and (
+        may_contradict(new, memory, moment.policy) or is_of_family(new, memory, moment.policy)
+    )
+    if not searched and not told:
         return False
     if candidate.cosine is None or evidence.calibration is None:
         return False

@@ -6,6 +6,7 @@ on first use; reading them is the only input the core ever makes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -18,6 +19,7 @@ __all__ = (
     "Antonymy",
     "EventWords",
     "Grammar",
+    "Han",
     "Language",
     "LanguageFileError",
     "Lexicon",
@@ -32,6 +34,29 @@ _SHARED = ("number_words", "past_auxiliaries", "past_endings", "persons", "plura
 
 
 @dataclass(frozen=True, slots=True)
+class Han:
+    """Notation that Chinese and Japanese share.
+
+    Attributes:
+        digits, tens: Numerals, by their value.
+        counters: Words after a numeral.
+        year, month, day, hour, minute, half_hour: Signs after a number, each a string of signs.
+        lasting: Signs after the sign of the hour that make it a duration.
+    """
+
+    digits: Mapping[str, int]
+    tens: Mapping[str, int]
+    counters: tuple[str, ...]
+    year: str
+    month: str
+    day: str
+    hour: str
+    lasting: str
+    minute: str
+    half_hour: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lexicon:
     """All languages, and what belongs to none.
 
@@ -41,8 +66,11 @@ class Lexicon:
         units: Unit symbol -> dimension and factor to its base unit.
         scale: Multiplying suffixes ("k").
         groups: Word -> the exclusive groups it belongs to.
-        strangers: Small words of languages that have no word list.
-        han_digits, han_counters: Numerals that Chinese and Japanese share, and what stands behind them.
+        comparable: Sets of dimensions whose amounts can be compared; `money`: the dimensions of money.
+        operators: Sign -> the sign of the same meaning that stands for it.
+        strangers: Small words of languages that have no word list; `strange_letters`: their letters.
+        secret_names, secret_verbs: The same as in `Language`, of languages that have no word list.
+        han: Notation that Chinese and Japanese share.
     """
 
     languages: Mapping[str, Language]
@@ -50,9 +78,14 @@ class Lexicon:
     units: Mapping[str, tuple[str, Decimal]]
     scale: Mapping[str, Decimal]
     groups: Mapping[str, frozenset[str]]
+    comparable: tuple[frozenset[str], ...]
+    money: frozenset[str]
+    operators: Mapping[str, str]
     strangers: frozenset[str]
-    han_digits: Mapping[str, int]
-    han_counters: tuple[str, ...]
+    strange_letters: re.Pattern[str]
+    secret_names: tuple[str, ...]
+    secret_verbs: frozenset[str]
+    han: Han
 
     def of_script(self, *scripts: Script) -> tuple[Language, ...]:
         """The languages that are written in one of the scripts."""
@@ -76,10 +109,21 @@ def lexicon() -> Lexicon:
         units={symbol: (dimension, Decimal(factor)) for symbol, (dimension, factor) in common["units"].items()},
         scale={symbol: Decimal(factor) for symbol, factor in common["scale"].items()},
         groups={member: frozenset(names) for member, names in groups.items()},
+        comparable=tuple(frozenset(names.split()) for names in common["dimensions"]["comparable"]),
+        money=frozenset(common["dimensions"]["money"].split()),
+        operators=common["operators"],
         strangers=frozenset(word for listed in common["strangers"].values() for word in listed.split()),
-        han_digits={entry[0]: int(entry[1:]) for entry in common["han"]["digits"].split()},
-        han_counters=tuple(common["han"]["counters"].split()),
+        strange_letters=re.compile(common["letters"]["strange"]),
+        secret_names=tuple(common["secrets"]["names"]),
+        secret_verbs=frozenset(common["secrets"]["verbs"].split()),
+        han=_han(common["han"]),
     )
+
+
+def _han(written: Mapping[str, str]) -> Han:
+    digits, tens = ({entry[0]: int(entry[1:]) for entry in written[name].split()} for name in ("digits", "tens"))
+    rest = {name: "".join(text.split()) for name, text in written.items() if name not in ("digits", "tens", "counters")}
+    return Han(digits, tens, tuple(written["counters"].split()), **rest)
 
 
 @lru_cache(maxsize=64)

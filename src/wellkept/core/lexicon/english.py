@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from wellkept.core.lexicon.language import Antonymy
+from wellkept.core.lexicon import lexicon
+from wellkept.core.lexicon.language import Antonymy, Inflections
 
 _MAIN = 0.8
 """Share of a word's tagged uses that its main sense must make before it may stand for another word."""
 _DEPTH = 24
 _LONGEST = 80
 """No entry of the tables is longer, and what is asked is remembered."""
-_DOUBLED = frozenset("bdgklmnprt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +82,14 @@ def forms(word: str) -> Iterator[tuple[str, str]]:
         (True, True, True)
     """
     yield word, ""
-    if word.endswith("ies"):
-        yield word[:-3] + "y", "s"
-    elif word.endswith("es"):
-        yield word[:-2], "s"
-    if word.endswith("s") and not word.endswith("ss"):
-        yield word[:-1], "s"
-    if word.endswith("ied"):
-        yield word[:-3] + "y", "ed"
-    for ending in ("ed", "ing"):
-        base = word[: -len(ending)]
-        if word.endswith(ending) and len(base) > 1:
-            yield base, ending
-            yield base + "e", ending
-            if base[-1] == base[-2] and base[-1] in _DOUBLED:
-                yield base[:-1], ending
+    for pattern, form, ending in _inflections():
+        if found := pattern.fullmatch(word):
+            yield found.expand(form), ending
+
+
+@lru_cache(maxsize=1)
+def _inflections() -> Inflections:
+    return next(language.inflections for language in lexicon().languages.values() if language.grammar.wordnet)
 
 
 def opposites(first: str, second: str) -> Antonymy | None:

@@ -45,6 +45,12 @@ Forms: TypeAlias = Mapping[str, frozenset[str]]
 """Written as a table of words, each with a text of words."""
 Shapes: TypeAlias = Mapping[str, re.Pattern[str]]
 """Patterns of whole words by the name of what they show."""
+Listed: TypeAlias = tuple[str, ...]
+"""Written as a list, kept in its order."""
+Sources: TypeAlias = tuple[str, ...]
+"""Written as a list of regular expressions."""
+Inflections: TypeAlias = tuple[tuple[re.Pattern[str], str, str], ...]
+"""Written as a list of triples: a pattern of the whole word, its dictionary form, the name of the ending."""
 Rewritings: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
 """Written as a list of pairs: a pattern and what stands for it."""
 Antonyms: TypeAlias = Mapping[str, tuple[tuple[str, Antonymy], ...]]
@@ -129,6 +135,7 @@ class EventWords:
         running: Marks of what goes on now.
         stops: Words that tell that something is done no more.
         be, being: "To be" behind such a mark, and its present forms; `got`: what else makes a passive.
+        planned_states: Those of `be` that plan a state ("will be open"), which a present form states as a fact.
         intended: Words for what is meant to be, and not yet so.
         perfect: Auxiliaries of what is done, before a participle.
         participles, past: Irregular forms.
@@ -166,6 +173,7 @@ class EventWords:
     not_links: Words = frozenset()
     not_future: Words = frozenset()
     be: Words = frozenset()
+    planned_states: Words = frozenset()
     being: Words = frozenset()
     got: Words = frozenset()
     intended: Words = frozenset()
@@ -194,11 +202,6 @@ class EventWords:
             | self.verb_follows
             | {word for phrases in (self.before, self.after, self.future) for word in phrases}
         )
-
-    def is_shaped(self, word: str, shape: str) -> bool:
-        """Whether a word has the form of a verb of the future, a participle …; False where a language lists none."""
-        pattern = self.shapes.get(shape)
-        return pattern is not None and pattern.fullmatch(word) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +250,19 @@ class Language:
         month_links, date_links: Words between the day, the month and the year.
         date_prepositions, clock_prepositions: Words before a year, before a time.
         hour_signs, clock_signs: Words behind an hour; the latter may have minutes behind them.
-        halves: Words before an hour: `a` before noon, `p` after it.
+        halves, halves_after: Words before and after an hour: `a` before noon, `p` after noon.
+        lone_capitals: One-letter words that are written with a capital ("I") and are no label.
+        capitalised_nouns: Words for days that are nouns if written with a capital ("Morgen").
         spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
         labels, versions: Words before a number that names something.
         but: Words that open a new clause; `joining`: words between two who do something together.
         suffixes, irregular, spelled, doubling_suffixes: Endings that a stem loses, stems that no ending tells,
             letters written otherwise, and endings before which a consonant is doubled.
-        abbreviations: Written with points that end no sentence.
+        abbreviations: Written with points that end no sentence; `short_forms`: more of them, for dividing a text into
+            sentences; `numbered_forms`: those before a number ("No. 5").
+        inflections: How WordNet's dictionary forms follow from inflected words.
+        status_markers: Phrases of a status report.
+        secret_names, secret_verbs: Words for a password, and the word between them and it ("is").
         rewritten: Ways of writing that are brought to another one before a text is read.
         fillers: Whole phrases of acknowledgement and greeting.
         question_words: Words that open a question and say nothing of its answer.
@@ -323,6 +332,9 @@ class Language:
     hour_signs: Words = frozenset()
     clock_signs: Words = frozenset()
     halves: Names = field(default_factory=dict)
+    halves_after: Names = field(default_factory=dict)
+    lone_capitals: Words = frozenset()
+    capitalised_nouns: Words = frozenset()
     spoken_clock: Names = field(default_factory=dict)
     labels: Words = frozenset()
     versions: Words = frozenset()
@@ -333,6 +345,12 @@ class Language:
     spelled: Names = field(default_factory=dict)
     doubling_suffixes: Words = frozenset()
     abbreviations: Sayings = frozenset()
+    short_forms: Sayings = frozenset()
+    numbered_forms: Words = frozenset()
+    inflections: Inflections = ()
+    status_markers: Listed = ()
+    secret_names: Sources = ()
+    secret_verbs: Words = frozenset()
     rewritten: Rewritings = ()
     question_words: Words = frozenset()
     talkers: Words = frozenset()

@@ -193,6 +193,14 @@ def _rewritings(written: Any) -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(_text(pattern)), _text(other)) for pattern, other in written)
 
 
+def _sources(written: Any) -> tuple[str, ...]:
+    return tuple(re.compile(source).pattern for source in _texts(written))
+
+
+def _inflections(written: Any) -> tuple[tuple[re.Pattern[str], str, str], ...]:
+    return tuple((re.compile(_text(pattern)), _text(form), _text(ending)) for pattern, form, ending in written)
+
+
 def _particles(written: Any) -> Particles:
     _closed(written, _MEANINGS, "particles")
     by_first: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
@@ -242,6 +250,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "Forms": _table(_words),
     "Shapes": _shapes,
     "Rewritings": _rewritings,
+    "Listed": lambda written: tuple(_texts(written)),
+    "Sources": _sources,
+    "Inflections": _inflections,
     "Antonyms": _antonyms,
     "Grammar": lambda written: Grammar(**_read(Grammar, written, "grammar")),
     "EventWords": lambda written: EventWords(**_read(EventWords, written, "events")),

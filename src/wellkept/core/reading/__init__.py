@@ -1,1 +1,1 @@
-"""What rules read in a text: tokens, values, names, negations, order; and how two texts differ in them."""
+"""Reads one text: its language, tokens, clauses, values and events."""

@@ -9,8 +9,7 @@ import re
 
 from wellkept.core.lexicon import Language, in_all_languages
 from wellkept.core.lexicon.english import english
-from wellkept.core.reading.lexer import language_of
-from wellkept.core.reading.small_words import asks
+from wellkept.core.reading.language_detection import language_of
 from wellkept.core.text.forms import fold
 from wellkept.core.text.text_cache import MIB, remembered
 
@@ -22,6 +21,7 @@ _SPEAKER = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
+_QUESTION_MARKS = ("?", "？", "؟")
 _PLACES = 3
 """Words of an opening: "Thanks so much", "Hey Mel"."""
 
@@ -67,6 +67,16 @@ def is_turn(text: str) -> bool:
     """
     language = language_of(text[:MOST_READ])
     return bool(questions(text) or speaker(text) or _greets(fold(text[:MOST_READ]), language))
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends with a question mark.
+
+    Example:
+        >>> asks("Where did Ana move?"), asks("Ana moved.")
+        (True, False)
+    """
+    return text.rstrip(" \n\t\"'”»)`*!").endswith(_QUESTION_MARKS)
 
 
 @remembered(2 * MIB)

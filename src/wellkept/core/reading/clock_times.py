@@ -16,17 +16,18 @@ def clock(text: str) -> Value | None:
     """5pm, 17:00, 17 Uhr, 下午5点."""
     numbers = [int(n) for n in re.findall(r"\d+", text)]
     low = text.lower()
-    told = _halves().get(re.split(r"\d", low, maxsplit=1)[0], "")
-    half = "p" if re.search(r"\dp|\sp", low.replace(".", "")) else told
-    if not half and re.search(r"\d\s?a", low):
-        half = "a"
-    minute = 30 if low.endswith("半") else (numbers[1] if len(numbers) > 1 else 0)
+    before, after = _halves("halves"), _halves("halves_after")
+    half = before.get(re.split(r"\d", low, maxsplit=1)[0], "")
+    found = re.search(rf"\d\s?({'|'.join(after)})", low.replace(".", ""))
+    if found:
+        half = after[found.group(1)]
+    minute = 30 if low[-1] in lexicon().han.half_hour else (numbers[1] if len(numbers) > 1 else 0)
     return time_value(numbers[0], minute, half)
 
 
-@lru_cache(maxsize=1)
-def _halves() -> dict[str, str]:
-    return {word: half for language in lexicon().languages.values() for word, half in language.halves.items()}
+@lru_cache(maxsize=2)
+def _halves(name: str) -> dict[str, str]:
+    return {word: half for language in lexicon().languages.values() for word, half in getattr(language, name).items()}
 
 
 def hours_and_minutes(text: str, before: str, language: Language) -> Value | None:

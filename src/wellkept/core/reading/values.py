@@ -162,7 +162,7 @@ def same_value(a: Value, b: Value) -> bool:
     if a.kind == b.kind == "number":
         return a.amount == b.amount and (
             {a.dimension, b.dimension} == {"", "share"}  # 0.82 is 82 %
-            or ("" in (a.dimension, b.dimension) and bool({a.dimension, b.dimension} & CURRENCIES))
+            or ("" in (a.dimension, b.dimension) and bool({a.dimension, b.dimension} & lexicon().money))
         )
     if {a.kind, b.kind} == {"time", "number"}:
         return bool(a.dimension) and a.dimension == b.dimension and a.amount == b.amount  # "at 1h30": which of both?
@@ -176,7 +176,6 @@ def same_value(a: Value, b: Value) -> bool:
     return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
 
 
-CURRENCIES = frozenset("EUR USD GBP JPY CNY CHF RUB INR BRL BTC ETH".split())
 _DESCRIBED = re.compile(r"-(?:[a-z]{2,}ed|based|only|style|like|compatible)$")
 _LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
 
@@ -213,12 +212,12 @@ def merge_durations(a: Value, b: Value) -> Value | None:
 
 def cjk_number(text: str) -> int | None:
     """A Chinese or Japanese numeral below one thousand."""
-    total, current, digits = 0, 0, lexicon().han_digits
+    total, current, han = 0, 0, lexicon().han
     for char in text:
-        if char in digits:
-            current = digits[char]
-        elif char in "十百":
-            total += (current or 1) * (10 if char == "十" else 100)
+        if char in han.digits:
+            current = han.digits[char]
+        elif char in han.tens:
+            total += (current or 1) * han.tens[char]
             current = 0
         else:
             return None

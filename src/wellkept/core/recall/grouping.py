@@ -14,7 +14,7 @@ from datetime import datetime
 
 from wellkept.core.judging.compare import LONG_TEXT, compare, is_vetoed
 from wellkept.core.judging.evidence import is_barred, says_the_same
-from wellkept.core.reading.lexer import language_is_known
+from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.core.text.forms import canonical, slot_key, words
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites

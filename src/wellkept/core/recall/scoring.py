@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 from wellkept.core.lexicon import Language, Script, lexicon
-from wellkept.core.reading.lexer import language_of, stem
+from wellkept.core.reading.language_detection import language_of
+from wellkept.core.reading.stems import stem
 from wellkept.core.text.forms import search_terms
 
 K1 = 1.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wellkept.core.records.merge import short
 from wellkept.core.records.wikilinks import names, will_link
@@ -10,6 +10,7 @@ from wellkept.core.text.forms import excerpt
 from wellkept.policy import SIMILARITY_EDGE_THRESHOLD
 from wellkept.types import (
     Conflict,
+    ConflictKind,
     Decision,
     Difference,
     Json,
@@ -28,6 +29,8 @@ _REASON_WORDS = {
     "canonical_hash": "the same text in another spelling",
     "similarity_skip": "nothing in it is new",
     "told_again": "a paraphrase of what is stored",
+    "restates": "another wording of a stored memory",
+    "outdated": "it probably replaces the older text",
     "similarity_evolve": "similar enough to be appended",
     "similarity_link": "similar to a stored memory",
     "refines": "it adds detail to a stored memory",
@@ -67,8 +70,13 @@ _REASON_WORDS = {
 }
 """Text for each rule id of decisions and journal entries, except custom consolidation rules."""
 
-_HOLDS_IT: tuple[MatchAction, ...] = ("duplicate", "reuse")
-"""Match actions under which no row is added."""
+_HOLDS_IT: tuple[MatchAction, ...] = ("duplicate", "restate", "reuse")
+"""Match actions under which no row is added to the list."""
+_FLAGGED: Mapping[ConflictKind, str] = {
+    "duplicate": "possible duplicate of",
+    "contradiction": "possible conflict with",
+    "outdated": "probably outdates",
+}
 
 
 def duplicate_message(match: Match, *, verb: str = "restore") -> str:
@@ -84,6 +92,11 @@ def duplicate_message(match: Match, *, verb: str = "restore") -> str:
     return f"{text}. Not created. ({_percent(match)}% similar)"
 
 
+def restated_message(match: Match) -> str:
+    """The message for a text that is kept as a wording of the memory that it restates."""
+    return f'Known: kept as another wording of "{match.title or "Untitled"}" ({match.memory_id}).'
+
+
 def queued_message(memory: Memory, *, linking: bool = True) -> str:
     """The message for a queued text, with the names it will link."""
     return f'Queued: "{short(memory)}"{will_link(names(memory.content) if linking else ())}'
@@ -97,6 +110,8 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
     match decision.outcome:
         case "duplicate":
             text = duplicate_message(decision.matches[0])
+        case "restated":
+            text = restated_message(decision.matches[0])
         case "rejected" if decision.conflicts:
             words = [f'"{excerpt(item.excerpt_a, 60)}" ({item.a}){_because(item)}' for item in decision.conflicts]
             text = f"Not stored: the policy refuses conflicts with {', '.join(words)}."
@@ -149,7 +164,7 @@ def _aside(decision: Decision, memory: Memory) -> str:
         parts.append("to be linked once it is written: " + ", ".join(unknown))
     for conflict in decision.conflicts:
         if conflict.resolution is None:
-            word = "possible duplicate of" if conflict.kind == "duplicate" else "possible conflict with"
+            word = _FLAGGED[conflict.kind]
             parts.append(f'{word} "{excerpt(conflict.excerpt_a, 60)}" ({conflict.a}){_because(conflict)}')
     return "; ".join(["", *parts]) + "." if parts else "."
 

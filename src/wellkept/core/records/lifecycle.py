@@ -109,6 +109,12 @@ def born_superseded(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory,
     return hidden, LinkChange(None, Link(head.id, new.id, "supersedes", at))
 
 
+def born_wording(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, LinkChange]:
+    """A restatement: stored as a wording that stands behind its head."""
+    kept = replace(new, status="wording", superseded_by=head.id, superseded_at=at)
+    return kept, LinkChange(None, Link(new.id, head.id, "restates", at))
+
+
 def inherit(new: Memory, old: Memory) -> Memory:
     """The replacement, pinned if the old memory was."""
     return replace(new, pinned=True) if old.pinned and not new.pinned else new
@@ -151,9 +157,9 @@ def check_supersession(old: Memory, new: Memory, successor: Callable[[str], str]
 def restore(
     memory: Memory, *, at: datetime, links: tuple[Link, ...], conflicts: tuple[Conflict, ...]
 ) -> tuple[Effect, ...]:
-    """Effects that make a superseded or archived memory active again.
+    """Effects that make a superseded or archived memory, or a wording, active again.
 
-    The `supersedes` link is removed. A conflict resolved against this memory is reopened for review.
+    The `supersedes` or `restates` link is removed. A conflict resolved against this memory is reopened for review.
 
     Raises:
         IllegalTransition: The memory was erased.
@@ -170,7 +176,8 @@ def restore(
     effects += [
         LinkChange(link, None)
         for link in links
-        if link.rel == "supersedes" and link.dst == memory.id and link.src == memory.superseded_by
+        if (link.rel, link.src, link.dst)
+        in (("supersedes", memory.superseded_by, memory.id), ("restates", memory.id, memory.superseded_by))
     ]
     for conflict in conflicts:
         lost = {"keep_new": conflict.a, "keep_old": conflict.b}.get(conflict.resolution or "")

@@ -94,8 +94,8 @@ def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: b
     The confirmation is counted, empty fields are filled, provenance ids are merged. Importance changes only with
     `raise_importance`, to the higher of the two. A different title is kept as an additional one.
     """
-    confirmed = replace(
-        memory,
+    filled = replace(
+        confirmed(memory, at=at),
         title=memory.title or new.title,
         summary=memory.summary or new.summary,
         subject=memory.subject or new.subject,
@@ -106,12 +106,19 @@ def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: b
         source=memory.source or new.source,
         provenance=united(memory.provenance, new.provenance)[:MAX_PROVENANCE],
         importance=max(memory.importance, new.importance) if raise_importance else memory.importance,
+    )
+    return with_titles(filled, titles(new))
+
+
+def confirmed(memory: Memory, *, at: datetime) -> Memory:
+    """The memory with one more confirmation and nothing else changed."""
+    return replace(
+        memory,
         confirmations=memory.confirmations + 1,
         last_confirmed_at=at,
         updated_at=at,
         version=memory.version + 1,
     )
-    return with_titles(confirmed, titles(new))
 
 
 def gathered(memory: Memory, new: Statement) -> Memory:

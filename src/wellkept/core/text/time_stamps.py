@@ -18,12 +18,24 @@ _BARE = re.compile(
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|2[0-2])\d{2}(?!\d)")
 
 
+def half_day(point: str, end: str) -> str:
+    """A pattern of the words for a half of the day (am, pm), in any case.
+
+    Args:
+        point: Pattern between their letters.
+        end: Pattern after the last letter.
+    """
+    words = (point.join(map(re.escape, word)) for word in sorted(in_all_languages("halves_after")))
+    return "|".join(f"(?i:{word}){end}" for word in words)
+
+
 @lru_cache(maxsize=1)
 def _clock() -> re.Pattern[str]:
     """A dot between numbers is a version or price unless a clock sign follows."""
     signs = "|".join(map(re.escape, sorted(in_all_languages("clock_signs"))))
+    half = half_day(r"\.?", "")
     return re.compile(
-        rf"(?<!\d)\d{{1,2}}(?::\d{{2}}(?!\d)|\.\d{{2}} ?(?:{signs}|h|[ap]\.?m)\b| ?[ap]\.?m\b)", re.IGNORECASE
+        rf"(?<!\d)\d{{1,2}}(?::\d{{2}}(?!\d)|\.\d{{2}} ?(?:{signs}|h|{half})\b| ?(?:{half})\b)", re.IGNORECASE
     )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.judging.risk_bounds import NEVER, Bounds
+from wellkept.core.judging.what_to_ask import questions
 from wellkept.engine.base.context import Context
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError
 from wellkept.policy import Risk
-from wellkept.types import Memory, Opinion
+from wellkept.types import Degradation, Memory, NewMemory, Opinion
 
 log = logging.getLogger("wellkept")
 
@@ -37,7 +40,7 @@ class Opinions:
         return self._model is not None and self.failure is None
 
     @property
-    def silence_decides(self) -> bool:
+    def _silence_decides(self) -> bool:
         """Whether rules and similarity decide a pair without an opinion."""
         return self.available and self._model is not None and self._model.defers
 
@@ -84,6 +87,21 @@ class Opinions:
         if missing:
             raise UnansweredError(self.ask, missing)
         return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
+
+    def added(self, new: NewMemory, evidence: Evidence, moment: Moment, risk: Risk) -> Evidence:
+        """The evidence with the model's opinions on what the rules leave open, under the bounds of a risk.
+
+        Raises:
+            UnansweredError: The model must be asked about some pairs first.
+        """
+        if not evidence.neighbours:
+            return evidence  # no candidate, so nothing to ask
+        bounds = self.bounds(risk)
+        if not self.available:
+            degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
+            return replace(evidence, unjudged=True, outage=self.failure is not None, degraded=degraded)
+        told = self.of(new.content, questions(new, evidence, moment))
+        return replace(evidence, opinions=told, bounds=bounds, unjudged=not self._silence_decides)
 
     def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:
         """The known opinions on these pairs, without pairs that were not asked about or cannot be read."""

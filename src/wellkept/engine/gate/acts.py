@@ -173,9 +173,9 @@ def _reconsidered(ctx: Context, tx: Tx, memory: Memory, now: datetime) -> list[E
             continue
         first, second = (memory, other[0]) if conflict.a == memory.id else (other[0], memory)
         comparison = compare(second, first, cosine=None, similarity=conflict.similarity, opposites=ctx.policy.opposites)
-        wanted = "conflict" if conflict.kind == "contradiction" else "same"
+        wanted = "same" if conflict.kind == "duplicate" else "conflict"
         after = flags.retold(conflict, first, second, comparison)
-        if comparison.relation != wanted:
+        if comparison.relation != wanted and conflict.kind != "outdated":
             after = flags.settled(after, "dismissed", at=now)
         changes.append(ConflictChange(conflict, after))
     return changes
@@ -189,12 +189,13 @@ def forget(ctx: Context, memory_id: str) -> int:
 
 
 def erase(ctx: Context, memory_id: str) -> int:
-    """Permanently remove the content of a memory, or of a text the gate rejected."""
+    """Permanently remove the content of a memory and of its wordings, or of a text the gate rejected."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         refused = [entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped is not None]
         if not any(dropped.id == memory_id and dropped.content for dropped in refused):
             if fetch(tx, memory_id).status == "erased":
                 return 0
+        ids = (memory_id, *wordings_of(tx, memory_id))
         entry = JournalEntry(
             at=ctx.clock(),
             verb="erase",
@@ -202,9 +203,16 @@ def erase(ctx: Context, memory_id: str) -> int:
             policy=ctx.policy.hash,
             outcome="erased",
             memory_id=memory_id,
-            memory_ids=(memory_id,),
+            memory_ids=ids,
         )
-        return tx.erase((memory_id,), entry)
+        return tx.erase(ids, entry)
+
+
+def wordings_of(tx: Tx, memory_id: str) -> tuple[str, ...]:
+    """The ids of the wordings that stand behind a memory, sorted."""
+    return tuple(
+        sorted(link.src for link in tx.links((memory_id,)) if link.rel == "restates" and link.dst == memory_id)
+    )
 
 
 def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
@@ -229,21 +237,28 @@ def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:
 def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
     """Remove the links between two memories, all or of one relation; returns the number removed.
 
-    The `supersedes` link of a superseded memory stays, because its status depends on it.
+    The `supersedes` link of a superseded memory and the `restates` link of a wording stay, because their status
+    depends on them.
     """
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         wanted = {None: None, "relates_to": "related"}.get(rel, rel)
-        target = next(iter(tx.find(Filter(ids=(dst,), statuses=("superseded",)))), None)
-        held = target is not None and target.superseded_by == src
-        if held and wanted == "supersedes":
+        ends = {row.id: row for row in tx.find(Filter(ids=(src, dst), statuses=("superseded", "wording")))}
+        held = ""
+        if dst in ends and ends[dst].status == "superseded" and ends[dst].superseded_by == src:
+            held, hidden, front = "supersedes", dst, src
+        elif src in ends and ends[src].status == "wording" and ends[src].superseded_by == dst:
+            held, hidden, front = "restates", src, dst
+        if held and wanted == held:
             raise IllegalTransition(
-                f"{dst} is superseded by {src}, and this link says so", where="unlink", todo=f"Restore {dst} instead"
+                f"{hidden} stands behind {front}, and this link says so",
+                where="unlink",
+                todo=f"Restore {hidden} instead",
             )
         gone = [
             LinkChange(item, None)
             for item in tx.links((src,))
             if item.src == src and item.dst == dst and wanted in (None, item.rel)
-            if not (held and item.rel == "supersedes")
+            if item.rel != held
         ]
         if gone:
             apply(ctx, tx, gone, verb="unlink", outcome="unlinked", memory_id=src)

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Self
 
 import numpy as np
 
 from wellkept.core.gate.outcomes import born
-from wellkept.core.judging.evidence import Evidence, Moment, in_scope, may_contradict, reaches
-from wellkept.core.judging.what_to_ask import ASK_AT, MOST_ASKED, questions
-from wellkept.core.reading.lexer import language_is_known
+from wellkept.core.judging.evidence import Evidence, Moment, in_scope, is_of_family, may_contradict, reaches
+from wellkept.core.judging.what_to_ask import ASK_AT, MOST_ASKED
+from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import head_of
-from wellkept.core.records.merge import aliases, canonical_alias, content_alias
+from wellkept.core.records.merge import aliases
 from wellkept.core.records.summary_levels import is_summary_of
 from wellkept.core.records.vectors import cosines
 from wellkept.core.text.forms import slot_key
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, AliasChange, Candidate, Degradation, Effect, Filter, Memory, NewMemory, Status
+from wellkept.types import (
+    ALL_STATUSES,
+    SEARCHED,
+    AliasChange,
+    Candidate,
+    Effect,
+    Filter,
+    Memory,
+    NewMemory,
+    Status,
+)
 
 MAX_COMPARED = 16
 MAX_BESIDE = 8
@@ -33,10 +43,46 @@ SHORT = 24
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
 
 
-def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One statement of a run, with everything that is derived from it once.
+
+    Attributes:
+        place: Its index in the run.
+        new: The statement.
+        policy: The policy of its kind.
+        text: The text that is embedded for it.
+        aliases: Its exact and its canonical alias.
+        kinds: The kinds it is compared with, its own first (`conflicts_with`, `family`).
+    """
+
+    place: int
+    new: NewMemory
+    policy: KindPolicy
+    text: str
+    aliases: tuple[str, str]
+    kinds: tuple[str, ...]
+
+    @classmethod
+    def of(cls, ctx: Context, place: int, new: NewMemory) -> Self:
+        """The item of a statement."""
+        policy = ctx.policy.for_kind(new.kind)
+        kinds = [new.kind]
+        if ctx.relation_model is not None:
+            kinds += ctx.policy.widely_compared if reaches(new.kind, ctx.policy) else ()
+            kinds += ctx.policy.families.get(policy.family, ())
+        return cls(place, new, policy, text_of(new), aliases(new.content), tuple(dict.fromkeys(kinds)))
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether memories of its own kind are searched by vector."""
+        return "vector" in self.policy.stages
+
+
+def without_vectors(ctx: Context, tx: Tx, item: Item) -> Evidence:
     """Evidence from hashes, slot and window, without embeddings."""
-    policy = ctx.policy.for_kind(new.kind)
-    verbatim = _verbatim(tx, new, policy)
+    new, policy = item.new, item.policy
+    verbatim = _verbatim(tx, item)
     ongoing: tuple[Memory, ...] = ()
     if "window" in policy.stages:
         since = ctx.clock() - timedelta(minutes=policy.window_minutes)
@@ -49,7 +95,7 @@ def without_vectors(ctx: Context, tx: Tx, new: NewMemory) -> Evidence:
         heads=_heads(tx, verbatim),
         slot=slot,
         ongoing=ongoing,
-        held=_held(new, verbatim),
+        held=_held(item, verbatim),
         contradiction_fn=ctx.contradiction_fn,
     )
 
@@ -94,79 +140,58 @@ class FirstLook:
         """Whether the key of this item is known to be unused."""
         return tx.seq == self._seq and index in self._open and new.idempotency_key not in self._keys
 
-    def evidence(self, index: int, new: NewMemory, tx: Tx, policy: KindPolicy) -> Evidence | None:
+    def evidence(self, item: Item, tx: Tx) -> Evidence | None:
         """The evidence of an open item; None when it must be gathered again."""
-        found = self._open.get(index)
+        found = self._open.get(item.place)
         if found is None or tx.seq != self._seq:
             return None
         if not self._wrote:
             return found
         known = found.verbatim or found.slot or found.ongoing
-        if known or "window" in policy.stages or ("subject" in policy.stages and new.subject):
+        stages = item.policy.stages
+        if known or "window" in stages or ("subject" in stages and item.new.subject):
             return None
-        return None if self._aliases.intersection(aliases(new.content)) else found
-
-
-def kinds_near(ctx: Context, kind: str) -> tuple[str, ...]:
-    """The kinds that a memory of this kind is compared with, its own first (`conflicts_with`)."""
-    if ctx.relation_model is None or not reaches(kind, ctx.policy):
-        return (kind,)
-    return (kind, *(other for other in ctx.policy.widely_compared if other != kind))
-
-
-def with_opinions(new: NewMemory, evidence: Evidence, opinions: Opinions, moment: Moment) -> Evidence:
-    """The evidence with the relation model's opinions on what the rules leave open.
-
-    Raises:
-        UnansweredError: The model must be asked about some pairs first.
-    """
-    if not evidence.neighbours:
-        return evidence  # no candidate, so nothing to ask
-    bounds = opinions.bounds(moment.policy.for_kind(new.kind).risk)
-    if not opinions.available:
-        degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
-        return replace(evidence, unjudged=True, outage=opinions.failure is not None, degraded=degraded)
-    told = opinions.of(new.content, questions(new, evidence, moment))
-    return replace(evidence, opinions=told, bounds=bounds, unjudged=not opinions.silence_decides)
+        return None if self._aliases.intersection(item.aliases) else found
 
 
 def with_vectors(
-    ctx: Context, tx: Tx, new: NewMemory, *, evidence: Evidence, vectors: Embeddings, near: Nearby, index: int
+    ctx: Context, tx: Tx, item: Item, *, evidence: Evidence, vectors: Embeddings, near: Nearby
 ) -> Evidence:
     """The evidence with the nearest memories; after an outage it reports that instead.
 
     Raises:
         UnansweredError: The text is not embedded yet, or the embedder is not measured yet.
     """
-    text = text_of(new)
-    embedded = vectors.get(text)
-    degraded = vectors.degraded(text)
+    embedded = vectors.get(item.text)
+    degraded = vectors.degraded(item.text)
     if embedded is None or embedded.vector is None:
         return replace(evidence, degraded=degraded)
-    policy = ctx.policy.for_kind(new.kind)
-    if ctx.scale.pending and ("vector" in policy.stages or policy.auto_link):
+    if ctx.scale.pending and (item.is_searched or item.policy.auto_link):
         raise UnansweredError(lambda _: ctx.scale.prepare())  # embedder without calibration
     # In a language whose negations the rules cannot read, similarity must not decide alone.
-    known = language_is_known(new.content)
-    if "vector" in policy.stages:
+    known = language_is_known(item.new.content)
+    if item.is_searched:
         degraded += ctx.scale.degraded
+    found = _neighbours(ctx, tx, item, near)
     return replace(
         evidence,
         degraded=degraded if known else (*degraded, "language"),
         lexical=ctx.embedder.lexical or embedded.spelled or not known,
         calibration=ctx.scale.calibration,
-        embedding=vector_key(text),
+        embedding=vector_key(item.text),
         chunks=embedded.chunks,
-        neighbours=_neighbours(ctx, tx, new, policy=policy, near=near, index=index),
+        neighbours=found,
+        heads={**evidence.heads, **_heads_of_wordings(tx, found)},
     )
 
 
-def _verbatim(tx: Tx, new: NewMemory, policy: KindPolicy) -> tuple[Candidate, ...]:
+def _verbatim(tx: Tx, item: Item) -> tuple[Candidate, ...]:
     found: dict[str, Candidate] = {}
-    kinds = (new.kind,)
-    statuses: tuple[Status, ...] = ("active", "superseded")
-    exact = (content_alias(new.content),) if "hash" in policy.stages else ()
-    folded = (canonical_alias(new.content),) if "canonical" in policy.stages else ()
+    kinds, stages = (item.new.kind,), item.policy.stages
+    content, canonical = item.aliases
+    statuses: tuple[Status, ...] = ("active", "superseded", "wording")
+    exact = (content,) if "hash" in stages else ()
+    folded = (canonical,) if "canonical" in stages else ()
     # Most texts are new; one query for both hashes shows that.
     if exact and folded and not tx.find(Filter(hashes=exact + folded, kinds=kinds, statuses=statuses), limit=1):
         return ()
@@ -184,7 +209,7 @@ def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
     heads = {}
     for candidate in verbatim:
         memory = candidate.memory
-        if memory.status != "superseded":
+        if memory.status not in ("superseded", "wording"):
             continue
         known: dict[str, Memory] = {}
         step = memory.superseded_by
@@ -193,6 +218,8 @@ def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
             if not rows:
                 break
             known[step] = rows[0]
+            if memory.status == "wording":
+                break  # what has replaced its head is not what it says
             if is_summary_of(rows[0], memory):
                 break  # a replacement of the summary has not replaced each of its sources
             step = rows[0].superseded_by
@@ -200,18 +227,22 @@ def _heads(tx: Tx, verbatim: tuple[Candidate, ...]) -> dict[str, Memory]:
     return heads
 
 
-def _held(new: NewMemory, verbatim: tuple[Candidate, ...]) -> dict[str, frozenset[str]]:
+def _heads_of_wordings(tx: Tx, found: Sequence[Candidate]) -> dict[str, Memory]:
+    behind = {hit.memory.id: hit.memory.superseded_by for hit in found if hit.memory.status == "wording"}
+    known = {row.id: row for row in tx.find(Filter(ids=tuple(set(behind.values()))))} if behind else {}
+    return {wording: known[head] for wording, head in behind.items() if head in known}
+
+
+def _held(item: Item, verbatim: tuple[Candidate, ...]) -> dict[str, frozenset[str]]:
     """Which hashes of the new text a row has: both after an exact match, else the canonical one."""
-    both = frozenset((content_alias(new.content), canonical_alias(new.content)))
-    canonical = frozenset((canonical_alias(new.content),))
+    both, canonical = frozenset(item.aliases), frozenset(item.aliases[1:])
     return {hit.memory.id: both if hit.stage == "content_hash" else canonical for hit in verbatim}
 
 
-def _neighbours(
-    ctx: Context, tx: Tx, new: NewMemory, *, policy: KindPolicy, near: Nearby, index: int
-) -> tuple[Candidate, ...]:
+def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candidate, ...]:
     """All rows of the scope that are similar enough, nearest first, not only the newest."""
-    if "vector" not in policy.stages and len(kinds_near(ctx, new.kind)) == 1:
+    new, policy, searched = item.new, item.policy, item.is_searched
+    if not searched and len(item.kinds) == 1:
         return ()
     wanted = _floor(policy)
     if policy.on_conflict != "ignore":
@@ -220,21 +251,20 @@ def _neighbours(
     floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
     limit = FIRST_ASK
     while True:
-        close, complete = near.of(index, limit=limit, floor=floor)
+        close, complete = near.of(item.place, limit=limit, floor=floor)
         inside: list[Candidate] = []
         beside: list[Candidate] = []  # of other kinds, for contradictions only
         keys = tuple(close)
         for start in range(0, len(keys), MAX_COMPARED):
             if len(inside) >= MAX_COMPARED:
                 break
-            for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED])):
+            for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED], statuses=SEARCHED)):
                 if is_summary_of(new, row):
                     continue  # not checked for a contradiction with its own source
-                if in_scope(new, row, policy) and "vector" in policy.stages:
+                if searched and in_scope(new, row, policy):
                     inside.append(Candidate(row, "vector", close[row.id]))
-                elif may_contradict(new, row, ctx.policy):
+                elif may_contradict(new, row, ctx.policy) or is_of_family(new, row, ctx.policy):
                     beside.append(Candidate(row, "vector", close[row.id]))
-        searched = "vector" in policy.stages
         if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
             return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
         limit *= 8
@@ -249,19 +279,19 @@ def _floor(policy: KindPolicy) -> float:
     return min(bounds, default=1.0)
 
 
-def earlier_items(items: Sequence[NewMemory], index: int, vectors: Embeddings, moment: Moment) -> tuple[Candidate, ...]:
+def earlier_items(items: Sequence[Item], index: int, vectors: Embeddings, moment: Moment) -> tuple[Candidate, ...]:
     """Earlier items of the same run that are similar to this one, as the memories they will become."""
-    own = vectors.vector(items[index])
-    if own is None or not index:
+    own = vectors.vector(items[index].text) if index else None
+    if own is None:
         return ()
-    there = [(place, found) for place in range(index) if (found := vectors.vector(items[place])) is not None]
+    there = [(place, found) for place in range(index) if (found := vectors.vector(items[place].text)) is not None]
     if not there:
         return ()
     near = cosines(own, np.asarray([found for _, found in there]))
     order = np.argsort(-near, kind="stable")[: MOST_ASKED * 2]
     empty = Evidence()
     return tuple(
-        Candidate(replace(born(items[place], empty, moment), id=f"item {place}"), "vector", float(near[at]))
+        Candidate(replace(born(items[place].new, empty, moment), id=f"item {place}"), "vector", float(near[at]))
         for at in order.tolist()
         if (place := there[at][0]) is not None
     )

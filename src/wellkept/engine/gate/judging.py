@@ -15,18 +15,11 @@ from wellkept.core.gate.feedback_guard import echoed
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
-from wellkept.engine.gate.gather_evidence import (
-    FirstLook,
-    earlier_items,
-    kinds_near,
-    with_opinions,
-    with_vectors,
-    without_vectors,
-)
+from wellkept.engine.gate.gather_evidence import FirstLook, Item, earlier_items, with_vectors, without_vectors
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
 from wellkept.engine.gate.untitled import with_bare_texts
-from wellkept.engine.models.embedding import Embeddings, text_of
+from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all
 from wellkept.storage.port import Tx
@@ -58,13 +51,14 @@ class Judging:
             echo check is skipped.
 
     Attributes:
+        items: The statements with what is derived from them.
         look: The evidence gathered before the lock was taken.
         near: The nearest memories of each item.
     """
 
     def __init__(self, ctx: Context, items: Sequence[NewMemory], models: Models, stored: Memory | None = None) -> None:
         self._ctx = ctx
-        self._items = items
+        self.items = [Item.of(ctx, place, new) for place, new in enumerate(items)]
         self._models = models
         self._stored = stored
         self.look = FirstLook()
@@ -83,7 +77,7 @@ class Judging:
     def ahead(self) -> None:
         """Ask the models about all items together, before the lock is taken."""
         models = self._models
-        models.vectors.fetch(text_of(self._items[index]) for index in self._look_first())
+        models.vectors.fetch([self.items[index].text for index in self._look_first()])
         if self.look.left_open and models.vectors.failure is None and self._are_compared():
             self._ctx.scale.prepare()
         rounds = 0 if not self.look.left_open else models.opinions.available + models.judgements.available
@@ -101,49 +95,46 @@ class Judging:
             ask_all(missing)
 
     def _are_compared(self) -> bool:
-        policies = [self._ctx.policy.for_kind(self._items[index].kind) for index in self.look.left_open]
-        return any("vector" in policy.stages or policy.auto_link for policy in policies)
+        items = [self.items[index] for index in self.look.left_open]
+        return any(item.is_searched or item.policy.auto_link for item in items)
 
     def _look_first(self) -> list[int]:
         """The items that hashes, slot and window leave open, or whose key is free again; only these are embedded."""
         found: list[int] = []
         with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
             self.look.begin(tx.seq)
-            for index, new in enumerate(self._items):
+            for item in self.items:
+                new, index = item.new, item.place
                 if new.idempotency_key and tx.journal(key=new.idempotency_key):
                     if is_free_again(tx, new):
                         found.append(index)
                     continue
-                evidence = self.gathered(tx, index)
+                evidence = self._gathered(tx, item)
                 if isinstance(evidence, Evidence):
                     self.look.leave_open(index, evidence)
                     found.append(index)
         return found
 
     def _look_ahead(self, tx: Tx, index: int) -> None:
-        new = self._items[index]
-        evidence = self.look.evidence(index, new, tx, self._ctx.policy.for_kind(new.kind))
-        if evidence is None or self._models.vectors.vector(new) is None:
+        item = self.items[index]
+        evidence = self.look.evidence(item, tx)
+        if evidence is None or self._models.vectors.vector(item.text) is None:
             return
         moment = self._moment()
-        evidence = self._with_neighbours(tx, index, evidence)
-        within = earlier_items(self._items, index, self._models.vectors, moment)
+        evidence = self._with_neighbours(tx, item, evidence)
+        within = earlier_items(self.items, index, self._models.vectors, moment)
         evidence = self._with_answers(
-            new, replace(evidence, neighbours=(*evidence.neighbours, *within), contradiction_fn=None), moment
+            item, replace(evidence, neighbours=(*evidence.neighbours, *within), contradiction_fn=None), moment
         )
         if self._models.judgements.available:
-            self._models.judgements.decided(new, evidence, moment)
+            self._models.judgements.decided(item.new, evidence, moment)
 
-    def gathered(self, tx: Tx, index: int) -> Decision | Evidence:
+    def _gathered(self, tx: Tx, item: Item) -> Decision | Evidence:
         """The decision where hashes, slot and window suffice; otherwise their evidence."""
-        new = self._items[index]
-        evidence = self.look.evidence(index, new, tx, self._ctx.policy.for_kind(new.kind))
-        if evidence is not None:
-            return evidence
-        evidence = without_vectors(self._ctx, tx, new)
+        evidence = without_vectors(self._ctx, tx, item)
         if self._stored is not None:
             evidence = _without(self._stored, evidence, tx)
-        return self._settled(tx, new, evidence) or evidence
+        return self._settled(tx, item.new, evidence) or evidence
 
     def decide(self, tx: Tx, index: int) -> Decision:
         """The gate's decision about an item.
@@ -152,27 +143,25 @@ class Judging:
             UnansweredError: A model must be asked first, outside the transaction.
             ModelError: A model failed and the policy says `on_error="raise"`.
         """
-        found = self.gathered(tx, index)
+        item = self.items[index]
+        found = self.look.evidence(item, tx) or self._gathered(tx, item)
         if isinstance(found, Decision):
             return found
-        new, moment = self._items[index], self._moment()
-        evidence = self._with_neighbours(tx, index, found)
-        self._raise_if_asked(new)
-        evidence = self._with_answers(new, evidence, moment)
-        self._raise_if_asked(new)
-        return self._models.judgements.decided(new, evidence, moment)
+        moment = self._moment()
+        evidence = self._with_neighbours(tx, item, found)  # again: uses may have been counted since the look ahead
+        self._raise_if_asked(item)
+        evidence = self._with_answers(item, evidence, moment)
+        self._raise_if_asked(item)
+        return self._models.judgements.decided(item.new, evidence, moment)
 
-    def _with_neighbours(self, tx: Tx, index: int, evidence: Evidence) -> Evidence:
+    def _with_neighbours(self, tx: Tx, item: Item, evidence: Evidence) -> Evidence:
         """The evidence with the nearest memories."""
-        return with_vectors(
-            self._ctx, tx, self._items[index],
-            evidence=evidence, vectors=self._models.vectors, near=self.near, index=index,
-        )  # fmt: skip
+        return with_vectors(self._ctx, tx, item, evidence=evidence, vectors=self._models.vectors, near=self.near)
 
-    def _with_answers(self, new: NewMemory, evidence: Evidence, moment: Moment) -> Evidence:
+    def _with_answers(self, item: Item, evidence: Evidence, moment: Moment) -> Evidence:
         """The evidence with the relation model's opinions, and with vectors of texts without their titles."""
-        evidence = with_opinions(new, evidence, self._models.opinions, moment)
-        return with_bare_texts(new, evidence, self._models.vectors, moment.policy.opposites)
+        evidence = self._models.opinions.added(item.new, evidence, moment, item.policy.risk)
+        return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy.opposites)
 
     def _settled(self, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
         """Decisions that need no vector; the last check is whether the text is an echo of this session's packs."""
@@ -183,8 +172,8 @@ class Judging:
         ids = self._ctx.handed.ids(self._ctx.namespace, self._ctx.session, new.content)
         return echoed(new, tx.find(Filter(ids=ids)), evidence, moment) if ids else None
 
-    def _raise_if_asked(self, new: NewMemory) -> None:
-        if self._stored is None and self._ctx.policy.for_kind(new.kind).on_error == "raise":
+    def _raise_if_asked(self, item: Item) -> None:
+        if self._stored is None and item.policy.on_error == "raise":
             for model in (self._models.vectors, self._models.opinions):
                 if model.failure is not None:
                     raise model.failure
@@ -194,8 +183,9 @@ class Judging:
         return Moment(self._ctx.clock(), own, self._ctx.namespace, self._ctx.policy)
 
     def _query(self, index: int) -> Query:
-        vector = self._models.vectors.vector(self._items[index])
-        return None if vector is None else (kinds_near(self._ctx, self._items[index].kind), vector)
+        item = self.items[index]
+        vector = self._models.vectors.vector(item.text)
+        return None if vector is None else (item.kinds, vector)
 
 
 def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.storage.port import Tx
-from wellkept.types import Memory, Neighbours, Vector
+from wellkept.types import SEARCHED, Memory, Neighbours, Vector
 
 FIRST_ASK = 24
 LAST_ASK = 1536
@@ -87,7 +87,7 @@ class Nearby:
         if former is not None:
             former.leave(memory.id)
         rows = self._written[memory.id] = self._rows.setdefault(memory.kind, _Rows())
-        if vector is not None and memory.status == "active":
+        if vector is not None and memory.status in SEARCHED:
             rows.enter(memory.id, vector)
 
     def _stored(self, index: int, kinds: tuple[str, ...], vector: Vector, limit: int) -> Neighbours:
@@ -101,7 +101,7 @@ class Nearby:
         return self._asked[index]
 
     def _ask(self, rows: np.ndarray, kinds: tuple[str, ...], limit: int) -> list[Neighbours]:
-        return self._tx.nearest(rows.astype(np.float32, copy=False), limit=limit, kinds=kinds, statuses=("active",))
+        return self._tx.nearest(rows.astype(np.float32, copy=False), limit=limit, kinds=kinds, statuses=SEARCHED)
 
 
 class _Rows:

@@ -163,7 +163,7 @@ class _Gate:
                 conflicts=decision.conflicts,
                 todo='Supersede or revise the stored one, or write with on_conflict="warn"',
             )
-        vector = self._vectors.vector(new)
+        vector = self._vectors.vector(self._judging.items[index].text)
         decision = with_mentions(self._ctx, self._tx, decision, text=new.content, own=new.links, vector=vector)
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
@@ -173,7 +173,7 @@ class _Gate:
         self._judging.near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
-                self._judging.near.wrote(effect.after, self._vectors.vector(effect.after))
+                self._judging.near.wrote(effect.after, made.get(effect.after.embedding))
         if decision.outcome == "duplicate" and decision.dropped is not None:
             log.info("%s", dropped_line(decision.dropped, decision.matches[0]))
         elif decision.outcome == "superseded" and decision.memory is not None:
@@ -228,7 +228,7 @@ class _Gate:
                 continue
             if _reworded(effect) or _revectored(effect):
                 after = self._with_vector(effect.after, reworded=_reworded(effect))
-                vector = self._vectors.vector(after)
+                vector = self._vectors.vector(text_of(after))
                 if vector is not None:
                     made[after.embedding] = vector
                 if after is not effect.after:

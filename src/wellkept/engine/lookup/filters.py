@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
-from wellkept.core.text.forms import slot_key
 from wellkept.engine.base.inputs import moment, share
 from wellkept.errors import InvalidField
-from wellkept.types import Filter, Memory
+from wellkept.types import Filter
 
 _FIELDS = tuple(item.name for item in fields(Filter))
 _SHOWN = 40
@@ -54,68 +53,3 @@ def proposed(where: Filter) -> Filter:
 def looks(where: Filter) -> bool:
     """Whether any part of the filter is evaluated here."""
     return proposed(where) != where
-
-
-def misfit(row: Memory, where: Filter) -> str:
-    """The part of a filter that a row does not match, except what only a backend knows: statuses, hashes, vectors."""
-    return next((name for name, fits in _tests(where) if not fits(row)), "")
-
-
-def _tests(where: Filter) -> Iterator[tuple[str, Callable[[Memory], bool]]]:
-    if where.ids is not None:
-        yield "ids", lambda row: row.id in (where.ids or ())
-    if where.id_prefix or where.id_end:
-        yield "id", lambda row: row.id.startswith(where.id_prefix) and row.id.endswith(where.id_end)
-    if where.kinds:
-        yield "kinds", lambda row: row.kind in where.kinds
-    if where.subject is not None:
-        subject = slot_key(where.subject)
-        yield "subject", lambda row: slot_key(row.subject) == subject
-    if where.attribute is not None:
-        attribute = slot_key(where.attribute)
-        yield "attribute", lambda row: slot_key(row.attribute) == attribute
-    if where.tags:
-        wanted = {slot_key(tag) for tag in where.tags}
-        yield "tags", lambda row: bool(wanted & {slot_key(tag) for tag in row.tags})
-    yield from _state_tests(where)
-
-
-def _state_tests(where: Filter) -> Iterator[tuple[str, Callable[[Memory], bool]]]:
-    created_from, created_to, least = where.created_from, where.created_to, where.min_importance
-    if where.ongoing is not None:
-        yield "ongoing", lambda row: (row.ended_at is None) is where.ongoing
-    if created_from is not None:
-        yield "created_from", lambda row: row.created_at >= created_from
-    if created_to is not None:
-        yield "created_to", lambda row: row.created_at < created_to
-    if least is not None:
-        yield "min_importance", lambda row: row.importance >= least
-    if where.sources:
-        yield "sources", lambda row: row.source in where.sources
-    for key, value in where.metadata.items():
-        yield (
-            f"metadata.{key}",
-            lambda row, key=key, value=value: (
-                key in row.metadata
-                and _same(  # type: ignore[misc]
-                    row.metadata[key], value
-                )
-            ),
-        )
-    if where.unchecked is not None:
-        yield "unchecked", lambda row: row.checked is not where.unchecked
-    if where.after is not None:
-        last = where.after
-        yield "after", lambda row: (row.created_at, row.id) > last
-    if where.before is not None:
-        first = where.before
-        yield "before", lambda row: (row.created_at, row.id) < first
-
-
-def _same(held: object, wanted: object) -> bool:
-    # JSON distinguishes true from 1; a tuple comes back as a list.
-    if isinstance(wanted, tuple):
-        wanted = list(wanted)
-    if isinstance(held, tuple):
-        held = list(held)
-    return held == wanted and isinstance(held, bool) == isinstance(wanted, bool)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wellkept.core.records.conflicts import is_open
+from wellkept.core.records.fits import misfit
 from wellkept.core.records.lifecycle import grown_stability
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import share
@@ -172,7 +173,8 @@ def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, 
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         if not filters.looks(where):
             return tuple(tx.find(where, limit=limit))
-        found = tuple(row for row in tx.find(filters.proposed(where)) if not filters.misfit(row, where))
+        unfit = misfit(where)
+        found = tuple(row for row in tx.find(filters.proposed(where)) if not unfit(row))
         if limit is not None and is_backward(where):
             return found[max(0, len(found) - limit) :]
         return found[:limit]
@@ -187,10 +189,10 @@ def walk(ctx: Context, where: Filter, *, at_once: int) -> Iterator[Memory]:
         at_once: Rows read at once, at most 50.
     """
     where, size = filters.checked(where), min(at_once, _AT_ONCE)
-    looks = filters.looks(where)
+    unfit = misfit(where)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        for rows in _chunks(tx, filters.proposed(where) if looks else where, size):
-            yield from (row for row in rows if not looks or not filters.misfit(row, where))
+        for rows in _chunks(tx, filters.proposed(where), size):
+            yield from (row for row in rows if not unfit(row))
 
 
 def is_backward(where: Filter) -> bool:

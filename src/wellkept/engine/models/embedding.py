@@ -12,7 +12,7 @@ from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Embedded, Embedder
-from wellkept.types import Degradation, Memory, NewMemory, Statement, Vector
+from wellkept.types import Degradation, Statement, Vector
 
 log = logging.getLogger("wellkept")
 
@@ -104,7 +104,7 @@ class Embeddings:
             return ("unreadable",)
         return ("lexical",) if self._embedder.lexical or found.spelled else ()
 
-    def vector(self, statement: NewMemory | Memory) -> Vector | None:
-        """The vector of a statement; None when there is none."""
-        found = self._known.get(text_of(statement))
+    def vector(self, text: str) -> Vector | None:
+        """The vector of a text; None when there is none."""
+        found = self._known.get(text)
         return None if found is None else found.vector

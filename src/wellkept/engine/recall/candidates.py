@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wellkept.core.records.codec import iso
+from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import head_of, is_expired
 from wellkept.core.records.validity import held_at
 from wellkept.core.records.vectors import cosines, rounded
@@ -17,14 +18,14 @@ from wellkept.engine.history import as_of
 from wellkept.engine.lookup import filters
 from wellkept.engine.recall.question import Question
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, Filter, LeftOut, Memory, Status
+from wellkept.types import ALL_STATUSES, SEARCHED, Filter, LeftOut, Memory, Status
 
 _LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Rows that may be shown and match the filter, with the exact cosines of those that have a vector."""
+    """Rows that may be shown and match the filter, their wordings, and the exact cosines of those with a vector."""
 
     rows: tuple[Memory, ...]
     near: Mapping[str, float]
@@ -42,16 +43,23 @@ def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
 
 
 def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
-    rows = list(rows)
-    successors = successors_of(tx, rows, q)
-    rows = [row for row in rows if not obstacle(row, q, successors) and not filters.misfit(row, q.where)]
-    return Pool(tuple(rows), exact(tx, rows, q))
+    """The rows that may be shown and match the filter, and the wordings of those rows."""
+    known = {row.id: row for row in rows}
+    wordings = [row for row in known.values() if row.status == "wording"]
+    missing = tuple({row.superseded_by for row in wordings} - known.keys())
+    known.update((row.id, row) for row in (find(tx, Filter(ids=missing, statuses=ALL_STATUSES), q) if missing else ()))
+    successors = successors_of(tx, known.values(), q)
+    shown = {key: row for key, row in known.items() if not obstacle(row, q, successors) and not q.misfit(row)}
+    found = (*shown.values(), *(row for row in wordings if row.superseded_by in shown))
+    return Pool(found, exact(tx, found, q))
 
 
 def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:
     """Why a row may not be shown, regardless of the filter; empty when it may."""
     if row.status == "superseded" and row.status not in q.statuses:
         return f"superseded by {row.superseded_by}"
+    if row.status == "wording":
+        return f"a wording of {row.superseded_by}"
     if row.status not in q.statuses:
         return row.status
     if q.valid_at is not None:
@@ -107,7 +115,7 @@ def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
     rows.sort(key=lambda row: (-near.get(row.id, 0.0), row.id))
     left = []
     for row in rows[: q.pool]:
-        unfit = filters.misfit(row, q.where)
+        unfit = q.misfit(row)
         why = obstacle(row, q, successors) or (f"does not fit the filter: {unfit}" if unfit else "")
         if not why:
             why = "has no vector" if q.by_meaning_alone and row.id not in near else "outside the pool of candidates"
@@ -117,7 +125,7 @@ def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
 
 def _proposed(tx: Tx, q: Question) -> list[Memory]:
     """The nearest rows and those that share words; for a superseded row, its replacement."""
-    near = _nearest(tx, q, statuses=("active", "superseded"))
+    near = _nearest(tx, q, statuses=(*SEARCHED, "superseded"))
     words = () if q.by_meaning_alone else tx.match(q.terms, limit=q.pool, kinds=q.where.kinds)
     ids = tuple(dict.fromkeys((*near, *words)))
     rows = {row.id: row for row in tx.find(Filter(ids=ids, statuses=ALL_STATUSES))} if ids else {}
@@ -129,9 +137,18 @@ def _proposed(tx: Tx, q: Question) -> list[Memory]:
         more = _worded(tx.find(Filter(kinds=q.where.kinds, statuses=("superseded",))), q)
     elif replaced:
         # Superseded rows took places in the limit, so the active ones are searched again.
-        ids = tuple(key for key in _nearest(tx, q, statuses=("active",)) if key not in rows)
-        more = tx.find(Filter(ids=ids)) if ids else []
-    return list({**rows, **{row.id: row for row in more}}.values())
+        ids = tuple(key for key in _nearest(tx, q, statuses=SEARCHED) if key not in rows)
+        more = tx.find(Filter(ids=ids, statuses=SEARCHED)) if ids else []
+    rows.update((row.id, row) for row in more)
+    return [*rows.values(), *_newer(tx, rows, q)]
+
+
+def _newer(tx: Tx, rows: Mapping[str, Memory], q: Question) -> list[Memory]:
+    """What probably replaces one of these rows, so that it can come before it although it has other words."""
+    active = [row.superseded_by if row.status == "wording" else row.id for row in rows.values()]
+    marks = (item for item in tx.conflicts(ids=tuple(dict.fromkeys(active))) if item.kind == "outdated")
+    ids = tuple({item.b for item in marks if is_open(item, q.now) and item.b not in rows})
+    return tx.find(Filter(ids=ids)) if ids else []
 
 
 def _worded(rows: Iterable[Memory], q: Question) -> list[Memory]:
@@ -148,10 +165,8 @@ def _nearest(tx: Tx, q: Question, *, statuses: Sequence[Status], kinds: Sequence
 
 
 def _all(tx: Tx, q: Question) -> list[Memory]:
-    if q.as_of is None:
-        return tx.find(replace(filters.proposed(q.where), statuses=q.statuses))
-    # A view of the past supports only the gate's filters; the rest is checked here.
-    return find(tx, Filter(hashes=q.where.hashes, statuses=q.statuses), q)
+    found = find(tx, replace(filters.proposed(q.where), statuses=q.statuses), q)
+    return [*found, *find(tx, Filter(statuses=("wording",)), q)]
 
 
 def _near_any(tx: Tx, q: Question) -> list[Memory]:

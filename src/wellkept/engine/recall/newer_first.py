@@ -14,7 +14,7 @@ from datetime import datetime
 
 import numpy as np
 
-from wellkept.core.reading.small_words import asks
+from wellkept.core.reading.chat_turns import asks
 from wellkept.core.recall import rank
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
@@ -61,7 +61,7 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime) -> list[Hit]:
     for item in tx.conflicts(ids=tuple(by_id)) if by_id else ():
         ends = [by_id[end].memory for end in (item.a, item.b) if end in by_id]
         overruled = is_reviewed(item) and item.resolution != "keep_new"
-        if item.kind != "contradiction" or overruled or len(ends) < 2:
+        if item.kind == "duplicate" or overruled or len(ends) < 2:
             continue
         older, newer = sorted(ends, key=lambda end: _asserted(end, now))
         pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast, get_args
 
+from wellkept.core.records.fits import misfit
 from wellkept.core.text.forms import check_text, search_terms
 from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
 from wellkept.engine.lookup import filters
@@ -18,6 +20,7 @@ from wellkept.types import (
     ExpandSpec,
     Filter,
     HybridWeights,
+    Memory,
     RecallMode,
     RecallOptions,
     Status,
@@ -53,6 +56,7 @@ class Question:
         vector: Of the query; None after an outage.
         terms: Its words.
         pool: Maximum number of candidates of each search.
+        misfit: The part of the filter that a memory does not match, whatever its status.
         weights: Weights of the parts of the score.
         blended: Whether the score is the default blend.
         as_of: Read the store as it was at this time; None for now.
@@ -70,6 +74,7 @@ class Question:
     limit: int
     pool: int
     where: Filter
+    misfit: Callable[[Memory], str]
     mode: RecallMode
     weights: HybridWeights
     expand: ExpandSpec | None
@@ -184,6 +189,7 @@ def question(
         limit=limit,
         pool=limit * overfetch,
         where=where,
+        misfit=misfit(replace(where, statuses=())),
         mode=mode,
         weights=weights,
         expand=expand,

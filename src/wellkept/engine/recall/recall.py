@@ -9,6 +9,7 @@ from functools import partial
 
 from wellkept.core.recall import rank
 from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
+from wellkept.core.recall.wordings import heads_only, order
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.text.titles import headed_text
 from wellkept.engine.base.context import Context
@@ -47,6 +48,7 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     # Models are asked between transactions, so that a slow model keeps no view of the store open.
     with look() as tx:
         pool, scored = _in_context(tx, candidates.gather(tx, q), q)
+        scored = [replace(hit, scored_rank=place) for place, hit in enumerate(heads_only(scored), 1)]
         hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
     scored = reranked(ctx, scored, q)
     with look() as tx:
@@ -156,7 +158,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
         shown = every if q.explain else {name: every[name] for name in q.weights.shares()}
         parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
-    found.sort(key=_order)
+    found.sort(key=order)
     return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
 
 
@@ -176,7 +178,7 @@ def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
         return pool, scored
     raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
     found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
-    found.sort(key=_order)
+    found.sort(key=order)
     return pool, [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
 
 
@@ -201,12 +203,6 @@ def _activation(tx: Tx, pool: Pool, rows: Sequence[Memory], q: Question) -> dict
         return {}
     seeds = {row.id: pool.near.get(row.id, 0.0) for row in rows}
     return rank.activation(seeds, [(link.src, link.dst) for link in tx.links(list(seeds))])
-
-
-def _order(hit: Hit) -> tuple[float, float, float, str]:
-    """Best first; ties by importance, then the newer first."""
-    memory = hit.memory
-    return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id
 
 
 # --------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ class _Replay:
         if differs and asked.policy is not None and not self._forward:
             again = self._asked(entry, born, new, asked.policy, exact=stored)
             cause = "surroundings" if past_decisions.differing(old, past_decisions.now(again)) else "policy"
-        if cause == "surroundings" and self._past.erased:
+        if cause == "surroundings" and self._past.statuses["erased"]:
             # A superseded memory may have mattered without being named by the entry.
             self._give_up(entry, born, "memories that were there have been erased, and without them it comes out anew")
             return
@@ -317,5 +317,5 @@ class _Replay:
             differences=tuple(self._differences),
             unreplayed=tuple(self._unreplayed),
             erased=len(self._erased),
-            active=(self._active, self._past.active()) if self._forward and complete else None,
+            active=(self._active, self._past.statuses["active"]) if self._forward and complete else None,
         )

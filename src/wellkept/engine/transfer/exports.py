@@ -156,7 +156,7 @@ def import_export(ctx: Context, export: Export, *, run_id: str, progress: Progre
                 _refuse_another(there[memory.id], memory, number)
                 counts["replayed"] += 1
                 continue
-            made = vectors.vector(memory)
+            made = vectors.vector(text_of(memory))
             kept = {} if made is None else {vector_key(text_of(memory)): made}
             effects: list[Effect] = [MemoryChange(None, memory), *absorbed(memory.id, segments(memory), frozenset())]
             _apply(ctx, tx, effects, run_id=run_id, outcome="created", vectors=kept)
@@ -259,7 +259,7 @@ def _check_pointer(memory: Memory) -> None:
     if memory.superseded_by:
         _check_id("superseded_by", memory.superseded_by)
     pointed = bool(memory.superseded_by)
-    if memory.superseded_by == memory.id or (memory.status == "superseded") > pointed or (
+    if memory.superseded_by == memory.id or (memory.status in ("superseded", "wording")) > pointed or (
         memory.status == "active" and (pointed or memory.superseded_at is not None)
     ):  # fmt: skip
         what = f"a memory that is {memory.status} cannot be superseded by {memory.superseded_by[:40]!r}"
@@ -327,7 +327,7 @@ def _refuse_another(held: Memory, memory: Memory, number: int) -> None:
 
 def _check_successors(memories: Mapping[int, Memory], known: set[str]) -> None:
     for number, memory in memories.items():
-        if memory.status == "superseded" and memory.superseded_by not in known:
+        if memory.status in ("superseded", "wording") and memory.superseded_by not in known:
             what = f"memory {memory.superseded_by} does not exist"
             raise _placed(InvalidInput(what, where="superseded_by", todo=_AGAIN), number)
 

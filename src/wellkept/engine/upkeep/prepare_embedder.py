@@ -21,7 +21,7 @@ from wellkept.types.jobs import Cadence
 
 KIND = "ahead"
 _AT_ONCE = 128
-_KEPT: tuple[Status, ...] = ("active", "superseded", "archived")
+_KEPT: tuple[Status, ...] = ("active", "superseded", "archived", "wording")
 
 
 def making_ahead(ctx: Context, embedder: Embedder) -> Errand:

@@ -41,7 +41,7 @@ from wellkept.types.showing import count_of
 BATCH = 128
 """Texts embedded and written at once; the most work that an interruption can lose."""
 _SCAN = 1000
-_KEPT: tuple[Status, ...] = ("active", "superseded", "archived")
+_KEPT: tuple[Status, ...] = ("active", "superseded", "archived", "wording")
 Progress = Callable[[int, int], None]
 
 

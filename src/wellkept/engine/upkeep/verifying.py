@@ -158,6 +158,7 @@ def _mended(where: str, what: str, todo: str, *, done: str, effects: Effects, me
 def _of_rows(picture: Picture) -> Iterator[Finding]:
     circles = {_newest(picture, circle): circle for circle in _circles(picture.rows)}
     edges = {(link.src, link.dst) for link in picture.links if link.rel == "supersedes"}
+    edges |= {(link.dst, link.src) for link in picture.links if link.rel == "restates"}
     for row in picture.rows.values():
         if row.status not in ALL_STATUSES:
             yield Finding(Problem(row.id, "has a status that does not exist", _BACKUP))
@@ -187,6 +188,15 @@ def _of_pointer(picture: Picture, row: Memory, edges: set[tuple[str, str]]) -> I
             yield _mended(
                 row.id, "is superseded without a `supersedes` link", "Restore it", done="linked again",
                 effects=lambda now: (LinkChange(None, Link(row.superseded_by, row.id, "supersedes", now)),),
+                memory_id=row.id,
+            )  # fmt: skip
+    elif row.status == "wording" and successor is None:
+        yield _restored(picture, row, "is a wording of a memory that does not exist")
+    elif row.status == "wording" and successor is not None and not linked:
+        if successor.status != "erased":
+            yield _mended(
+                row.id, "is a wording without a `restates` link", "Restore it", done="linked again",
+                effects=lambda now: (LinkChange(None, Link(row.id, row.superseded_by, "restates", now)),),
                 memory_id=row.id,
             )  # fmt: skip
     elif row.status == "active" and row.superseded_by and successor is not None and linked:

@@ -33,7 +33,7 @@ def bound(ctx: Context, grant: Grant) -> Context:
     return replace(ctx, storage=storage, ledger=ledger)
 
 
-class Walled(MemoryStore):
+class NamespaceStore(MemoryStore):
     """A store whose verbs all stay in one namespace.
 
     Those of `MemoryStore` do so but for `verify`, which looks at the file as a whole: what is wrong in

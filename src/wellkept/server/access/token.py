@@ -108,7 +108,7 @@ class TokenKeeper(Protocol):
         ...
 
 
-def asked(
+def checked_token(
     name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None, *, now: datetime
 ) -> Token:
     """What a new token shall be, checked; whoever keeps it makes its id and its hash.

@@ -28,7 +28,7 @@ from wellkept.engine.base.secrets import new_secret
 from wellkept.errors import ConfigError, InvalidField, StorePathError
 from wellkept.parsing import parsed_json
 from wellkept.server.access.grants import Grant, check_pattern, check_scopes
-from wellkept.server.access.token import ID_LENGTH, MAX_SECRET, Token, asked, no_room, require_one
+from wellkept.server.access.token import ID_LENGTH, MAX_SECRET, Token, checked_token, no_room, require_one
 
 MAX_TOKENS = 1_000
 """Each request compares with all of them; whoever needs more needs an identity provider in front."""
@@ -80,7 +80,7 @@ class Tokens:
     ) -> tuple[str, str]:
         """See `TokenKeeper.create`."""
         now = self._clock()
-        new = asked(name, namespaces, scopes, expires_at, now=now)
+        new = checked_token(name, namespaces, scopes, expires_at, now=now)
         with self._changing() as kept:
             if len(kept) >= MAX_TOKENS:
                 _make_room(kept, now, self._path)

@@ -30,7 +30,7 @@ _OF_THE_USER = frozenset({"metadata", "signals"})
 
 
 @dataclass(slots=True)
-class _Lost:
+class _Omissions:
     """What an answer lacks: by the path of a list how many items of how many are shown, and whether texts are cut."""
 
     lists: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -54,16 +54,16 @@ def sized(answer: Mapping[str, Any], *, most: int = MAX_BYTES) -> _Json:
     whole = dict(answer)
     if size(whole) <= most:
         return whole
-    lost = _Lost()
+    omitted = _Omissions()
     room = max(most - _RESERVED, _SHORT)
     for limit in _TEXT_LIMITS:
-        lost.texts = False
-        shorter = _with_short_texts(whole, limit, lost)
+        omitted.texts = False
+        shorter = _with_short_texts(whole, limit, omitted)
         if size(shorter) <= room:
             break
     else:
-        shorter = _fitted(shorter, room, "", lost)
-    return {**shorter, SHORTENED: _said(lost)}
+        shorter = _fitted(shorter, room, "", omitted)
+    return {**shorter, SHORTENED: _note(omitted)}
 
 
 def size(value: object) -> int:
@@ -128,79 +128,69 @@ def _slim(value: Any, hidden: frozenset[str]) -> Any:
             return value
 
 
-def _with_short_texts(value: Any, limit: int, lost: _Lost) -> Any:
+def _with_short_texts(value: Any, limit: int, omitted: _Omissions) -> Any:
     match value:
         case dict():
-            return {key: _with_short_texts(item, limit, lost) for key, item in value.items()}
+            return {key: _with_short_texts(item, limit, omitted) for key, item in value.items()}
         case list():
-            return [_with_short_texts(item, limit, lost) for item in value]
+            return [_with_short_texts(item, limit, omitted) for item in value]
         case str():
-            return _short(value, limit, lost)
+            return _short(value, limit, omitted)
         case _:
             return value
 
 
-def _short(text: str, limit: int, lost: _Lost) -> str:
+def _short(text: str, limit: int, omitted: _Omissions) -> str:
     """A text of about so many bytes; a short one is never cut, it may be an id or a word of a closed set."""
     limit = max(limit, _LEAST_TEXT)
     if len(text) <= _SHORT or len(text.encode("utf-8", "surrogatepass")) <= limit:
         return text
-    lost.texts = True
+    omitted.texts = True
     kept = text.encode("utf-8", "surrogatepass")[:limit].decode("utf-8", "ignore").rstrip()
     return f"{kept}… [{len(text) - len(kept)} more characters]"
 
 
-def _fitted(value: Any, room: int, path: str, lost: _Lost) -> Any:
+def _fitted(value: Any, room: int, path: str, omitted: _Omissions) -> Any:
     """A value of about so many bytes: lists and open mappings end early, the parts of a record share the room."""
     if size(value) <= room:
         return value
     match value:
         case str():
-            return _short(value, room, lost)
+            return _short(value, room, omitted)
         case list():
-            kept = _first(value, room, path, lost)
-            lost.lists[path] = (len(kept), len(value))
+            kept = list(_first(dict(enumerate(value)), room, path, omitted).values())
+            omitted.lists[path] = (len(kept), len(value))
             return kept
         case dict() if path and _is_open(value):
-            some = _first_keys(value, room, path, lost)
-            lost.lists[path] = (len(some), len(value))
+            some = _first(value, room, path, omitted)
+            omitted.lists[path] = (len(some), len(value))
             return some
         case dict():
-            return _shared(value, room, path, lost)
+            return _shared(value, room, path, omitted)
         case _:
             return value
 
 
-def _first(items: list[Any], room: int, path: str, lost: _Lost) -> list[Any]:
-    """As many of the first items as fit; the very first one always, however small it has to be made."""
-    kept: list[Any] = []
-    for item in items:
-        needed = size(item) + 1
-        if needed > room:
-            break
-        kept.append(item)
-        room -= needed
-    if not kept and items:
-        kept.append(_fitted(items[0], room, f"{path}[]", lost))
-    return kept
+def _first(items: Mapping[Any, Any], room: int, path: str, omitted: _Omissions) -> dict[Any, Any]:
+    """As many of the first items as fit, by their place in a list or their key in a mapping.
 
-
-def _first_keys(mapping: _Json, room: int, path: str, lost: _Lost) -> _Json:
-    """As `_first`, for the keys of a mapping."""
-    kept: _Json = {}
-    for key, item in mapping.items():
-        needed = size({key: item})
+    The very first item is always kept, shortened as far as needed.
+    """
+    kept: dict[Any, Any] = {}
+    for key, item in items.items():
+        needed = size(item) + 1 if isinstance(key, int) else size({key: item})
         if needed > room:
             break
         kept[key] = item
         room -= needed
-    if not kept:
-        key, item = next(iter(mapping.items()))
-        kept[key] = _fitted(item, room - size(key), f"{path}[{key[:_SHORT]}]", lost)
+    if not kept and items:
+        key, item = next(iter(items.items()))
+        inside = (room, f"{path}[]") if isinstance(key, int) else (room - size(key), f"{path}[{key[:_SHORT]}]")
+        kept[key] = _fitted(item, *inside, omitted)
     return kept
 
 
-def _shared(record: _Json, room: int, path: str, lost: _Lost) -> _Json:
+def _shared(record: _Json, room: int, path: str, omitted: _Omissions) -> _Json:
     """A record whose large parts share the room that its small ones leave, the smaller of them served first."""
     sizes = {key: size(item) for key, item in record.items()}
     large = sorted((key for key, item in record.items() if _is_large(item)), key=lambda key: sizes[key])
@@ -208,7 +198,7 @@ def _shared(record: _Json, room: int, path: str, lost: _Lost) -> _Json:
     made = dict(record)
     for at, key in enumerate(large):
         share = max(left // (len(large) - at), 0)
-        made[key] = _fitted(record[key], share, f"{path}.{key}" if path else key, lost)
+        made[key] = _fitted(record[key], share, f"{path}.{key}" if path else key, omitted)
         left -= size(made[key])
     return made
 
@@ -228,14 +218,14 @@ def _is_open(value: _Json) -> bool:
     return len(value) > _MANY_KEYS or (len(value) > 1 and all(isinstance(item, dict) for item in value.values()))
 
 
-def _said(lost: _Lost) -> str:
-    parts = [f"{path or 'answer'}: the first {shown} of {whole}" for path, (shown, whole) in _outermost(lost)]
-    if lost.texts:
+def _note(omitted: _Omissions) -> str:
+    parts = [f"{path or 'answer'}: the first {shown} of {whole}" for path, (shown, whole) in _outermost(omitted)]
+    if omitted.texts:
         parts.append("long texts are cut; read memory://ID for the whole memory")
-    if lost.lists:
+    if omitted.lists:
         parts.append("for the rest, use a smaller limit, a narrower filter or more words")
     return "Shortened to fit: " + "; ".join(parts)
 
 
-def _outermost(lost: _Lost) -> list[tuple[str, tuple[int, int]]]:
-    return [(path, counts) for path, counts in lost.lists.items() if "[" not in path][:8]
+def _outermost(omitted: _Omissions) -> list[tuple[str, tuple[int, int]]]:
+    return [(path, counts) for path, counts in omitted.lists.items() if "[" not in path][:8]

@@ -27,7 +27,7 @@ _ONLY_CLIENT = "mcp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class StoreAccess:
     """What the calls to one server reach.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reach:
             InvalidInput: The caller may not, or a header holds what is no name.
             WellkeptError: The store cannot be opened.
         """
-        from wellkept.server.mcp.call_store import Seat
+        from wellkept.server.mcp.call_store import CallStore
 
         store, actor, whole = self.opened(), "", True
         if self.grant is not None:
@@ -62,18 +62,18 @@ class Reach:
             grant = self.grant()
             store = _granted(store, grant, headers or {}, scope)
             actor, whole = grant.actor, covers_all(grant)
-        return Seat(store.in_session(_session(headers)), actor, tell, whole=whole)
+        return CallStore(store.in_session(_session(headers)), actor, tell, whole=whole)
 
 
-def puts_off(headers: Mapping[str, str] | None) -> bool:
+def wants_queue(headers: Mapping[str, str] | None) -> bool:
     """Whether a request wants its writes to wait, as a client does while its agent thinks.
 
     Raises:
         InvalidInput: The header cannot be read.
     """
-    from wellkept.operations.queued_writes import asks_to_wait
+    from wellkept.operations.queued_writes import wants_queue_by_header
 
-    return asks_to_wait((headers or {}).get(QUEUE_HEADER))
+    return wants_queue_by_header((headers or {}).get(QUEUE_HEADER))
 
 
 def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope: Needed) -> MemoryStore:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wellkept.engine.verbs.store import MemoryStore
-from wellkept.server.access.one_namespace import Walled
+from wellkept.server.access.one_namespace import NamespaceStore
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Tell = Callable[[float, float | None, str], None]
 """Told how far a call is: how much, of how much if that is known, and a few words."""
 
 
-class Seat(MemoryStore):
+class CallStore(MemoryStore):
     """The store of one call: what it does is the caller's doing, and its long verbs say how far they are.
 
     Args:
@@ -40,7 +40,7 @@ class Seat(MemoryStore):
 
     def verify(self) -> tuple[Problem, ...]:
         """As the library's, within what the caller may hear of."""
-        return super().verify() if self._whole else Walled(self._ctx).verify()
+        return super().verify() if self._whole else NamespaceStore(self._ctx).verify()
 
     def plan(
         self, config: Consolidation | None = None, scope: Scope | None = None, *, progress: Progress | None = None

@@ -20,7 +20,7 @@ _NOTHING = "Nothing found."
 _IN_THE_LINE = frozenset({"id", "kind", "content", "title", "namespace", "status"})
 
 
-def told(name: str, answer: _Json) -> str:
+def text_of_answer(name: str, answer: _Json) -> str:
     """The text of an answer.
 
     Args:
@@ -29,7 +29,7 @@ def told(name: str, answer: _Json) -> str:
 
     Example:
         >>> memory = {"id": "m1", "created_at": "2026-03-01T09:00:00Z", "kind": "fact", "content": "Tea is upstairs."}
-        >>> told("list", {"memories": [memory]})
+        >>> text_of_answer("list", {"memories": [memory]})
         '[m1] 2026-03-01 fact Tea is upstairs.'
     """
     reader = _READERS.get(name)

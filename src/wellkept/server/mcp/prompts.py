@@ -18,7 +18,7 @@ from mcp_types import INVALID_PARAMS
 from wellkept.core.records.codec import to_plain
 from wellkept.errors import InvalidField, WellkeptError
 from wellkept.server.mcp.answers import bare, compact, sized
-from wellkept.server.mcp.authorised_store import Reach
+from wellkept.server.mcp.authorised_store import StoreAccess
 from wellkept.types import Conflict, Filter, Memory
 from wellkept.types.showing import count_of
 
@@ -48,7 +48,7 @@ one statement at a time; do not repeat what is listed below.
 """
 
 
-def add_prompts(server: MCPServer[Any], reach: Reach) -> None:
+def add_prompts(server: MCPServer[Any], reach: StoreAccess) -> None:
     """Give a server its prompts.
 
     Args:

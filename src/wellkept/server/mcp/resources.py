@@ -17,7 +17,7 @@ from pydantic import AnyUrl
 from wellkept.core.records.codec import to_plain
 from wellkept.errors import NotFound, WellkeptError
 from wellkept.server.mcp.answers import bare, compact, sized
-from wellkept.server.mcp.authorised_store import Reach
+from wellkept.server.mcp.authorised_store import StoreAccess
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _wrong(what: str, known: Iterable[str]) -> MCPError:
     return MCPError(code=INVALID_PARAMS, message=f"{what}. Use one of: {', '.join(known)}.")
 
 
-def add_resources(server: ReadingServer, reach: Reach) -> None:
+def add_resources(server: ReadingServer, reach: StoreAccess) -> None:
     """Give a server its resources.
 
     Args:

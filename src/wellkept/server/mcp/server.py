@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import wellkept
 from wellkept.operations.registry import OPERATIONS
-from wellkept.server.mcp.authorised_store import Reach
+from wellkept.server.mcp.authorised_store import StoreAccess
 from wellkept.server.mcp.plans import Plans
 from wellkept.server.mcp.prompts import add_prompts
 from wellkept.server.mcp.resources import ReadingServer, add_resources
@@ -72,7 +72,7 @@ def server_of(
         toolset: As for `create_server`.
         grant: As for `create_server`.
     """
-    reach, plans = Reach(opened=opened, grant=grant), Plans()
+    reach, plans = StoreAccess(opened=opened, grant=grant), Plans()
     wanted = {"default"} if toolset == "default" else {"default", "full"}
     with _own_logging():
         server = ReadingServer(

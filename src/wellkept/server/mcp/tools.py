@@ -20,13 +20,13 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
 from wellkept.errors import ConflictError, InvalidInput, UndoBlocked, WellkeptError
-from wellkept.operations.queued_writes import MAY_WAIT, putting_off, waiting_as
+from wellkept.operations.queued_writes import MAY_WAIT, queued_write, queueing
 from wellkept.operations.registry import Operation, call
-from wellkept.operations.shapes import plainly
+from wellkept.operations.shapes import json_object
 from wellkept.parsing import parsed_json
 from wellkept.server.large_requests import LARGE
 from wellkept.server.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
-from wellkept.server.mcp.authorised_store import Reach, puts_off
+from wellkept.server.mcp.authorised_store import StoreAccess, wants_queue
 from wellkept.server.mcp.plans import Plans
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ class OperationTool(Tool):
     """
 
     _operation: Operation = PrivateAttr()
-    _reach: Reach = PrivateAttr()
+    _reach: StoreAccess = PrivateAttr()
     _plans: Plans = PrivateAttr()
 
     @classmethod
-    def of(cls, row: Operation, reach: Reach, plans: Plans) -> OperationTool:
+    def of(cls, row: Operation, reach: StoreAccess, plans: Plans) -> OperationTool:
         """The tool of an operation.
 
         Args:
@@ -75,7 +75,7 @@ class OperationTool(Tool):
             fn=row.handler,
             name=row.name,
             title=row.title,
-            description=described(row),
+            description=tool_description(row),
             parameters=input_schema(row),
             fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=output_schema(row)),
             is_async=True,
@@ -105,33 +105,33 @@ class OperationTool(Tool):
         Raises:
             UnexpectedToolError: A fault of ours; what it says stays in the log.
         """
-        tell = _teller(context)
+        tell = _progress_reporter(context)
         try:
             threads = self._reach.few if _is_large(arguments) else None
             return await anyio.to_thread.run_sync(self._answer, arguments, context.headers, tell, limiter=threads)
         except WellkeptError as error:
-            return refused(error)
+            return error_result(error)
         except Exception as error:
             raise UnexpectedToolError(f"Error executing tool {self.name}") from error
 
     def _answer(self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell) -> CallToolResult:
         row = self._operation
-        given = _unquoted(arguments, self.parameters)
+        given = _parsed_arguments(arguments, self.parameters)
         store = self._reach.store(headers, row.scope, tell)
-        if _asks_first(row) and given.pop(DRY_RUN, True) is not False:
-            return _told(row, _loss(store, row, given))
+        if _has_preview(row) and given.pop(DRY_RUN, True) is not False:
+            return _result(row, _preview(store, row, given))
         if row.name in _LONG:
             tell(0, None, "begun")
         if row.name == "execute":
             given["plan"] = self._plans.whole(store.namespace, given.get("plan"))
-        with putting_off(store, wanted=row.name in MAY_WAIT and puts_off(headers)):
-            answer = plainly(call(store, row.name, given))
+        with queueing(store, wanted=row.name in MAY_WAIT and wants_queue(headers)):
+            answer = json_object(call(store, row.name, given))
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
-        return _told(row, answer, explained=given.get("explain") is True)
+        return _result(row, answer, explained=given.get("explain") is True)
 
 
-def described(row: Operation) -> str:
+def tool_description(row: Operation) -> str:
     """What an agent reads of an operation: its own text, and whether it can be taken back.
 
     The text of `remember` stays as it is: it ends in what agents of another host know to the letter.
@@ -145,13 +145,13 @@ def described(row: Operation) -> str:
             more = f" {_BY_ID}" if row.name == "execute" else ""
             return f"{row.description} {_REVERSIBLE}{more}"
         case "destructive":
-            return f"{row.description} {_FOR_GOOD}" if _asks_first(row) else row.description
+            return f"{row.description} {_FOR_GOOD}" if _has_preview(row) else row.description
 
 
 def input_schema(row: Operation) -> _Json:
     """The JSON schema of a tool's input: the operation's, and `dry_run` where the tool shows first what it would do."""
-    schema: _Json = _short(untitled(row.input.model_json_schema(by_alias=True)))
-    if _asks_first(row):
+    schema: _Json = _without_null_defaults(untitled(row.input.model_json_schema(by_alias=True)))
+    if _has_preview(row):
         shown = {"type": "boolean", "default": True, "description": "Dry run: show what would be lost."}
         schema["properties"] = {**schema.get("properties", {}), DRY_RUN: shown}
     return schema
@@ -163,7 +163,7 @@ def output_schema(row: Operation) -> _Json:
     if row.name not in _WHOLE:
         schema = _slim_schema(schema)
     more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
-    if _asks_first(row):
+    if _has_preview(row):
         schema.pop("required", None)
         more[DRY_RUN] = {"type": "boolean", "description": "True if this was a dry run."}
         more["would_lose"] = {"type": "string", "description": "The beginning of the content that would be lost."}
@@ -171,17 +171,17 @@ def output_schema(row: Operation) -> _Json:
     return schema
 
 
-def _short(schema: _Json) -> _Json:
+def _without_null_defaults(schema: _Json) -> _Json:
     """A schema of an input without what a caller can as well leave out: null, which stands for nothing said."""
     made = dict(schema)
     if "properties" in made:
-        made["properties"] = {name: _unsaid(part) for name, part in made["properties"].items()}
+        made["properties"] = {name: _without_null_default(part) for name, part in made["properties"].items()}
     if "$defs" in made:
-        made["$defs"] = {name: _short(part) for name, part in made["$defs"].items()}
+        made["$defs"] = {name: _without_null_defaults(part) for name, part in made["$defs"].items()}
     return made
 
 
-def _unsaid(part: _Json) -> _Json:
+def _without_null_default(part: _Json) -> _Json:
     if part.get("default", "") is not None:
         return part
     rest = {key: value for key, value in part.items() if key not in ("default", "anyOf")}
@@ -191,7 +191,7 @@ def _unsaid(part: _Json) -> _Json:
 
 def _slim_schema(schema: _Json) -> _Json:
     """A schema of what `slim` leaves: nothing is required of a record, and nothing in it is null."""
-    known = {name: _present(part) for name, part in schema.get("$defs", {}).items()}
+    known = {name: _slim_record(part) for name, part in schema.get("$defs", {}).items()}
     own = {name: part for name, part in schema.get("properties", {}).items() if name not in INSIDE}
     made = {**schema, "properties": own}
     if "required" in schema:
@@ -199,7 +199,7 @@ def _slim_schema(schema: _Json) -> _Json:
     return {**made, "$defs": known} if known else made
 
 
-def _present(record: _Json) -> _Json:
+def _slim_record(record: _Json) -> _Json:
     return {
         "type": "object",
         "properties": {name: _without_null(part) for name, part in record.get("properties", {}).items()},
@@ -207,7 +207,10 @@ def _present(record: _Json) -> _Json:
 
 
 def _without_null(part: _Json) -> _Json:
+    """A field without null, and without the names that are only examples where any text is allowed (kinds)."""
     options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
+    if {"type": "string"} in options:
+        options = [option for option in options if option.get("type") != "string" or len(option) == 1]
     return options[0] if len(options) == 1 else part
 
 
@@ -234,7 +237,7 @@ def untitled(schema: Any, *also: str) -> Any:
             return schema
 
 
-def refused(error: WellkeptError) -> CallToolResult:
+def error_result(error: WellkeptError) -> CallToolResult:
     """An error of ours as an answer the model reads: what, where, and what to do about it."""
     parts: _Json = {"type": type(error).__name__, "what": error.what, "where": error.where, "todo": error.todo}
     match error:
@@ -262,17 +265,17 @@ def _is_large(arguments: Any) -> bool:
     return left <= 0
 
 
-def _asks_first(row: Operation) -> bool:
+def _has_preview(row: Operation) -> bool:
     """Whether an act is for good and has no dry run of its own."""
     return row.effect == "destructive" and DRY_RUN not in row.input.model_fields
 
 
-def _loss(store: MemoryStore, row: Operation, given: _Json) -> _Json:
+def _preview(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     from wellkept.operations.registry import parsed
 
-    parsed(row, given)  # what the act itself would refuse is refused now
+    parsed(row, given)  # the preview refuses what the operation itself would refuse
     if row.name == "queue_drop":
-        held = waiting_as(store, given["queued_id"])
+        held = queued_write(store, given["queued_id"])
         return {DRY_RUN: True, "would_lose": f"{held.id}: {str(held.statement.get('content', ''))[:_SHOWN_LOSS]}"}
     if "memory_id" not in given:
         return {DRY_RUN: True, "would_lose": "unknown"}
@@ -280,15 +283,17 @@ def _loss(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     return {DRY_RUN: True, "would_lose": f"{found['id']}: {found['content'][:_SHOWN_LOSS]}"}
 
 
-def _told(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
+def _result(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
     """An answer twice, as the protocol wants it: in lines for models, as fields for programs."""
-    from wellkept.server.mcp.lines import told  # with the engine, which the list of tools does not wait for
+    from wellkept.server.mcp.lines import text_of_answer  # with the engine, which the list of tools does not wait for
 
     fits = sized(answer if row.name in _WHOLE else slim(answer, explained=explained))
-    return CallToolResult(content=[TextContent(type="text", text=told(row.name, fits))], structured_content=fits)
+    return CallToolResult(
+        content=[TextContent(type="text", text=text_of_answer(row.name, fits))], structured_content=fits
+    )
 
 
-def _unquoted(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
+def _parsed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
     """The arguments, with lists and objects that came as texts read: some clients send every value as text."""
     properties = schema.get("properties", {})
     return {name: _read(value) if _may_be_text(properties.get(name)) is False else value
@@ -315,7 +320,7 @@ def _read(value: Any) -> Any:
     return value if isinstance(found, str) else found
 
 
-def _teller(context: Context[Any, Any]) -> Tell:
+def _progress_reporter(context: Context[Any, Any]) -> Tell:
     """Reports progress from the thread of a call, and ends the call there when it was cancelled."""
 
     def tell(part: float, whole: float | None, words: str) -> None:

@@ -21,7 +21,7 @@ _HEADERS = {
 }
 
 
-class Watch:
+class AccessLog:
     """Watches requests go by.
 
     What is logged is the method, the name of the route, the status, the time and who asked. A path may

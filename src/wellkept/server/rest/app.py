@@ -12,16 +12,23 @@ from wellkept import __version__
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access import TokenKeeper
 from wellkept.server.rest import problems
-from wellkept.server.rest.access_log import Watch
-from wellkept.server.rest.gates import Admission, AtOnce, Bodies, SamePlace
+from wellkept.server.rest.access_log import AccessLog
+from wellkept.server.rest.gates import BodyLimits, ConcurrencyLimit, OriginCheck, TokenCheck
 from wellkept.server.rest.health import Health, health_routes
 from wellkept.server.rest.import_route import import_routes
 from wellkept.server.rest.limits import Limits
 from wellkept.server.rest.metrics import Metrics, metrics_routes
-from wellkept.server.rest.nodes_routes import seed_routes
+from wellkept.server.rest.nodes_routes import node_routes
 from wellkept.server.rest.routes import Malformed, operation_routes
 from wellkept.server.rest.schema import document
-from wellkept.server.rest.store_of_request import Absent, Door, NotAllowed, absent, context_of, not_allowed
+from wellkept.server.rest.store_of_request import (
+    NotAllowed,
+    RequestStores,
+    UnknownNamespace,
+    context_of,
+    not_allowed,
+    unknown_namespace,
+)
 
 _DESCRIPTION = "Long-term memory for agents that keeps itself free of duplicates and contradictions."
 
@@ -70,22 +77,22 @@ def create_app(
     )
     app.state.health = health if health is not None else Health()
     app.state.metrics = Metrics(store, queue_depth if queue_depth is not None else lambda: _waiting(store))
-    door = Door(store)
-    app.include_router(operation_routes(door))
-    app.include_router(import_routes(door, limits))
-    app.include_router(seed_routes(door))
+    stores = RequestStores(store)
+    app.include_router(operation_routes(stores))
+    app.include_router(import_routes(stores, limits))
+    app.include_router(node_routes(stores))
     app.include_router(health_routes(store, app.state.health))
     app.include_router(metrics_routes(app.state.metrics))
     problems.install(app)
     app.add_exception_handler(Malformed, _malformed)
     app.add_exception_handler(NotAllowed, _not_allowed)
-    app.add_exception_handler(Absent, _absent)
+    app.add_exception_handler(UnknownNamespace, _unknown_namespace)
     # The last one added is the outermost.
-    app.add_middleware(AtOnce, limits=limits)
-    app.add_middleware(Bodies, limits=limits)
-    app.add_middleware(Admission, tokens=tokens, limits=limits)
-    app.add_middleware(SamePlace, limits=limits)
-    app.add_middleware(Watch, metrics=app.state.metrics)
+    app.add_middleware(ConcurrencyLimit, limits=limits)
+    app.add_middleware(BodyLimits, limits=limits)
+    app.add_middleware(TokenCheck, tokens=tokens, limits=limits)
+    app.add_middleware(OriginCheck, limits=limits)
+    app.add_middleware(AccessLog, metrics=app.state.metrics)
     app.openapi = document(app, secured=tokens is not None)  # type: ignore[method-assign]
     app.add_route("/openapi.json", _document(app), include_in_schema=False)
     return app
@@ -117,6 +124,6 @@ def _not_allowed(request: Request, error: Exception) -> Response:
     return not_allowed(error)
 
 
-def _absent(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Absent)
-    return absent(error.error)
+def _unknown_namespace(request: Request, error: Exception) -> Response:
+    assert isinstance(error, UnknownNamespace)
+    return unknown_namespace(error.error)

@@ -25,7 +25,7 @@ _SHOWN = 200
 _SEEN = frozenset({TEXT["pattern"], VISIBLE["pattern"]})
 
 
-def hold(fields: Mapping[str, Any], schema: Schema) -> None:
+def check_fields(fields: Mapping[str, Any], schema: Schema) -> None:
     """Refuse fields of which the document says more than their type, and which are not so.
 
     Args:
@@ -37,8 +37,8 @@ def hold(fields: Mapping[str, Any], schema: Schema) -> None:
             what was given is not repeated.
 
     Example:
-        >>> hold({"title": "tea"}, {"properties": {"title": {"type": "string", "maxLength": 5}}})
-        >>> hold({"title": "too long"}, {"properties": {"title": {"type": "string", "maxLength": 5}}})
+        >>> check_fields({"title": "tea"}, {"properties": {"title": {"type": "string", "maxLength": 5}}})
+        >>> check_fields({"title": "too long"}, {"properties": {"title": {"type": "string", "maxLength": 5}}})
         Traceback (most recent call last):
         ...
         wellkept.errors.ContentTooLarge: has more than 5 characters (title). See the operation in /openapi.json.
@@ -47,7 +47,7 @@ def hold(fields: Mapping[str, Any], schema: Schema) -> None:
         raise kind(what, where=where[:_SHOWN], todo=_TODO)
 
 
-def hold_text(name: str, text: str, schema: Schema) -> None:
+def check_text_value(name: str, text: str, schema: Schema) -> None:
     """The same for a single text, such as that of a header.
 
     Raises:
@@ -114,19 +114,19 @@ def _of_text(text: str, schema: Schema, where: str) -> Iterator[Flaw]:
     elif "not" in schema and (found := _search(schema["not"]["pattern"])(text)):
         held = " ".join(f"U+{ord(character):04X}" for character in found.group())
         yield InvalidText, f"holds {held}, which it must not", where
-    elif len(text) < schema.get("minLength", 0) or (schema.get("pattern") in _SEEN and not _is_as(text, schema)):
+    elif len(text) < schema.get("minLength", 0) or (schema.get("pattern") in _SEEN and not _matches(text, schema)):
         yield EmptyContent, "is empty", where
-    elif not _is_as(text, schema):
+    elif not _matches(text, schema):
         yield InvalidField, "does not have the required form", where
-    elif schema.get("format") == RULES_FORMAT and _says_nothing(text):
+    elif schema.get("format") == RULES_FORMAT and _is_empty_toml(text):
         yield InvalidField, "has no rule", where
 
 
-def _is_as(text: str, schema: Schema) -> bool:
+def _matches(text: str, schema: Schema) -> bool:
     return "pattern" not in schema or _search(schema["pattern"])(text) is not None
 
 
-def _says_nothing(toml: str) -> bool:
+def _is_empty_toml(toml: str) -> bool:
     """Whether it can be read and has no key; what cannot be read is left to the library, which says why."""
     try:
         return not parsed_toml(toml)

@@ -39,13 +39,13 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _SMALL = 1 << 14
 _DRAINED = 64
-_LOOKING_UP = 8
+_LOOKUP_THREADS = 8
 """Tokens that are looked up at the same time; half of what a process connects to a database."""
 _DRAIN_SECONDS = 10.0
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="wellkept"'}
 
 
-class SamePlace:
+class OriginCheck:
     """Refuses requests for another host, and pages of other sites.
 
     A page that a browser of this machine shows can reach a server on loopback: by a name that it has
@@ -88,13 +88,13 @@ class SamePlace:
         return None
 
 
-class Admission:
+class TokenCheck:
     """Asks for a token where there are any, and counts what is sent with each."""
 
     def __init__(self, app: ASGIApp, tokens: TokenKeeper | None, limits: Limits) -> None:
         self._app = app
         self._tokens = tokens
-        self._own = CapacityLimiter(_LOOKING_UP)
+        self._own = CapacityLimiter(_LOOKUP_THREADS)
         self._buckets = (
             None if limits.rate is None else Buckets(rate=limits.rate, burst=limits.burst, clock=limits.clock)
         )
@@ -111,7 +111,7 @@ class Admission:
         try:
             grant = await to_thread.run_sync(self._tokens.grant_of, secret, limiter=self._own) if secret else None
         except (ConfigError, StorageError) as error:
-            await self._closed(error)(scope, receive, send)
+            await self._unreadable_tokens(error)(scope, receive, send)
             return
         if grant is None:
             what = "the token is not valid" if secret else "a token is needed"
@@ -129,7 +129,7 @@ class Admission:
         finally:
             current_grant.reset(mark)
 
-    def _closed(self, error: WellkeptError) -> Response:
+    def _unreadable_tokens(self, error: WellkeptError) -> Response:
         """The answer while the list of tokens cannot be read; why is for whoever runs the server, and said once."""
         if str(error) != self._told:
             self._told = str(error)
@@ -137,7 +137,7 @@ class Admission:
         return problem(503, "tokens cannot be read", todo="Tell the server's operator; its log says why")
 
 
-class Bodies:
+class BodyLimits:
     """Reads the body of a request within its bounds, before anything parses it.
 
     An import is passed on as it comes; it counts for itself.
@@ -155,8 +155,8 @@ class Bodies:
         headers = Headers(scope=scope)
         streamed = scope["path"] == IMPORT_PATH
         most = self._limits.import_bytes if streamed else self._limits.body_bytes
-        if _said_length(headers) > most:
-            await drained(_parts(receive), most)
+        if _content_length(headers) > most:
+            await discard(_parts(receive), most)
             await too_large(most)(scope, receive, send)
             return
         if streamed or not _has_body(headers):
@@ -165,14 +165,14 @@ class Bodies:
         parts = _parts(receive)
         body = await _read(parts, most)
         if body is None:
-            await drained(parts, most)
+            await discard(parts, most)
             await too_large(most)(scope, receive, send)
             return
         refusal = self._shaped(body) if len(body) < _SMALL else await to_thread.run_sync(self._shaped, body)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        await self._app(scope, _again(body, receive), send)
+        await self._app(scope, _replayed(body, receive), send)
 
     def _shaped(self, body: bytes) -> Response | None:
         """The refusal of a body whose lists and objects are beyond the bounds."""
@@ -184,7 +184,7 @@ class Bodies:
         return None
 
 
-class AtOnce:
+class ConcurrencyLimit:
     """Bounds how many requests are worked on at the same time.
 
     Only those count whose sender may send them and whose body is there, so that nobody can use the bound up
@@ -223,7 +223,7 @@ def too_large(most: int) -> Response:
     return problem(413, "the body is too large", where="body", todo=f"Send at most {most} bytes", headers=headers)
 
 
-async def drained(parts: AsyncIterator[bytes], most: int) -> None:
+async def discard(parts: AsyncIterator[bytes], most: int) -> None:
     """Let a sender finish, in bounds: one who is cut off while sending never reads the answer."""
     left = _DRAINED * most
     with move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect):
@@ -256,7 +256,7 @@ async def _read(parts: AsyncIterator[bytes], most: int) -> bytes | None:
     return b"".join(kept)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """A body that was read, once more; then whatever comes after it."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -278,11 +278,11 @@ def _name(address: str) -> str:
         return ""
 
 
-def _said_length(headers: Headers) -> int:
+def _content_length(headers: Headers) -> int:
     said = headers.get("content-length", "")
     # More digits than any body has bytes: too long to be read as a number, and too large anyway.
     return int(said[:18]) if said.isascii() and said.isdigit() else 0
 
 
 def _has_body(headers: Headers) -> bool:
-    return _said_length(headers) > 0 or "transfer-encoding" in headers
+    return _content_length(headers) > 0 or "transfer-encoding" in headers

@@ -29,11 +29,11 @@ from wellkept.engine.transfer.import_export import ImportSpec, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.policy import Policy
 from wellkept.server.access.grants import allowed
-from wellkept.server.rest.gates import drained, grant_of, too_large
+from wellkept.server.rest.gates import discard, grant_of, too_large
 from wellkept.server.rest.limits import MIB, Limits, depth
 from wellkept.server.rest.problems import problem, responses, status_of
 from wellkept.server.rest.schema import KEY_HEADER, NAMESPACE_HEADER, SESSION_HEADER
-from wellkept.server.rest.store_of_request import IDEMPOTENCY, Door, context_of, read_header
+from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, context_of, read_header
 from wellkept.types import WriteResult
 
 LINES = "application/x-ndjson"
@@ -66,7 +66,7 @@ class Source(BaseModel):
     source: str = Field("import", max_length=500, pattern=r"^[ -~]*$", description="Name of the source.")
 
 
-def import_routes(door: Door, limits: Limits) -> APIRouter:
+def import_routes(stores: RequestStores, limits: Limits) -> APIRouter:
     """`/v1/import`."""
     router = APIRouter(tags=["import"])
 
@@ -89,7 +89,7 @@ def import_routes(door: Door, limits: Limits) -> APIRouter:
             return problem(415, "the content type is not JSON lines", where="Content-Type", todo=f"Send {LINES}")
         # Whose it is comes first: nothing of a body is kept for somebody who may not write.
         grant = grant_of(request.scope.get("state", {}))
-        store = await run_in_threadpool(door.store_of, request.headers, grant, "write")
+        store = await run_in_threadpool(stores.store_of, request.headers, grant, "write")
         named = read_header(request.headers, IDEMPOTENCY, escaped=False) or label("source", asked.source)
         spool = tempfile.TemporaryFile()  # closed by whoever reads it to its end
         size = 0
@@ -98,7 +98,7 @@ def import_routes(door: Door, limits: Limits) -> APIRouter:
             size += len(part)
             if size > limits.import_bytes:
                 spool.close()
-                await drained(parts, limits.import_bytes)
+                await discard(parts, limits.import_bytes)
                 return too_large(limits.import_bytes)
             await run_in_threadpool(spool.write, part)
         spool.seek(0)
@@ -125,18 +125,18 @@ def answers(
         restores: Whether rows of an export are restored under their ids; what they say passes the gate otherwise.
     """
     run_id = f"import-{ctx.new_id()}"
-    told = Told(run_id)
+    told = RowWriter(run_id)
     with spool:
         lines = numbered(spool, "body", most=_MORE)
         first = next(lines, (1, b""))
         exported = is_export(first[1])
         if exported and restores:
-            yield from _export(ctx, _flat(lines, limits), run_id)
+            yield from _export(ctx, _bounded_lines(lines, limits), run_id)
             return
         if exported:
-            given = _said(_flat(lines, limits), spec, ctx.policy)
+            given = _statement_rows(_bounded_lines(lines, limits), spec, ctx.policy)
         else:
-            given = rows(_flat(chain([first], lines), limits), spec, ctx.policy)
+            given = rows(_bounded_lines(chain([first], lines), limits), spec, ctx.policy)
         waiting: list[Row] = []
         done = 0
         for row in given:
@@ -150,7 +150,7 @@ def answers(
     yield _line({"report": told.report() | ({"restored": False} if exported else {})})
 
 
-class Told:
+class RowWriter:
     """Takes rows through the gate and says what became of each."""
 
     def __init__(self, run_id: str) -> None:
@@ -217,7 +217,7 @@ def _export(ctx: Context, lines: Iterator[Line], run_id: str) -> Iterator[bytes]
     yield _line({"report": report})
 
 
-def _said(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Row]:
+def _statement_rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Row]:
     """What the memories of an export say, as rows of an import; other lines with the reason why they are none."""
     refused: deque[Row] = deque()
 
@@ -235,7 +235,7 @@ def _said(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[R
     yield from refused
 
 
-def _flat(lines: Iterable[Line], limits: Limits) -> Iterator[Line]:
+def _bounded_lines(lines: Iterable[Line], limits: Limits) -> Iterator[Line]:
     """The lines, none longer than a memory can be, none nested deeper than the bounds allow."""
     for number, raw in lines:
         if len(raw) > _MORE:

@@ -129,7 +129,7 @@ def close_kinds(schema: dict[str, Any], kinds: Collection[str]) -> None:
             option["enum"] = sorted(kinds)
 
 
-def whole(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+def with_integers(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     """JSON knows one kind of number: `2.0` where a whole one is wanted is 2.
 
     Only where the model asks for a whole number; what is kept as it is, such as metadata, stays as it is.

@@ -37,7 +37,7 @@ from wellkept.errors import (
     WellkeptError,
 )
 from wellkept.operations.pages import page
-from wellkept.operations.shapes import rendered
+from wellkept.operations.shapes import json_pieces
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
 from wellkept.server.rest.narrowing import TEXT
 from wellkept.server.rest.nodes_api import (
@@ -61,7 +61,7 @@ from wellkept.server.rest.nodes_api import (
     node_fields,
 )
 from wellkept.server.rest.sending import sent
-from wellkept.server.rest.store_of_request import Absent
+from wellkept.server.rest.store_of_request import UnknownNamespace
 from wellkept.types import Filter, Lifecycle, Memory, WriteResult
 
 REQUIRED = "content, title, and subtype are required"
@@ -85,21 +85,21 @@ StoreOf = Callable[..., Any]
 """A dependency that gives the store of a request, bound to its namespace."""
 
 
-class _Asked(Request):
+class _ThreadedRequest(Request):
     """A request whose JSON is read in a thread, so that the loop serves others meanwhile."""
 
     async def json(self) -> Any:
         return await to_thread.run_sync(json.loads, await self.body())
 
 
-class _SeedRoute(APIRoute):
+class _NodeRoute(APIRoute):
     """Tells every error as the source does: `{"error": text}`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler, few = super().get_route_handler(), CapacityLimiter(LARGE_AT_ONCE)
 
         async def told(request: Request) -> Response:
-            asked = _Asked(request.scope, request.receive)
+            asked = _ThreadedRequest(request.scope, request.receive)
             try:
                 if len(await asked.body()) <= LARGE:
                     return await handler(asked)
@@ -107,10 +107,10 @@ class _SeedRoute(APIRoute):
                     return await handler(asked)
             except RequestValidationError as error:
                 return failure(400, _unusable(request, error))
-            except Absent:
+            except UnknownNamespace:
                 raise  # of the request, not of what the source knows: told as on every other path
             except WellkeptError as error:
-                return failure(*_told(error, asked=_is_check(request)))
+                return failure(*_error(error, asked=_is_check(request)))
 
         return told
 
@@ -120,7 +120,7 @@ def failure(status: int, text: str) -> JSONResponse:
     return JSONResponse({"error": text}, status_code=status)
 
 
-def seed_routes(store_of: StoreOf) -> APIRouter:
+def node_routes(store_of: StoreOf) -> APIRouter:
     """The node routes below `/v1`.
 
     Args:
@@ -130,7 +130,7 @@ def seed_routes(store_of: StoreOf) -> APIRouter:
     Returns:
         The router, for `FastAPI.include_router`.
     """
-    router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_SeedRoute, responses=_ERRORS)
+    router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_NodeRoute, responses=_ERRORS)
     # Before the routes of single nodes, which must not take their place.
     _add_check(router, store_of)
     for path in ("/nodes/check-similar", "/nodes/backfill-embeddings"):
@@ -263,7 +263,7 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
 
 def _sent(answer: Nodes | FoundNodes) -> Response:
     """A long answer, written in the thread of its request."""
-    return sent(rendered(answer))
+    return sent(json_pieces(answer))
 
 
 def _only_post() -> JSONResponse:
@@ -334,7 +334,7 @@ def _lacks(problem: Any) -> bool:
     return problem["type"] in _ABSENT or problem.get("input") is None
 
 
-def _told(error: WellkeptError, *, asked: bool) -> tuple[int, str]:
+def _error(error: WellkeptError, *, asked: bool) -> tuple[int, str]:
     """Status and text of an error; paths and hosts stay out of the text."""
     match error:
         case ModelError():

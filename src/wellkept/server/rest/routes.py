@@ -15,18 +15,18 @@ from starlette.responses import Response
 
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import IdempotencyMismatch, InvalidField, NotFound
-from wellkept.operations.queued_writes import MAY_WAIT, QUEUE_HEADER, asks_to_wait, putting_off
+from wellkept.operations.queued_writes import MAY_WAIT, QUEUE_HEADER, queueing, wants_queue_by_header
 from wellkept.operations.registry import OPERATIONS, Operation, Route, parsed
 from wellkept.operations.row import ok
-from wellkept.operations.shapes import rendered
+from wellkept.operations.shapes import json_pieces
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
-from wellkept.server.rest.conforming import hold
+from wellkept.server.rest.conforming import check_fields
 from wellkept.server.rest.gates import grant_of
-from wellkept.server.rest.narrowing import whole
+from wellkept.server.rest.narrowing import with_integers
 from wellkept.server.rest.problems import of_error, problem, responses
-from wellkept.server.rest.schema import asked_of, is_list, parameters, request_body
+from wellkept.server.rest.schema import field_schema, is_list, parameters, request_body
 from wellkept.server.rest.sending import sent
-from wellkept.server.rest.store_of_request import IDEMPOTENCY, Door, read_header
+from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, read_header
 
 _IN_QUERY = frozenset({"GET", "DELETE"})
 _BETWEEN = frozenset({"event_end", "at", "weights", "where.embedded"})
@@ -46,7 +46,7 @@ class Malformed(Exception):
         super().__init__("malformed")
 
 
-def operation_routes(door: Door) -> APIRouter:
+def operation_routes(stores: RequestStores) -> APIRouter:
     """The routes of all operations. Paths without parameters come first: `batch` is no memory's id."""
     router, few = APIRouter(), CapacityLimiter(LARGE_AT_ONCE)
     routed = [(row, row.route) for row in OPERATIONS if row.route is not None]
@@ -57,7 +57,7 @@ def operation_routes(door: Door) -> APIRouter:
         }
         router.add_api_route(
             route.path,
-            _endpoint(row, route, door, asked_of(row, route), few),
+            _endpoint(row, route, stores, field_schema(row, route), few),
             methods=[route.method],
             operation_id=row.name,
             name=row.name,
@@ -66,7 +66,7 @@ def operation_routes(door: Door) -> APIRouter:
             tags=[route.path.split("/")[2]],
             response_model=None,
             responses={**responses(), **told},
-            openapi_extra=_extra(row, route, door.kinds),
+            openapi_extra=_extra(row, route, stores.kinds),
         )
     return router
 
@@ -80,11 +80,11 @@ def _extra(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, An
 
 
 def _endpoint(
-    row: Operation, route: Route, door: Door, told: Mapping[str, Any], few: CapacityLimiter
+    row: Operation, route: Route, stores: RequestStores, told: Mapping[str, Any], few: CapacityLimiter
 ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     def answered(request: Request, raw: bytes) -> Response:
-        store = door.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
-        return _answer(row, store, request=request, given=_asked(row, route, request=request, raw=raw, told=told))
+        store = stores.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
+        return _answer(row, store, request=request, given=_input(row, route, request=request, raw=raw, told=told))
 
     async def endpoint(request: Request) -> Response:
         raw = b"" if route.method in _IN_QUERY else await request.body()
@@ -94,7 +94,7 @@ def _endpoint(
     return endpoint
 
 
-def _asked(row: Operation, route: Route, *, request: Request, raw: bytes, told: Mapping[str, Any]) -> BaseModel:
+def _input(row: Operation, route: Route, *, request: Request, raw: bytes, told: Mapping[str, Any]) -> BaseModel:
     """The input of an operation from path, query and body, held to what the document says of it.
 
     Raises:
@@ -104,16 +104,16 @@ def _asked(row: Operation, route: Route, *, request: Request, raw: bytes, told: 
     path = {name: _from_path(row, name, text) for name, text in request.path_params.items()}
     if route.method in _IN_QUERY:
         given = parsed(row, {**_of_query(row, request.query_params), **path}, texts=True)
-        hold(given.model_dump(exclude=set(path), exclude_unset=True), told)
+        check_fields(given.model_dump(exclude=set(path), exclude_unset=True), told)
         return given
     if request.query_params:
         raise InvalidField(
             "this operation takes no query parameters", where="query", todo="Send the fields in the body"
         )
-    fields = whole(row.input, _of_body(request, raw))
+    fields = with_integers(row.input, _of_body(request, raw))
     _refuse_doubles(fields, path)
     given = parsed(row, _keyed(row, request, {**fields, **path}))
-    hold(fields, told)
+    check_fields(fields, told)
     return given
 
 
@@ -124,7 +124,7 @@ def _answer(row: Operation, store: MemoryStore, *, request: Request, given: Base
         WellkeptError: As the operation.
     """
     try:
-        with putting_off(store, wanted=row.name in MAY_WAIT and _puts_off(request)):
+        with queueing(store, wanted=row.name in MAY_WAIT and _wants_queue(request)):
             result = row.handler(store, given)
     except InvalidField as error:
         if error.where in _BETWEEN:
@@ -133,11 +133,11 @@ def _answer(row: Operation, store: MemoryStore, *, request: Request, given: Base
             raise
         # What cannot be an id is the id of nothing.
         raise NotFound(error.what, where=error.where, todo=error.todo) from error
-    return sent(rendered(result), status=row.status(result))
+    return sent(json_pieces(result), status=row.status(result))
 
 
-def _puts_off(request: Request) -> bool:
-    return asks_to_wait(read_header(request.headers, QUEUE_HEADER, escaped=False))
+def _wants_queue(request: Request) -> bool:
+    return wants_queue_by_header(read_header(request.headers, QUEUE_HEADER, escaped=False))
 
 
 def _from_path(row: Operation, name: str, text: str) -> Any:

@@ -19,45 +19,45 @@ from wellkept.operations.registry import OPERATIONS, Operation, Route
 from wellkept.server.rest.narrowing import close_kinds, narrow
 from wellkept.server.rest.problems import ProblemDetails, responses
 
-NAMESPACE_TOLD: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 2_400, "pattern": "^[^/]+(?:/[^/]+)*$"}
+NAMESPACE_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 2_400,
+    "pattern": "^[^/]+(?:/[^/]+)*$",
+}
 """Of the header as it is sent; what it stands for may still be the name of nothing, which is 404."""
-SESSION_TOLD: dict[str, Any] = {
+SESSION_SCHEMA: dict[str, Any] = {
     "type": "string",
     "maxLength": 500,
     "not": {"pattern": r"[\x00-\x1f\x7f]|%(?:[01][0-9A-Fa-f]|7[Ff])"},
 }
 """Of the header as it is sent: no control character, not in an escape either."""
-KEY_TOLD: dict[str, Any] = {"type": "string", "maxLength": 400, "pattern": "^[ -~]*$"}
+KEY_SCHEMA: dict[str, Any] = {"type": "string", "maxLength": 400, "pattern": "^[ -~]*$"}
 _PREFIX = "Asked."
 _TEMPLATE = "#/components/schemas/" + _PREFIX + "{model}"
-NAMESPACE_HEADER: dict[str, Any] = {
-    "name": "Wellkept-Namespace",
-    "in": "header",
-    "required": False,
-    "description": "The namespace, such as acme/alice/coder; UTF-8 or percent-encoded. By default the server's.",
-    "schema": NAMESPACE_TOLD,
-}
-SESSION_HEADER: dict[str, Any] = {
-    "name": "Wellkept-Session",
-    "in": "header",
-    "required": False,
-    "description": "The conversation that the request belongs to.",
-    "schema": SESSION_TOLD,
-}
-KEY_HEADER: dict[str, Any] = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "A second request with the same key changes nothing; with another body it is rejected.",
-    "schema": KEY_TOLD,
-}
-_QUEUE: dict[str, Any] = {
-    "name": QUEUE_HEADER,
-    "in": "header",
-    "required": False,
-    "description": "on: what can be deferred is queued until the session's queue is flushed.",
-    "schema": {"type": "string", "enum": ["on", "off"], "default": "off"},
-}
+
+
+def _header(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An optional header as a parameter."""
+    return {"name": name, "in": "header", "required": False, "description": description, "schema": dict(schema)}
+
+
+NAMESPACE_HEADER = _header(
+    "Wellkept-Namespace",
+    "The namespace, such as acme/alice/coder; UTF-8 or percent-encoded. By default the server's.",
+    NAMESPACE_SCHEMA,
+)
+SESSION_HEADER = _header("Wellkept-Session", "The conversation that the request belongs to.", SESSION_SCHEMA)
+KEY_HEADER = _header(
+    "Idempotency-Key",
+    "A second request with the same key changes nothing; with another body it is rejected.",
+    KEY_SCHEMA,
+)
+_QUEUE = _header(
+    QUEUE_HEADER,
+    "on: what can be deferred is queued until the session's queue is flushed.",
+    {"type": "string", "enum": ["on", "off"], "default": "off"},
+)
 
 
 def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def request_body(row: Operation, route: Route, kinds: Collection[str]) -> dict[s
     return {"required": bool(left), "content": {"application/json": {"schema": schema}}}
 
 
-def asked_of(row: Operation, route: Route) -> Mapping[str, Any]:
+def field_schema(row: Operation, route: Route) -> Mapping[str, Any]:
     """What the fields of an operation are held to, but for those that the path names: they find nothing."""
     schema = dict(_model(row))
     schema["properties"] = {

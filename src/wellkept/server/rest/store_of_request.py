@@ -21,14 +21,14 @@ from wellkept.server.access.headers import NAMESPACE as NAMESPACE
 from wellkept.server.access.headers import SESSION as SESSION
 from wellkept.server.access.headers import read_header as read_header
 from wellkept.server.access.headers import session_of
-from wellkept.server.access.one_namespace import Walled, bound
-from wellkept.server.rest.conforming import hold_text
+from wellkept.server.access.one_namespace import NamespaceStore, bound
+from wellkept.server.rest.conforming import check_text_value
 from wellkept.server.rest.gates import grant_of
 from wellkept.server.rest.problems import of_error, problem
-from wellkept.server.rest.schema import KEY_TOLD, NAMESPACE_TOLD, SESSION_TOLD
+from wellkept.server.rest.schema import KEY_SCHEMA, NAMESPACE_SCHEMA, SESSION_SCHEMA
 
 IDEMPOTENCY = "Idempotency-Key"
-_TOLD = {NAMESPACE: NAMESPACE_TOLD, SESSION: SESSION_TOLD, IDEMPOTENCY: KEY_TOLD}
+_HEADER_SCHEMAS = {NAMESPACE: NAMESPACE_SCHEMA, SESSION: SESSION_SCHEMA, IDEMPOTENCY: KEY_SCHEMA}
 """What the document says of these headers as they are sent."""
 
 
@@ -44,7 +44,7 @@ class NotAllowed(Exception):
         super().__init__("not allowed")
 
 
-class Absent(InvalidInput):
+class UnknownNamespace(InvalidInput):
     """The header is well formed, and names what can be no namespace; 404, with the name of the error that says why."""
 
     def __init__(self, error: InvalidInput) -> None:
@@ -52,7 +52,7 @@ class Absent(InvalidInput):
         super().__init__(error.what, where=NAMESPACE, todo=error.todo)
 
 
-class Door:
+class RequestStores:
     """Gives each request its store.
 
     Args:
@@ -72,12 +72,12 @@ class Door:
 
         Raises:
             NotAllowed: The grant does not cover the namespace, or not this scope in it.
-            Absent: The header is well formed, and names what can be no namespace.
+            UnknownNamespace: The header is well formed, and names what can be no namespace.
             InvalidInput: A header cannot be used.
         """
-        for name, told in _TOLD.items():
+        for name, told in _HEADER_SCHEMAS.items():
             if name in headers:
-                hold_text(name, headers[name], told)
+                check_text_value(name, headers[name], told)
         namespace = _named(headers) or home(grant, self._store.namespace)
         if not allowed(grant, namespace, scope):
             raise NotAllowed
@@ -85,7 +85,7 @@ class Door:
         ctx = replace(ctx, namespace=namespace, session=session_of(headers))
         if grant is not EVERYTHING:
             ctx = replace(ctx, actor=grant.actor)
-        return MemoryStore(ctx) if covers_all(grant) else Walled(ctx)
+        return MemoryStore(ctx) if covers_all(grant) else NamespaceStore(ctx)
 
     def __call__(self, request: Request, scopes: SecurityScopes) -> MemoryStore:
         """The same as a FastAPI dependency; the security scopes say what the route needs."""
@@ -103,7 +103,7 @@ def _named(headers: Headers) -> str | None:
         named = read_header(headers, NAMESPACE)
         return None if named is None else check_namespace(named)
     except InvalidInput as error:
-        raise Absent(error) from error
+        raise UnknownNamespace(error) from error
 
 
 def context_of(store: MemoryStore) -> Context:
@@ -119,6 +119,6 @@ def not_allowed(error: NotAllowed) -> Response:
     return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
 
 
-def absent(error: InvalidInput) -> Response:
+def unknown_namespace(error: InvalidInput) -> Response:
     """The answer to a name that can be nobody's."""
     return of_error(type(error)(error.what, where=NAMESPACE, todo=error.todo), status=404)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
 
 MCP_PATH = "/mcp"
-_LOOKING_UP = 8
+_LOOKUP_THREADS = 8
 NOTHING = Grant(actor="", namespaces=(), scopes=frozenset())
 """What a call without a grant may do on a server that has tokens."""
 
@@ -76,15 +76,15 @@ def assembled(
     mcp = http_app(store, toolset=toolset, grant=grant, security=unguarded)
     # Its endpoint becomes a route of ours: mounted, it would redirect /mcp to /mcp/, which not all clients follow.
     [endpoint] = [route.endpoint for route in mcp.routes if isinstance(route, Route) and route.path == "/"]
-    owned = Owned(endpoint)
+    owned = SessionOwner(endpoint)
     for path in (MCP_PATH, f"{MCP_PATH}/"):
         rest.router.routes.append(Route(path, endpoint=owned, name="mcp", include_in_schema=False))
     rest.router.lifespan_context = _both(rest.router.lifespan_context, mcp.router.lifespan_context)
-    app: ASGIApp = rest if asked is not None or tokens is None else ShutOnceThereAreTokens(rest, tokens)
+    app: ASGIApp = rest if asked is not None or tokens is None else LateTokenCheck(rest, tokens)
     return Assembled(app=app, drain=health.drain)
 
 
-class ShutOnceThereAreTokens:
+class LateTokenCheck:
     """Keeps a server that was started without tokens from staying open after the first one was made.
 
     Args:
@@ -95,11 +95,11 @@ class ShutOnceThereAreTokens:
     def __init__(self, app: ASGIApp, tokens: TokenKeeper) -> None:
         self._app = app
         self._tokens = tokens
-        self._own = CapacityLimiter(_LOOKING_UP)
+        self._own = CapacityLimiter(_LOOKUP_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and scope["path"] != "/healthz" and await self._shut():
+        if scope["type"] == "http" and scope["path"] != "/healthz" and await self._is_closed():
             from wellkept.server.rest.problems import problem
 
             what = "the server was started without tokens, and tokens exist now"
@@ -107,18 +107,18 @@ class ShutOnceThereAreTokens:
             return
         await self._app(scope, receive, send)
 
-    async def _shut(self) -> bool:
+    async def _is_closed(self) -> bool:
         # A database may be gone and say nothing: not on the loop, and on no thread that requests have.
-        return await to_thread.run_sync(self._there_are_some, limiter=self._own)
+        return await to_thread.run_sync(self._has_tokens, limiter=self._own)
 
-    def _there_are_some(self) -> bool:
+    def _has_tokens(self) -> bool:
         try:
             return self._tokens.required
         except (ConfigError, StorageError):  # a list that cannot be read is a list
             return True
 
 
-class Owned:
+class SessionOwner:
     """Says whose a request to MCP is, in the way its package knows: sessions are kept apart by it.
 
     Args:

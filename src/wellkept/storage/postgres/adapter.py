@@ -31,9 +31,10 @@ from wellkept.storage.postgres.shared.prepared_vectors import PostgresAhead
 from wellkept.storage.postgres.shared.queue_ledger import PostgresLedger
 from wellkept.storage.postgres.shared.tokens import TokenTable, key_of
 from wellkept.storage.postgres.sql import schema_version
-from wellkept.storage.postgres.use_counts import Usage, Uses
 from wellkept.storage.postgres.verify import against_rows, problems
 from wellkept.storage.postgres.write_transaction import WriteTx
+from wellkept.storage.sql.embedder import Bound, check_size
+from wellkept.storage.sql.use_counts import Usage, Uses
 from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
 
@@ -52,7 +53,7 @@ def _once(act: Callable[[], _T], *, kept: Callable[[], int] = int) -> _T:
     return act()
 
 
-class PostgresStorage:
+class PostgresStorage(Bound):
     """A store in one PostgreSQL database; see `storage.port.Storage`.
 
     Args:
@@ -86,6 +87,7 @@ class PostgresStorage:
         token: str = "",
         make: bool = True,
     ) -> None:
+        super().__init__()
         self._key = key_of(token) if token else ""
         self._is_view = False
         self._conninfo, self._where = checked_url(url)
@@ -96,10 +98,8 @@ class PostgresStorage:
         self.insist: Insist = _once
         self._has_written = threading.Event()  # as the next one, also told by a view to all others
         self._index = VectorIndex(max_bytes=index_bytes)
-        self._uses = Uses()
+        self._uses = Uses(number_of)
         self._closed = False
-        self._model: int | None = None
-        self._told = threading.Event()
         self._connections = max(2, connections)
         # Writers that wait for each other must leave connections for those who only read.
         self._writers = threading.BoundedSemaphore(self._connections // 2)
@@ -288,12 +288,7 @@ class PostgresStorage:
             self._lock(session, "lock.alone")
             session.run("embedder.add", {"embedder": embedder, "dim": dim})
             known = session.row("embedder.known", {"embedder": embedder})[1]
-            if known != dim:
-                raise EmbedderMismatch(
-                    f"embedder {embedder!r} made vectors of {known} components, now {dim}",
-                    where=self._where,
-                    todo="Give an embedder of another size another id",
-                )
+            check_size(embedder, dim, known=known, where=self._where)
             session.run("header.set", {"embedder": embedder, "policy": policy})
             session.run("commit")
         if self._model is not None:
@@ -304,20 +299,7 @@ class PostgresStorage:
         with self._begun("begin.read") as session:
             row = session.row("embedder.known", {"embedder": embedder})
         self._model = None if row is None else row[0]
-        self._told.clear()
-
-    def _check_model(self, tx: ReadTx) -> None:
-        """Another process may have moved the store to another embedder while it was open here.
-
-        Reading then goes by words alone, and a write that brings a vector is refused: vectors of two
-        embedders would be mixed, and with as many components nobody would ever notice.
-        """
-        if self._model is None or tx.model == self._model:
-            return
-        tx.foreign = True
-        if not self._told.is_set():
-            self._told.set()
-            log.warning("The store was moved to another embedder; open it again with that one. Recall goes by words")
+        self._warned.clear()
 
     @contextmanager
     def begin(self, namespace: str, *, write: bool) -> Iterator[ReadTx]:
@@ -431,12 +413,7 @@ class PostgresStorage:
                 session.run("embedder.add", {"embedder": embedder, "dim": dim})
                 known = session.row("embedder.known", {"embedder": embedder})
                 session.run("commit")
-        if known[1] != dim:
-            raise EmbedderMismatch(
-                f"embedder {embedder!r} made vectors of {known[1]} components, now {dim}",
-                where=self._where,
-                todo="Give an embedder of another size another id",
-            )
+        check_size(embedder, dim, known=known[1], where=self._where)
         return PostgresAhead(known[0], dim, self._begun, self._write_beside_others)
 
     @contextmanager

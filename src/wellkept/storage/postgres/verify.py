@@ -29,6 +29,7 @@ from wellkept.storage.sql.verification import (
     some,
     strayed,
 )
+from wellkept.types import SEARCHED
 
 _COLUMNS = (*COLUMNS, "tags")
 _ROWS_AT_ONCE = 1000
@@ -103,7 +104,7 @@ def _records(session: Session, name: str, ns: int) -> Iterator[Flaw]:
     missing = 0
     for memory_id, stored, usage, record, terms in _rows(session, ns):
         memory = yield from of_memory(name, memory_id, stored, usage, record, columns=columns, names=_COLUMNS)
-        if memory is not None and memory.status == "active":
+        if memory is not None and memory.status in SEARCHED:
             missing += terms is None or set(terms) != set(words_of(memory, ns))
     if missing:
         yield Flaw(f": memories not found by all their words, or by words they do not have: {missing}", "words")

@@ -9,7 +9,7 @@ from wellkept.storage.postgres import rows
 from wellkept.storage.postgres.read_transaction import ReadTx
 from wellkept.storage.sql import writing
 from wellkept.storage.sql.writing import Held
-from wellkept.types import Memory
+from wellkept.types import SEARCHED, Memory
 
 PLACES_OF_AN_ENTRY = 1 << 20
 """`place` tells the order of insertion without a counter of its own: the entry's number, then the row's."""
@@ -62,7 +62,7 @@ class WriteTx(ReadTx, writing.WriteTx):
 
     def _write_words(self, held: Iterable[Held]) -> None:
         changed = list(held)
-        shown = [(row.place, row.after) for row in changed if row.after is not None and row.after.status == "active"]
+        shown = [(row.place, row.after) for row in changed if row.after is not None and row.after.status in SEARCHED]
         places = {place for place, _ in shown}
         stale = [row.former for row in changed if row.former is not None and row.former not in places]
         if stale:

@@ -12,16 +12,16 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wellkept.core.records.codec import DAMAGE
 from wellkept.core.text.forms import slot_key
-from wellkept.errors import Corrupt, ReadOnly
+from wellkept.errors import Corrupt
 from wellkept.storage.journal_codec import changed_ids, first_before, is_common, unpacked
 from wellkept.storage.memory_rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
+from wellkept.storage.reading_only import ReadingOnly
 from wellkept.storage.sql.connection import Session
 from wellkept.storage.vectors.index import Block, Row, Space, Stamp
 from wellkept.storage.vectors.matrices import VectorIndex
@@ -29,7 +29,6 @@ from wellkept.types import (
     ALL_STATUSES,
     Census,
     Conflict,
-    Effect,
     Filter,
     JournalEntry,
     Json,
@@ -74,7 +73,7 @@ class Opened(NamedTuple):
     head: str
 
 
-class ReadTx(ABC):
+class ReadTx(ReadingOnly, ABC):
     """One snapshot; the methods are those of `storage.port.Tx`.
 
     Args:
@@ -146,7 +145,7 @@ class ReadTx(ABC):
     # ---- memories ----
 
     def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
-        """See `Tx.find`. Tags fit when any of them is there; `ids=()` fits nothing."""
+        """See `Tx.find`; `ids=()` matches nothing."""
         if where.ids is not None and not where.ids or limit is not None and limit < 1:
             return []
         conditions = [*_key_conditions(where), *_state_conditions(where)]
@@ -416,35 +415,6 @@ class ReadTx(ABC):
             left[seq][memory_id] = present.get(memory_id) if later is None else first_before(others[later], memory_id)
         return [unpacked(plain, seq, left[seq]) for seq, plain in plains.items()]
 
-    # ---- writing ----
-
-    def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
-        """A reading transaction refuses."""
-        raise _reading()
-
-    def restore(
-        self,
-        entries: Iterable[JournalEntry],
-        *,
-        loose: Iterable[Effect] = (),
-        vectors: Mapping[str, Vector] | None = None,
-        afresh: bool = False,
-    ) -> int:
-        """A reading transaction refuses."""
-        raise _reading()
-
-    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """A reading transaction refuses."""
-        raise _reading()
-
-    def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
-        """A reading transaction refuses."""
-        raise _reading()
-
-
-def _reading() -> ReadOnly:
-    return ReadOnly("this transaction only reads", todo="Begin it with write=True")
-
 
 def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
     if where.ids and len(where.ids) == 1:
@@ -455,7 +425,7 @@ def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "find.id_end", {"id_end": where.id_end}
     if where.id_prefix:
         yield "find.id_prefix", {"id_prefix": where.id_prefix, "id_prefix_end": where.id_prefix + "\U0010ffff"}
-    for name, several in (("hashes", where.hashes), ("kinds", where.kinds), ("tags", where.tags)):
+    for name, several in (("hashes", where.hashes), ("kinds", where.kinds)):
         if several:
             yield f"find.{name}", {name: tuple(several)}
     if where.subject is not None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from wellkept.core.records.codec import time_from
-from wellkept.errors import Busy, EmbedderMismatch, StorageError
+from wellkept.errors import Busy, StorageError
 from wellkept.storage.memory_rows import words_version
+from wellkept.storage.sql.embedder import Bound, check_size
+from wellkept.storage.sql.use_counts import Usage, Uses
 from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.file_length import KnownLength
@@ -21,7 +23,6 @@ from wellkept.storage.sqlite.read_transaction import ReadTx
 from wellkept.storage.sqlite.repair import mend, remake_words
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
-from wellkept.storage.sqlite.use_counts import Usage, Uses
 from wellkept.storage.sqlite.verify import against_rows, problems
 from wellkept.storage.sqlite.write_transaction import WriteTx
 from wellkept.storage.vectors.matrices import VectorIndex
@@ -35,7 +36,7 @@ _POLL_MS = 4
 a process that writes without a pause would shut out all others."""
 
 
-class SqliteStorage:
+class SqliteStorage(Bound):
     """A store in one SQLite file; see `storage.port.Storage`.
 
     Args:
@@ -60,6 +61,7 @@ class SqliteStorage:
         busy_seconds: float = 30.0,
         index_bytes: int = 1 << 30,
     ) -> None:
+        super().__init__()
         self._file = checked_path(path)
         self._busy_seconds = busy_seconds
         self._durability = durability
@@ -72,8 +74,6 @@ class SqliteStorage:
         self._closed = False
         self._wipe = False
         self._embedder: str | None = None
-        self._model: int | None = None
-        self._told = False
         self._length = KnownLength(self._file)
         self._writer, self._place = self._opened()
 
@@ -236,12 +236,7 @@ class SqliteStorage:
         with self._write() as session:
             session.run("embedder.add", {"embedder": embedder, "dim": dim})
             known = session.row("embedder.dim", {"embedder": embedder})[0]
-            if known != dim:
-                raise EmbedderMismatch(
-                    f"embedder {embedder!r} made vectors of {known} components, now {dim}",
-                    where=str(self._file),
-                    todo="Give an embedder of another size another id",
-                )
+            check_size(embedder, dim, known=known, where=str(self._file))
             session.run("header.set", {"embedder": embedder, "policy": policy})
         if self._model is not None:
             self.bind(embedder)
@@ -252,20 +247,7 @@ class SqliteStorage:
         with self._reader() as session:
             row = session.row("embedder.model", {"embedder": embedder})
         self._model = None if row is None else row[0]
-        self._told = False
-
-    def _check_model(self, tx: ReadTx) -> None:
-        """Another process may have moved the store to another embedder while it was open here.
-
-        Reading then goes by words alone, and a write that brings a vector is refused: vectors of two
-        embedders would be mixed, and with as many components nobody would ever notice.
-        """
-        if self._model is None or tx.model == self._model or tx.foreign:
-            return
-        tx.foreign = True
-        if not self._told:
-            self._told = True
-            log.warning("The store was moved to another embedder; open it again with that one. Recall goes by words")
+        self._warned.clear()
 
     @contextmanager
     def begin(self, namespace: str, *, write: bool) -> Iterator[ReadTx]:
@@ -301,7 +283,7 @@ class SqliteStorage:
 
     def _write_uses(self) -> None:
         """Write what waits unless another process is writing."""
-        if not self._uses:
+        if not self._uses.namespaces():
             return
         try:
             self._writer.run("begin.write")

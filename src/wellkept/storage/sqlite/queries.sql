@@ -73,8 +73,6 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM memo
  AND m.subject = ''
 -- name: find.attribute
  AND m.attribute = :attribute
--- name: find.tags
- AND EXISTS (SELECT 1 FROM json_each(m.record, '$.tags') AS tag WHERE tag.value IN (SELECT value FROM json_each(:tags)))
 -- name: find.ongoing
  AND m.ongoing = :ongoing
 -- name: find.created_from
@@ -103,7 +101,7 @@ INSERT INTO memory (ns, id, place, kind, status, subject, attribute, created, on
   access_count, last_accessed_at, stability, record)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: memory.held
-SELECT id, place, version, status, CASE status WHEN 'active' THEN record END FROM memory
+SELECT id, place, version, status, CASE WHEN status IN ('active', 'wording') THEN record END FROM memory
 WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
 -- name: memory.last_place
 SELECT ifnull(max(place), 0) FROM memory
@@ -115,7 +113,7 @@ UPDATE memory SET access_count = ?, last_accessed_at = ?, stability = ? WHERE ns
 -- name: memory.add_usage
 UPDATE memory SET access_count = max(access_count, :access_count), last_accessed_at = :last_accessed_at,
   stability = :stability
-WHERE ns = (SELECT ns FROM namespace WHERE name = :name) AND id = :id AND status <> 'erased'
+WHERE ns = (SELECT ns FROM namespace WHERE name = :ns) AND id = :id AND status <> 'erased'
 -- name: memory.delete
 DELETE FROM memory WHERE ns = :ns AND id IN (SELECT value FROM json_each(:ids))
 -- name: memory.embeddings_in_use
@@ -123,7 +121,7 @@ SELECT DISTINCT embedding FROM memory WHERE ns = :ns AND embedding IN (SELECT va
 -- name: memory.count
 SELECT count(*) FROM memory WHERE ns = :ns
 -- name: memory.active
-SELECT ns, place, record FROM memory WHERE status = 'active'
+SELECT ns, place, record FROM memory WHERE status IN ('active', 'wording')
 
 -- Full text ------------------------------------------------------------------------------------
 
@@ -141,7 +139,7 @@ SELECT doc FROM word_count WHERE term = :term
 SELECT rowid FROM words WHERE words MATCH :query
 -- name: words.memories
 SELECT m.place, m.id, m.kind FROM json_each(:places) AS p CROSS JOIN memory AS m ON m.place = p.value
-WHERE m.ns = :ns AND m.status = 'active'
+WHERE m.ns = :ns AND m.status IN ('active', 'wording')
 
 -- Vectors --------------------------------------------------------------------------------------
 
@@ -254,7 +252,7 @@ UPDATE journal SET record = :record WHERE ns = :ns AND seq = :seq
 -- Emptying a namespace, before another store's is taken over ------------------------------------
 
 -- name: clear.words
-SELECT place, record FROM memory WHERE ns = :ns AND status = 'active'
+SELECT place, record FROM memory WHERE ns = :ns AND status IN ('active', 'wording')
 -- name: clear.ids
 SELECT id FROM memory WHERE ns = :ns
 -- name: clear.memory

@@ -27,6 +27,7 @@ from wellkept.storage.sql.verification import (
 )
 from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
+from wellkept.types import SEARCHED
 
 
 def flaws(session: Session) -> list[Flaw]:
@@ -156,7 +157,7 @@ def _words(session: Session) -> Iterator[Flaw]:
     missing = 0
     numbers = dict(session.rows("verify.namespaces"))
     for name, _, place, stored, _, record in rows_of(session):
-        if stored[1] != "active" or name not in numbers:
+        if stored[1] not in SEARCHED or name not in numbers:
             continue
         try:
             terms = words_of(memory_of(record, 0, None, None), numbers[name]).split()

@@ -11,7 +11,7 @@ from wellkept.storage.sql import writing
 from wellkept.storage.sql.writing import Held
 from wellkept.storage.sqlite.read_transaction import ReadTx
 from wellkept.storage.sqlite.rows import words_of
-from wellkept.types import JournalEntry, Memory
+from wellkept.types import SEARCHED, JournalEntry, Memory
 
 _ROWS_AT_ONCE = 1000
 
@@ -46,7 +46,7 @@ class WriteTx(ReadTx, writing.WriteTx):
     def _write_words(self, held: Iterable[Held]) -> None:
         rows = list(held)
         self._unword([(row.former, row.found_by) for row in rows if row.found_by is not None])
-        shown = [(row.place, row.after) for row in rows if row.after is not None and row.after.status == "active"]
+        shown = [(row.place, row.after) for row in rows if row.after is not None and row.after.status in SEARCHED]
         self._session.many("words.insert", [(place, words_of(memory, self._ns)) for place, memory in shown])
 
     def _unword(self, rows: Sequence[tuple[int | None, str]]) -> None:

@@ -3,10 +3,11 @@
 -- Jobs of the store itself stand under a name that no namespace can have; who means all namespaces does not mean them.
 -- The server's clock alone says when a lease ends, so that no two workers can disagree about the time.
 
--- Two who look at the same time would only wait for each other. Applications have no right to lock this table.
+-- Two who look at the same time would only wait for each other. Autovacuum takes the same lock on a table that changes,
+-- so the lock is on one that does not; applications have no right to it.
 
 -- name: job.look_alone
-LOCK TABLE wellkept.job IN SHARE UPDATE EXCLUSIVE MODE NOWAIT
+LOCK TABLE wellkept.migration IN SHARE UPDATE EXCLUSIVE MODE NOWAIT
 -- name: job.look
 INSERT INTO wellkept.job AS j (ns, kind, name, state, due)
 SELECT n.ns, %(kind)s, n.name, 'due', clock_timestamp()

@@ -117,8 +117,6 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM well
  AND m.subject = ''
 -- name: find.attribute
  AND m.attribute = %(attribute)s
--- name: find.tags
- AND m.tags && %(tags)s::text[]
 -- name: find.ongoing
  AND m.ongoing = %(ongoing)s
 -- name: find.created_from
@@ -349,9 +347,9 @@ WHERE m.ns = %(ns)s ORDER BY m.id
 -- name: verify.words
 SELECT count(*) FROM wellkept.words AS w WHERE w.ns = %(ns)s AND NOT EXISTS (
   SELECT 1 FROM wellkept.memory AS m
-  WHERE m.ns = %(ns)s AND m.id = w.id AND m.place = w.place AND m.status = 'active')
+  WHERE m.ns = %(ns)s AND m.id = w.id AND m.place = w.place AND m.status IN ('active', 'wording'))
 
 -- Making anew what follows from the rows ---------------------------------------------------------
 
 -- name: mend.active
-SELECT place, id, record FROM wellkept.memory WHERE ns = %(ns)s AND status = 'active' ORDER BY place
+SELECT place, id, record FROM wellkept.memory WHERE ns = %(ns)s AND status IN ('active', 'wording') ORDER BY place

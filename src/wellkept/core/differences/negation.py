@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wellkept.core.differences.alignment import Frame, Pair, cue_span
+from wellkept.core.differences.antonyms import opposed
+from wellkept.core.differences.modality import meanings
 from wellkept.core.lexicon import Language, in_all_languages
-from wellkept.core.reading.alignment import Frame, Pair, cue_span
-from wellkept.core.reading.replacements import opposed
-from wellkept.core.reading.small_words import meanings
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.types import Difference
 

@@ -8,25 +8,25 @@ from dataclasses import replace
 from functools import lru_cache
 
 from wellkept.core.lexicon import Antonymy, Language, lexicon
-from wellkept.core.reading.lexer import stem
+from wellkept.core.reading.stems import stem
 from wellkept.core.text.forms import UNSPACED, fold
 from wellkept.policy.antonyms import Opposites
 
 _UNSPACED_WORD = re.compile(f"[{UNSPACED}]{{2,}}")
 
 
-def taught(language: Language, opposites: Opposites) -> Language:
+def with_opposites(language: Language, opposites: Opposites) -> Language:
     """The language, where these words are opposites too, in the forms that its stems make one.
 
     Args:
         language: A language of the lexicon.
         opposites: Pairs of words; they come before what the list says of them.
     """
-    return _taught(language.code, opposites) if opposites else language
+    return _with_opposites(language.code, opposites) if opposites else language
 
 
 @lru_cache(maxsize=16)
-def _taught(code: str, opposites: Opposites) -> Language:
+def _with_opposites(code: str, opposites: Opposites) -> Language:
     language = lexicon().languages[code]
     table: dict[str, dict[str, Antonymy]] = {}
     for first, second in _forms(language, opposites):

@@ -1,0 +1,36 @@
+"""Differences of conditions: "unless", "except", "only if", "until"."""
+
+from __future__ import annotations
+
+from wellkept.core.differences.alignment import SPAN, Pair
+from wellkept.core.reading.tokens import Clause, Features
+from wellkept.core.text.forms import excerpt
+from wellkept.types import Difference
+
+
+def condition_classes(clause: Clause) -> frozenset[str]:
+    """The classes of conditions that a clause names: `exception`, `if`, `until`, `only`."""
+    return frozenset(group for group, _, _ in clause.conditions)
+
+
+def condition_veto(pair: Pair) -> list[Difference]:
+    """A condition that only one text states."""
+    cues_a, cues_b = _added_conditions(pair.a, pair.b), _added_conditions(pair.b, pair.a)
+    if not cues_a and not cues_b:
+        return []
+    return [Difference("condition", excerpt(", ".join(cues_a), SPAN), excerpt(", ".join(cues_b), SPAN))]
+
+
+def _added_conditions(own: Features, other: Features) -> list[str]:
+    """Conditions of a class that the other text has not: all exceptions, others only about words it has not."""
+    classes = {group for clause in other.clauses for group in condition_classes(clause)}
+    found = []
+    for clause in own.clauses:
+        for group, at, cue in clause.conditions:
+            if group in classes:
+                continue
+            scope = clause.keys[at : at + 6]
+            if group == "exception" or any(key not in other.keys for key in scope):
+                words = " ".join(clause.tokens[place].text for place in clause.content[at : at + 4])
+                found.append(f"{cue} {words}".strip())
+    return found[:4]

@@ -1,0 +1,77 @@
+"""Acts that lose nothing: which memory a text restates, and which memory it probably outdates.
+
+Both are decided over all candidates that the relation model has read (`core.judging.list_head`), and both concern a
+memory that is current: a text that resembles a wording restates the head of that wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from wellkept.core.judging.compare import compare
+from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_restate
+from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
+from wellkept.types import Candidate, Memory, NewMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Probable:
+    """The memory that an act concerns.
+
+    Attributes:
+        judged: The current memory, compared with the new text.
+        read: The text that the model has read: the memory itself, or one of its wordings.
+        probability: Of the act, 0 to 1.
+    """
+
+    judged: Judged
+    read: Memory
+    probability: float
+
+
+def restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
+    """The memory that the text restates, whatever its kind in the family; None when no candidate is probable enough."""
+    if moment.policy.for_kind(new.kind).repeats != "fold":
+        return None
+    return _probable("fold", evidence.bounds.fold, new, evidence, moment)
+
+
+def outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
+    """The memory that the text probably replaces; None when no candidate is probable enough."""
+    if moment.policy.for_kind(new.kind).updates == "list":
+        return None
+    return _probable("mark", evidence.bounds.mark, new, evidence, moment)
+
+
+def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
+    if head is None or is_question(new.content):
+        return None
+    found = list(_read(new, evidence, moment))
+    if not found:
+        return None
+    read = [Read(row.content, hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
+    place = best_for(act, read)
+    probability = head.probability(features_of(act, new.content, read, place))
+    if probability < head.least:
+        return None
+    hit, row = found[place]
+    calibration = evidence.calibration
+    comparison = compare(
+        new,
+        hit.memory,
+        cosine=hit.cosine,
+        similarity=None if calibration is None or hit.cosine is None else calibration.similarity(hit.cosine),
+        opinion=evidence.opinions[row.id],
+        opposites=moment.policy.opposites,
+    )
+    return Probable(Judged(hit, comparison), row, probability)
+
+
+def _read(new: NewMemory, evidence: Evidence, moment: Moment) -> Iterator[tuple[Candidate, Memory]]:
+    """The candidates with an opinion, each as the current memory that it stands for and the row that was read."""
+    for candidate in evidence.neighbours:
+        row = candidate.memory
+        memory = evidence.heads.get(row.id, row)
+        if row.id in evidence.opinions and may_restate(new, row, memory, moment):
+            yield replace(candidate, memory=memory), row

@@ -1,0 +1,149 @@
+"""The probability of an act, from the opinions on all candidates of one text.
+
+An opinion on one pair leaves out what a reader of the whole list sees: whether the candidate is the nearest, how far
+the next one is, what is said of the others, and which words the two texts share. A logistic regression over these
+features decides two acts that lose nothing: `fold`, keep the text as a wording of the memory that it restates, and
+`mark`, mark the memory as outdated. Its weights belong to the relation model and ship with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log, log1p
+from typing import Literal, TypeAlias
+
+from wellkept.core.text.forms import search_terms
+from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.types import Opinion
+
+Act: TypeAlias = Literal["fold", "mark"]
+
+_LEAST = 1e-4
+_MOST_COUNTED = 3
+"""Numbers and names beyond this many add nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One stored text that the relation model has read beside the new one.
+
+    Attributes:
+        text: The stored text.
+        cosine: Raw cosine of the two vectors.
+        opinion: The model's opinion of the pair.
+    """
+
+    text: str
+    cosine: float
+    opinion: Opinion
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Weights of one act.
+
+    Attributes:
+        weights: One for each feature of `features_of`.
+        bias: The constant term.
+        least: Least probability to act.
+    """
+
+    weights: tuple[float, ...]
+    bias: float
+    least: float
+
+    def probability(self, features: Sequence[float]) -> float:
+        """The probability of the act, 0 to 1, rounded to 4 decimals so that every processor agrees."""
+        total = self.bias + sum(weight * value for weight, value in zip(self.weights, features, strict=True))
+        return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), 4)
+
+
+def best_for(act: Act, read: Sequence[Read]) -> int:
+    """The position of the candidate that the act would concern: the one of the largest probability.
+
+    Args:
+        act: The act.
+        read: The candidates; at least one.
+    """
+    return max(range(len(read)), key=lambda place: (_wanted(act, read[place].opinion), read[place].cosine, -place))
+
+
+def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, ...]:
+    """What the head sees of one candidate and of the others in its list.
+
+    Args:
+        act: The act.
+        new: The new text.
+        read: All candidates that the model has read.
+        place: Position of the candidate that the act would concern.
+
+    Returns:
+        Log-odds of the opinion and of the act; the cosine and its distance to the nearest and to the next; the largest
+        log-odds among the others and in the whole list; shares of common words; counts of common and differing
+        numbers and names; lengths.
+    """
+    found = read[place]
+    others = [item for at, item in enumerate(read) if at != place]
+    nearest = max(item.cosine for item in read)
+    beyond = max((item.cosine for item in others), default=0.0)
+    said = found.opinion
+    return (
+        *(_odds(value) for value in (said.same, said.refines, said.generalises, said.conflict, said.distinct)),
+        _odds(_wanted(act, said)),
+        found.cosine,
+        found.cosine - nearest,
+        found.cosine - beyond,
+        _odds(max((item.opinion.conflict for item in others), default=0.0)),
+        _odds(max((item.opinion.same for item in others), default=0.0)),
+        _odds(max((item.opinion.distinct for item in others), default=1.0)),
+        _odds(max(item.opinion.same for item in read)),
+        _odds(max(item.opinion.refines for item in read)),
+        _odds(max(item.opinion.conflict for item in read)),
+        *_words_in_common(found.text, new),
+    )
+
+
+def _wanted(act: Act, opinion: Opinion) -> float:
+    return opinion.repeats if act == "fold" else opinion.conflict
+
+
+def _odds(probability: float) -> float:
+    bounded = min(1 - _LEAST, max(_LEAST, probability))
+    return log(bounded / (1 - bounded))
+
+
+def _words_in_common(old: str, new: str) -> tuple[float, ...]:
+    theirs, ours = _terms(old), _terms(new)
+    common = len(ours.all & theirs.all)
+    return (
+        common / max(1, len(ours.all | theirs.all)),
+        common / max(1, len(theirs.all)),
+        common / max(1, len(ours.all)),
+        *_counts(theirs.numbers, ours.numbers),
+        *_counts(theirs.names, ours.names),
+        log1p(len(theirs.all)),
+        log1p(len(ours.all)),
+    )
+
+
+def _counts(old: frozenset[str], new: frozenset[str]) -> tuple[float, float, float]:
+    both, only_old, only_new = len(old & new), len(old - new), len(new - old)
+    return float(min(both, _MOST_COUNTED)), float(min(only_old, _MOST_COUNTED)), float(min(only_new, _MOST_COUNTED))
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    all: frozenset[str]
+    numbers: frozenset[str]
+    names: frozenset[str]
+
+
+@remembered(16 * MIB)
+def _terms(text: str) -> _Terms:
+    terms = frozenset(search_terms(text))
+    numbers = frozenset(term for term in terms if any(sign.isdigit() for sign in term))
+    words = text.split()
+    # A capital at the start of a text has no meaning.
+    names = (word.strip(".,;:!?\"'()[]") for word in words[1:] if word[:1].isupper())
+    return _Terms(terms, numbers, frozenset(name.casefold() for name in names if name))

@@ -1,0 +1,116 @@
+"""The language of a text, and whether the word lists cover it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.text.forms import UNSPACED, fold
+from wellkept.core.text.text_cache import MIB, remembered
+
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_RUN = re.compile(f"[{UNSPACED}]")
+_KANA = re.compile("[\u3041-\u30ff]")
+_HAN_KANA = re.compile("[\u3005\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_KNOWN_SCRIPT = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
+_CODE = re.compile(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
+_SHORT = 3
+_HEAD = 2000
+"""Characters of a text by which its language is told."""
+
+
+def language_of(text: str) -> Language:
+    """The language whose small words a text uses; English when it uses none of any."""
+    return lexicon().languages[_code_of(text[:_HEAD])]
+
+
+@remembered(4 * MIB)
+def _code_of(head: str) -> str:
+    known = lexicon()
+    unspaced = len(_RUN.findall(head))
+    if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
+        return unspaced_language(head).code
+    found = _PLAIN_WORD.findall(head.lower())
+    codes, owners = _owners("markers")
+    if len(_CYRILLIC.findall(head)) * 2 >= sum(map(str.isalpha, head)) and found:
+        codes = tuple(language.code for language in known.of_script("cyrillic"))
+    counts = dict.fromkeys(codes, 0)
+    for word in found:
+        for code in owners.get(word, ()):
+            if code in counts:
+                counts[code] += 1
+    for code in counts:
+        unsure = known.languages[code].no_markers
+        if counts[code] and unsure:
+            counts[code] += sum(word in unsure for word in found)
+    return max(counts, key=counts.__getitem__)
+
+
+def unspaced_language(text: str) -> Language:
+    """The language of a text without blanks: kana are Japanese, ideographs alone Chinese."""
+    return lexicon().of_script("kana" if _KANA.search(text) else "han")[0]
+
+
+@lru_cache(maxsize=2)
+def _owners(which: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The languages with blanks between words, first one first, and of each small word those it belongs to."""
+    languages = lexicon().of_script("latin", "cyrillic")
+    owners: dict[str, tuple[str, ...]] = {}
+    for language in languages:
+        for word in language.markers if which == "markers" else _vocabulary(language):
+            owners[word] = (*owners.get(word, ()), language.code)
+    return tuple(language.code for language in languages), owners
+
+
+def _vocabulary(language: Language) -> frozenset[str]:
+    """Every small word by which a language is known."""
+    own = language.markers | language.soft | language.copula
+    return (own | language.auxiliary | language.choose | language.additive) - language.no_markers
+
+
+def language_is_known(text: str) -> bool:
+    """Whether the word lists cover the language of a text, so that "no difference found" means something.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        False for more than three words of a script or language without a word list (Arabic, Dutch,
+        Polish …); True for the known languages, and for texts too short or too much like code to tell.
+
+    Example:
+        >>> language_is_known("Het is niet toegestaan om wachtwoorden op te slaan")
+        False
+        >>> language_is_known("npm run build")
+        True
+    """
+    return _language_is_known(text[:_HEAD])
+
+
+@remembered(4 * MIB)
+def _language_is_known(text: str) -> bool:
+    head = fold(text)
+    letters = sum(map(str.isalpha, head))
+    unspaced = len(_RUN.findall(head))
+    if letters and unspaced * 4 >= letters:
+        return len(_HAN_KANA.findall(head)) * 2 >= unspaced
+    found = _PLAIN_WORD.findall(head.lower())
+    covered = len(_KNOWN_SCRIPT.findall(head)) + unspaced
+    if letters > 2 * _SHORT and covered * 2 < letters:
+        return False
+    if len(found) <= _SHORT:
+        return True
+    codes, owners = _owners("vocabulary")
+    if len(_CYRILLIC.findall(head)) * 2 >= letters:
+        codes = tuple(language.code for language in lexicon().of_script("cyrillic"))
+    counts = Counter(code for word in found for code in owners.get(word, ()))
+    best = max(counts[code] for code in codes)
+    strangers, strange_letters = lexicon().strangers, lexicon().strange_letters
+    strange = sum(word in strangers for word in found)
+    lettered = sum(strange_letters.search(word) is not None for word in found)
+    if strange > best or (lettered >= 2 and lettered + strange >= best):
+        return False
+    return best > 0 or len(_CODE.findall(head)) * 3 >= len(found)

@@ -1,0 +1,320 @@
+"""Reads values from the raw tokens of a text: dates, times and numbers, in words and in digits.
+
+A method named `_take_…` consumes the raw tokens that form a value and tells whether or what it found.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
+from wellkept.core.reading import values as v
+from wellkept.core.reading.clock_times import spoken_clock
+from wellkept.core.reading.lexer import token_pattern
+from wellkept.core.reading.tokens import Clause, Token
+from wellkept.core.reading.values import Value
+
+
+class ClauseBuilder:
+    """The raw tokens of a text, the position among them, and the clauses so far.
+
+    Attributes:
+        raw: Kind, text and end of each raw token.
+        at: The position of the next raw token.
+        in_capitals: Whether the whole text is in capitals.
+    """
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.text, self.language = text, language
+        self.raw = [(found.lastgroup, found.group(), found.end()) for found in token_pattern().finditer(text)]
+        self.at = 0
+        self.in_capitals = text.isupper()
+        self.clauses: list[Clause] = []
+        self._reset()
+
+    def _reset(self) -> None:
+        self.tokens: list[Token] = []
+        self.content: list[int] = []
+        self.negations: list[tuple[int, str]] = []
+        self.conditions: list[tuple[str, int, str]] = []
+        self.additive = False
+
+    def _end_clause(self) -> None:
+        if self.tokens or self.negations:
+            keys = tuple(self.tokens[place].key for place in self.content)
+            marks = tuple(self.negations), tuple(self.conditions), self.additive
+            self.clauses.append(Clause(tuple(self.tokens), tuple(self.content), keys, *marks))
+        self._reset()
+
+    def _add_token(self, token: Token) -> None:
+        if token.content:
+            self.content.append(len(self.tokens))
+        self.tokens.append(token)
+
+    def _add_value(self, text: str, value: Value) -> None:
+        """Adds a value as a token, or joins it with the value before it ("Thursday, 3 March", "1 h 30 min")."""
+        last = self.tokens[-1] if self.tokens else None
+        if last and last.value and (merged := v.merge_dates(last.value, value) or v.merge_durations(last.value, value)):
+            self.tokens[-1] = last._replace(text=f"{last.text} {text}", key=merged.key, value=merged)
+            return
+        self._add_token(Token(text, text.lower(), value.key, value, first=not self.tokens))
+
+    def _next_words(self, count: int) -> tuple[str, ...]:
+        """At most so many of the next raw tokens, up to one that is no word, in lower case."""
+        found: list[str] = []
+        for kind, text, _ in self.raw[self.at : self.at + count]:
+            if kind != "word":
+                break
+            found.append(text.lower())
+        return tuple(found)
+
+    def _word_before(self) -> str:
+        return self.tokens[-1].lower if self.tokens else ""
+
+
+@lru_cache(maxsize=64)
+def _value_words(code: str) -> frozenset[str]:
+    """The words of a language with which a date, a time or a number can begin."""
+    language = lexicon().languages[code]
+    clock = {language.spoken_clock[name] for name in ("half", "quarter") if name in language.spoken_clock}
+    dated = (language.weekdays, language.relative_days, language.times, language.months)
+    counted = (language.ordinals, language.ordinals_beyond, language.numerals, language.scale)
+    return frozenset(clock.union(*dated, *counted))
+
+
+class ValueReader(ClauseBuilder):
+    """Reads values; `value_words` are the words with which one can begin."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        super().__init__(text, language)
+        self.value_words = _value_words(language.code)
+
+    # -- words
+
+    def _take_date_word(self, text: str, lower: str) -> bool:
+        """Takes a weekday, "today", "noon", a month with its day and year, or an ordinal."""
+        language = self.language
+        unsure = lower in language.unsure_dates and not text[0].isupper() and not self._day_follows()
+        value: Value | None = None
+        taken = 1
+        if lower in language.weekdays and not unsure:
+            value = v.date_value(weekday=language.weekdays[lower])
+        elif lower in language.relative_days and not (lower in language.capitalised_nouns and text[0].isupper()):
+            value = v.date_value(relative=language.relative_days[lower])
+        elif lower in language.times:
+            value = v.time_value(*divmod(language.times[lower], 60))
+        elif lower in language.months and not (unsure or (lower in language.unsure_dates and not self.tokens)):
+            value, taken = self._month_value(language.months[lower])
+        elif rank := self._ordinal(lower):
+            value, taken = self._ordinal_value(rank)
+        if value is None:
+            return False
+        self._add_value(text, value)
+        self.at += taken
+        return True
+
+    def _day_follows(self) -> bool:
+        """Whether the next number is a day ("on may 14 we …") and counts nothing ("may 14 users log in?")."""
+        following = self.raw[self.at + 1 : self.at + 3]
+        if not following or following[0][0] != "number" or not following[0][1].isdecimal() or not self.tokens:
+            return False
+        counted = len(following) > 1 and following[1][0] == "word" and following[1][1] not in self.language.function
+        return 1 <= int(following[0][1]) <= 31 and not counted
+
+    def _take_spoken_clock(self, text: str, lower: str) -> bool:
+        words = [word.lower() for _, word, _ in self.raw[self.at + 1 : self.at + 3]]
+        found = spoken_clock(lower, words, self._word_before(), self.language)
+        if found is None:
+            return False
+        value, taken = found
+        self.at += 1 + taken
+        self._add_value(" ".join((text, *words[:taken])), value)
+        return True
+
+    def _ordinal(self, word: str) -> int:
+        """The number of an ordinal word; 0 for other words."""
+        return self.language.ordinals.get(word) or self.language.ordinals_beyond.get(word, 0)
+
+    def _ordinal_value(self, rank: int) -> tuple[Value, int]:
+        """A date ("the fourteenth of May") or a rank ("the fourteenth row"), and its number of words."""
+        words = self._next_words(3)[1:]
+        skipped = 1 if words and words[0] in in_all_languages("month_links") else 0
+        if rank <= 31 and len(words) > skipped and words[skipped] in self.language.months:
+            return v.date_value(month=self.language.months[words[skipped]], day=rank), 2 + skipped
+        return v.ordinal_value(rank), 1
+
+    def _month_value(self, month: int) -> tuple[Value, int]:
+        """A month with the day and year after it ("March 3rd", "March 3, 2026"), and its number of raw tokens."""
+        day = year = None
+        taken, links = 1, in_all_languages("date_links")
+        for kind, text, _ in self.raw[self.at + 1 : self.at + 4]:
+            digits = re.match(r"\d+", text) if kind == "number" else None
+            if digits and len(digits.group()) == 4 and year is None:
+                year = int(digits.group())
+            elif (
+                digits and len(digits.group()) <= 2 and 1 <= int(digits.group()) <= 31 and day is None and year is None
+            ):
+                day = int(digits.group())
+            elif day is None and year is None and kind == "word" and 0 < (rank := self._ordinal(text.lower())) <= 31:
+                day = rank
+            elif not (kind == "word" and text.lower() in links):
+                break
+            taken += 1
+        while taken > 1 and self.raw[self.at + taken - 1][1].lower() in links:
+            taken -= 1
+        return v.date_value(year, month, day), taken
+
+    def _take_numeral(self, text: str, lower: str) -> bool:
+        language = self.language
+        if lower not in language.numerals and not (language.grammar.scale_alone and lower in language.scale):
+            return False
+        amount = Decimal(language.numerals.get(lower, 1))
+        taken = 1 if lower in language.numerals else 0  # "hundred" alone is a scale
+        following = self._next_words(2)[1:]
+        if amount >= 20 and following and 0 < language.numerals.get(following[0], 0) < 10:
+            amount += language.numerals[following[0]]
+            taken = 2
+        self.at += taken
+        scaled = self._take_scale()
+        unit = self._take_unit()
+        if amount == 1 and scaled == 1 and unit is None and lower not in language.counting_one:
+            self._add_token(Token(text, lower, lower, content=False, first=not self.tokens))
+            return True
+        self._add_value(text, v.number_value(amount * scaled, unit, strong=amount != 1 or unit is not None))
+        return True
+
+    def _take_scale(self) -> Decimal:
+        if self.at < len(self.raw) and self.raw[self.at][0] == "word":
+            factor = self.language.scale.get(self.raw[self.at][1].lower())
+            if factor is not None:
+                self.at += 1
+                return factor
+        return Decimal(1)
+
+    def _take_unit(self) -> str | None:
+        """Takes the unit after a number."""
+        if self.at >= len(self.raw) or self.raw[self.at][0] not in ("word", "sign", "run"):
+            return None
+        kind, word, end = self.raw[self.at]
+        if self.text[end - len(word) - 1] == "'":
+            return None  # not the seconds: "Python 5's", "the 90's"
+        if kind == "run":
+            return self._take_unit_in_run(word, end)
+        if word == "°" and self.at + 1 < len(self.raw) and self.raw[self.at + 1][1] in ("C", "F"):
+            word += self.raw[self.at + 1][1]
+            self.at += 1
+        unit = v.unit_of(word, self.language)
+        if unit is not None:
+            self.at += 1
+        return unit
+
+    def _take_unit_in_run(self, word: str, end: int) -> str | None:
+        for length in (3, 2, 1):
+            unit = word[:length] if word[:length] in lexicon().units else None
+            if unit:
+                self.raw[self.at] = ("run", word[length:], end)
+                if not word[length:]:
+                    self.at += 1
+                return unit
+        return None
+
+    # -- digits
+
+    def _read_number(self, text: str, end: int) -> None:
+        language = self.language
+        found = re.match(r"([-+]?)([€$£¥₽₹]?)\s?([-+]?)(.+?)(\D*)$", text)
+        digits, tail = (found.group(4), found.group(5)) if found else (text, "")
+        amount = v.read_number(digits, language)
+        self.at += 1
+        if found is None or amount is None:
+            self._add_value(text, v.identifier_value(text))
+            return
+        if found.group(1) == "-" or found.group(3) == "-":
+            amount = -amount
+        if tail in in_all_languages("ordinal_endings") and "." not in digits:
+            if not self._take_day_and_month(text, digits):
+                self._add_value(text, v.ordinal_value(int(amount)))
+            return
+        scale = lexicon().scale.get(tail)
+        if scale:
+            amount, tail = amount * scale, ""
+        if (
+            not tail
+            and not found.group(2)
+            and (self._take_day_and_month(text, digits) or self._take_labelled_number(text, digits, end))
+        ):
+            return
+        start = end - len(text)
+        amount *= self._take_han_scale() * (self._take_scale() if not tail else 1)
+        unit = found.group(2) or (v.unit_of(tail, language) if tail and tail != "x" else self._take_unit())
+        last = self.raw[self.at - 1]
+        written = self.text[start : last[2]] if last[2] - start < 40 and last[0] != "run" else text
+        times = tail == "x" or self._take_times_sign(end)
+        self._add_value(written, v.number_value(amount, unit or None, strong=not (times and amount == 1)))
+
+    def _take_times_sign(self, end: int) -> bool:
+        """Takes the sign directly after a count ("2× A100"), which adds no meaning."""
+        if self.at < len(self.raw) and self.raw[self.at][1:] == ("×", end + 1):
+            self.at += 1
+            return True
+        return False
+
+    def _take_han_scale(self) -> Decimal:
+        if self.at < len(self.raw) and self.raw[self.at][0] == "run":
+            _, word, end = self.raw[self.at]
+            factor = lexicon().scale.get(word[:1])
+            if factor is not None:
+                self.raw[self.at] = ("run", word[1:], end)
+                if not word[1:]:
+                    self.at += 1
+                return factor
+        return Decimal(1)
+
+    def _take_day_and_month(self, text: str, digits: str) -> bool:
+        """Takes a day with its month ("3. März", "3 de marzo de 2026", "the 3rd of March"), or a year ("in 2026")."""
+        if not digits.isdigit() or len(digits) > 4:
+            return False
+        place = self.at
+        if place < len(self.raw) and self.raw[place][:2] == ("end", ".") and len(digits) <= 2:
+            place += 1
+        if place < len(self.raw) and self.raw[place][1].lower() in in_all_languages("month_links"):
+            place += 1
+        if place < len(self.raw) and self.raw[place][0] == "word" and len(digits) <= 2 and 1 <= int(digits) <= 31:
+            month = self.language.months.get(self.raw[place][1].lower())
+            if month is not None:
+                self.at = place
+                value, taken = self._month_value(month)
+                self.at += taken
+                self._add_value(text, v.date_value(value.parts[0], month, int(digits)))
+                return True
+        if len(digits) == 4 and 1900 <= int(digits) <= 2100 and self._word_before() in self.language.date_prepositions:
+            self._add_value(text, v.date_value(int(digits)))
+            return True
+        return False
+
+    def _take_labelled_number(self, text: str, digits: str, end: int) -> bool:
+        """Takes a number after a label or a name ("step 3", "Python 3.12"): an identifier or a version, no amount."""
+        if (
+            not self.tokens
+            or not digits.replace(".", "").isdigit()
+            or self.text[end - len(text) - 1 : end - len(text)] != " "
+        ):
+            return False
+        before = self.tokens[-1]
+        if before.lower in self.language.versions:
+            self._add_value(text, v.version_value(digits))
+            return True
+        if before.lower in self.language.labels and digits.isdigit():
+            self._add_value(text, v.identifier_value("#" + digits))
+            return True
+        grammar = self.language.grammar
+        named = before.proper and before.value is None and not grammar.nouns_capitalised
+        opening = grammar.versions_open and before.first and before.text[:1].isupper() and "." in digits
+        follower = self.raw[self.at] if self.at < len(self.raw) else ("", "", 0)
+        unit = v.unit_of(follower[1], self.language) if follower[0] in ("word", "sign") else None
+        if (named or opening) and unit is None:
+            self._add_value(text, v.version_value(digits))
+            return True
+        return False

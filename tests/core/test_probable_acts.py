@@ -1,0 +1,108 @@
+"""Folds and marks that are decided over all candidates: opinions and a head in, decision out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from wellkept.core.gate.admit import judge
+from wellkept.core.judging.calibration import IDENTITY
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.core.judging.list_head import Head, Read, best_for, features_of
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.policy import DEFAULT_KINDS, Policy
+from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SAME = Opinion(same=0.7, refines=0.1, generalises=0.1, conflict=0.05, distinct=0.05)
+AGAINST = Opinion(same=0.05, refines=0.05, generalises=0.0, conflict=0.7, distinct=0.2)
+APART = Opinion(same=0.01, refines=0.01, generalises=0.01, conflict=0.02, distinct=0.95)
+WEIGHTS = (0.0,) * 5 + (1.0,) + (0.0,) * 20
+"""The log-odds of the act alone, so that the head's probability is that of the opinion."""
+SURE = Bounds(skip=0.95, link=2.0, evolve=2.0, flag=2.0, supersede=2.0)
+HEADS = replace(SURE, fold=Head(WEIGHTS, 0.0, 0.6), mark=Head(WEIGHTS, 0.0, 0.6))
+STATEMENTS = {"family": "statements", "repeats": "fold", "updates": "mark"}
+
+
+def memory(name="old", content="The rent is due on the first.", **values):
+    return Memory(id=name, namespace="n", content=content, **{
+        "kind": "fact", "created_at": NOW - timedelta(days=9), "updated_at": NOW - timedelta(days=9), **values,
+    })  # fmt: skip
+
+
+def decided(*found, bounds=HEADS, content="Each month begins with paying the landlord.", heads=None, **options):
+    kinds = {kind: replace(DEFAULT_KINDS[kind], **{**STATEMENTS, **options}) for kind in ("fact", "note")}
+    evidence = Evidence(
+        neighbours=tuple(Candidate(row, "vector", 0.7) for row, _ in found),
+        opinions={row.id: opinion for row, opinion in found}, heads=heads or {}, bounds=bounds, calibration=IDENTITY,
+    )  # fmt: skip
+    return judge(NewMemory(content=content, kind="fact"), evidence, Moment(NOW, "new", "n", Policy(kinds=kinds)))
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "outcome"),
+    [
+        (memory(), {}, "restated"),
+        (memory(kind="note"), {}, "restated"),  # of the same family
+        (memory(kind="note"), {"family": ""}, "created"),
+        (memory(), {"repeats": "drop"}, "created"),
+        (memory(status="archived"), {}, "created"),
+        (memory(agent="somebody"), {}, "created"),
+        (memory(content="Is the rent due on the first?"), {}, "created"),
+        (memory(), {"on_conflict": "ignore"}, "created"),
+    ],
+)
+def test_what_the_head_takes_for_a_restatement_stands_behind_the_memory(row, options, outcome):
+    decision = decided((row, SAME), (memory("other", "The car is red."), APART), **options)
+    assert decision.outcome == outcome
+    if outcome == "restated":
+        born = decision.effects[0]
+        assert isinstance(born, MemoryChange) and born.after is not None
+        assert (born.after.status, born.after.superseded_by, decision.memory.id) == ("wording", row.id, row.id)
+
+
+def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording():
+    wording = memory("wording", status="wording", superseded_by="head")
+    decision = decided((wording, SAME), heads={"wording": memory("head", "Rent: first of the month.")})
+    assert (decision.outcome, decision.memory.id) == ("restated", "head")
+
+
+@pytest.mark.parametrize(("least", "outcome"), [(0.8, "restated"), (0.8001, "created")])
+def test_the_least_probability_belongs_to_the_act(least, outcome):
+    assert decided((memory(), SAME), bounds=replace(SURE, fold=Head(WEIGHTS, 0.0, least))).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("updates", "outcome", "kinds"),
+    [("mark", "created", ["outdated"]), ("list", "created", []), ("supersede", "superseded", ["contradiction"])],
+)
+def test_a_probable_update_does_what_the_policy_says(updates, outcome, kinds):
+    decision = decided((memory(), AGAINST), updates=updates)
+    flagged = [effect.after for effect in decision.effects if isinstance(effect, ConflictChange)]
+    assert (decision.outcome, [item.kind for item in flagged if item]) == (outcome, kinds)
+    if updates == "mark":
+        assert [item.probability for item in flagged if item] == [0.7]
+
+
+def test_what_more_probably_outdates_a_memory_restates_none():
+    decision = decided((memory("a"), SAME), (memory("b"), replace(AGAINST, conflict=0.9, distinct=0.0)))
+    assert decision.outcome == "created"
+    assert [item.kind for item in decision.conflicts] == ["outdated"]
+
+
+def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
+    read = [Read("Rent is 900 euros.", 0.8, SAME), Read("Ana pays 40 for heating.", 0.6, APART)]
+    alone, beside = (
+        features_of("fold", "The flat costs 900.", read[:1], 0),
+        features_of("fold", "The flat costs 900.", read, 0),
+    )
+    assert len(alone) == len(beside) == len(WEIGHTS)
+    assert alone != beside
+    assert (best_for("fold", read), best_for("mark", read)) == (0, 0)
+
+
+def test_a_head_without_as_many_weights_is_a_mistake():
+    with pytest.raises(ValueError, match="shorter|longer"):
+        Head((1.0,), 0.0, 0.5).probability((1.0, 2.0))

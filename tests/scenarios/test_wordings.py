@@ -1,0 +1,146 @@
+"""Restatements that are kept as wordings and updates that are marks, with the packaged models, on every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import wellkept
+from stores import BACKENDS, place
+from wellkept import Filter, MemoryStore, Policy
+from wellkept.errors import IllegalTransition
+from wellkept.testing.clock import FrozenClock
+from wellkept.types import ALL_STATUSES
+
+FOLDING = Policy.from_toml('[kinds.fact]\nrepeats = "fold"\nupdates = "mark"\n')
+HEAD = "The invoices are sent by Marta."
+WORDING = "Marta sends the invoices."
+ALIKE = (
+    ("The meeting room is booked every Tuesday at 10.", "Every Tuesday at 10 the meeting room is booked."),
+    ("Backups run every night at two.", "Every night at two the backups run."),
+    ("The team uses PostgreSQL for all services.", "All services of the team use PostgreSQL."),
+)
+OLD, NEW = "The office is in Frankfurt.", "We moved the office to Dublin last week."
+
+
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
+    where = "memory:" if request.param == "memory" else str(place(tmp_path / "store.db"))
+    with wellkept.open(where, policy=FOLDING, clock=FrozenClock()) as opened:
+        yield opened
+
+
+def contents(store: MemoryStore, *statuses: str) -> list[str]:
+    return [row.content for row in store.list(Filter(statuses=statuses or ("active",)))]
+
+
+@pytest.mark.parametrize(("head", "wording"), [(HEAD, WORDING), *ALIKE])
+def test_a_paraphrase_is_kept_behind_its_head_and_the_head_is_confirmed(store, head, wording):
+    first = store.remember(head, kind="fact")
+    again = store.remember(wording, kind="fact")
+    assert (again.outcome, again.id) == ("restated", first.id)
+    assert "another wording of" in again.message
+    assert (again.memory.content, again.memory.confirmations) == (head, 1)
+    assert contents(store) == [head]
+    assert contents(store, "wording") == [wording]
+    assert store.verify() == ()
+
+
+def test_the_same_words_again_are_a_duplicate_of_the_head_whichever_wording_they_repeat(store):
+    first = store.remember(HEAD, kind="fact")
+    store.remember(WORDING, kind="fact")
+    for text in (HEAD, WORDING, WORDING.upper()):
+        assert (again := store.remember(text, kind="fact")).outcome == "duplicate"
+        assert again.id == first.id
+    assert contents(store, *ALL_STATUSES) == [HEAD, WORDING]
+
+
+def test_a_question_in_the_words_of_a_wording_finds_the_head_and_says_so(store):
+    store.remember(HEAD, kind="fact")
+    store.remember(WORDING, kind="fact")
+    store.remember("The car is parked behind the house.", kind="fact")
+    hits = store.recall("Marta sends the invoices")
+    assert [hit.memory.content for hit in hits[:1]] == [HEAD]
+    assert hits[0].wording is not None and hits[0].wording.content == WORDING
+    assert [hit.memory.content for hit in hits].count(HEAD) == 1
+    assert all(hit.memory.status == "active" for hit in hits)
+
+
+def test_undo_takes_the_wording_and_the_confirmation_back(store):
+    store.remember(HEAD, kind="fact")
+    before = store.list(Filter(statuses=ALL_STATUSES))
+    store.undo(store.remember(WORDING, kind="fact").entry)
+    after = store.list(Filter(statuses=ALL_STATUSES))
+    assert [(row.content, row.confirmations, row.status) for row in after] == [
+        (row.content, row.confirmations, row.status) for row in before
+    ]
+
+
+def test_restore_makes_a_wording_a_memory_of_its_own(store):
+    head = store.remember(HEAD, kind="fact")
+    store.remember(WORDING, kind="fact")
+    wording = store.list(Filter(statuses=("wording",)))[0]
+    with pytest.raises(IllegalTransition, match="stands behind"):
+        store.unlink(wording.id, head.id, rel="restates")
+    store.restore(wording.id)
+    assert sorted(contents(store)) == sorted([HEAD, WORDING])
+    assert store.get(wording.id).superseded_by == ""
+    assert store.verify() == ()
+
+
+def test_erasing_a_head_erases_its_wordings_and_erasing_a_wording_leaves_the_head(store):
+    head = store.remember(HEAD, kind="fact")
+    store.remember(WORDING, kind="fact")
+    (wording,) = store.list(Filter(statuses=("wording",)))
+    store.erase(wording.id)
+    assert contents(store, "active", "wording") == [HEAD]
+    assert store.remember(WORDING, kind="fact").outcome == "restated"
+    store.erase(head.id)
+    assert not any("Marta" in text for text in contents(store, *ALL_STATUSES))
+    assert store.verify() == ()
+
+
+def test_wordings_come_back_from_an_export_behind_their_head(store, tmp_path):
+    store.remember(HEAD, kind="fact")
+    store.remember(WORDING, kind="fact")
+    store.export(tmp_path / "all.jsonl")
+    other = store.in_namespace("copy")
+    other.import_(tmp_path / "all.jsonl")
+    assert contents(other) == [HEAD]
+    assert contents(other, "wording") == [WORDING]
+    assert other.verify() == ()
+
+
+def test_a_probable_update_marks_the_older_memory_and_comes_first(store):
+    old = store.remember(OLD, kind="fact")
+    new = store.remember(NEW, kind="fact")
+    assert new.outcome == "created"
+    (mark,) = store.conflicts()
+    assert (mark.kind, mark.a, mark.b) == ("outdated", old.id, new.id)
+    assert mark.probability is not None and mark.probability > 0.5
+    assert [hit.memory.content for hit in store.recall(OLD)][:2] == [NEW, OLD]
+    assert sorted(contents(store)) == sorted([OLD, NEW])  # nothing is hidden
+
+
+@pytest.mark.parametrize(
+    ("resolution", "left"),
+    [("keep_new", [NEW]), ("keep_old", [OLD]), ("keep_both", [OLD, NEW]), ("dismissed", [OLD, NEW])],
+)
+def test_a_mark_is_settled_like_a_conflict(store, resolution, left):
+    store.remember(OLD, kind="fact")
+    store.remember(NEW, kind="fact")
+    store.resolve(store.conflicts()[0].key, resolution)
+    assert contents(store) == left
+    assert store.conflicts() == ()
+
+
+def test_the_usual_policy_drops_restatements_and_lists_contradictions(tmp_path):
+    with wellkept.open("memory:") as store:
+        store.remember(HEAD, kind="fact")
+        assert store.remember(WORDING, kind="fact").outcome == "duplicate"
+        store.remember(OLD, kind="fact")
+        store.remember(NEW, kind="fact")
+        assert [item.kind for item in store.conflicts()] == ["contradiction"]
+        assert store.list(Filter(statuses=("wording",))) == ()
