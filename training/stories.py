@@ -143,6 +143,6 @@ def crowd_pairs(
         for at, (story, line) in enumerate(rows[start : start + 512]):
             for other in np.argpartition(-near[at], CROWD)[:CROWD]:
                 pairs.append(Pair(rows[other][1].text, line.text, ("distinct",), story.lang, story.id))
-            for other in np.argpartition(-strange[at], CROWD)[:CROWD]:
+            for other in np.argpartition(-strange[at], CROWD)[:CROWD] if crowd else ():
                 pairs.append(Pair(crowd[other], line.text, ("distinct",), story.lang, story.id))
     return pairs

@@ -2,8 +2,9 @@
 
     python -m training.train --checkpoint model.safetensors --out build/relation --steps 9000
 
-Runs in bfloat16 where the processor can. Pairs are composed as they are needed, each chunk from a
-seed of its own, so that a resumed run sees what an uninterrupted one would have seen.
+Runs in bfloat16 where the processor can. Pairs are drawn as they are needed, each chunk from a seed of its own, so that
+a resumed run sees what an uninterrupted one would have seen. They come from stories, from lines of different stories
+that look alike, and from the composer.
 """
 
 from __future__ import annotations
@@ -15,21 +16,25 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from training.compose import Composer, Pair
 from training.material import cases, frames, texts
-from training.model import RelationModel, from_minilm, tensors
+from training.model import WIDTH, RelationModel, from_minilm, tensors
 from training.public import public_pairs
+from training.stories import TRAINING, crowd_pairs, pairs_of, stories
 from training.vocabulary import added
+from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.tokenizer.pairs import LABELS, PairReader, Row
 from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 BATCH, CHUNK_BATCHES = 32, 24
 LONGEST = 160
-SMOOTHING = 0.05
-AVERAGING = 0.998
+AVERAGING = 0.995
+OF_STORIES, OF_CROWD = 0.55, 0.17
+"""Shares of the pairs that come from one story, and of those that come from two; the others are composed."""
 SAVE_EVERY = 250
 SELECT_PAIRS = 1600
 
@@ -52,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--start", type=Path, help="folder of an earlier run to go on from")
     parser.add_argument("--public", type=Path, help="folder of public inference sets")
+    parser.add_argument("--crowd", type=Path, help="texts that belong to no story, one a line, to tell lines apart from")
     parser.add_argument("--public-share", type=float, default=0.12)
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--rate", type=float, default=8e-5)
@@ -68,6 +74,7 @@ class _Run:
         self.args = args
         self.frames, self.cases = frames("train"), cases("train")
         self.public = public_pairs(args.public) if args.public else []
+        self.told, self.strange = _story_pairs(args)
         known = args.vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         extra_path = args.out / "added.json"
         before = args.start / "added.json" if args.start else None
@@ -91,7 +98,8 @@ class _Run:
         self.averaged = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
         self.step = 0
         print(
-            f"{len(self.frames)} frames, {len(self.cases)} cases, {len(self.public)} public, {len(extra)} added pieces",
+            f"{len(self.frames)} frames, {len(self.cases)} cases, {len(self.told)} pairs of a story, "
+            f"{len(self.strange)} of two, {len(self.public)} public, {len(extra)} added pieces",
             flush=True,
         )
 
@@ -158,8 +166,11 @@ class _Run:
         composer = Composer(self.frames, self.cases, seed=chance.randrange(2**60))
         read: list[tuple[Row, tuple[str, ...]]] = []
         while len(read) < BATCH * CHUNK_BATCHES:
-            pair = composer.draw()
-            if self.public and chance.random() < self.args.public_share:
+            pair, roll = composer.draw(), chance.random()
+            if roll < OF_STORIES + OF_CROWD:
+                pair = chance.choice(self.told if roll < OF_STORIES else self.strange)
+                pair = pair.swapped() if chance.random() < 0.5 else pair
+            elif self.public and chance.random() < self.args.public_share:
                 pair = chance.choice(self.public)
             row = self.reader.row(self.reader.read(pair.old), self.reader.read(pair.new))
             if len(row.pieces) <= LONGEST:
@@ -177,11 +188,14 @@ class _Run:
         kept = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
         self.model.load_state_dict(self.averaged)
         told = []
-        for name, material in (("frames", (frames("select"), [])), ("cases", ([], cases("select")))):
-            if not any(material):
-                continue
-            composer = Composer(*material, seed=7, noisy=False)
-            pairs = [composer.draw() for _ in range(SELECT_PAIRS)]
+        composers = {
+            "frames": Composer(frames("select"), [], seed=7, noisy=False),
+            "cases": Composer([], cases("select"), seed=7, noisy=False),
+        }
+        chosen = {name: [composer.draw() for _ in range(SELECT_PAIRS)] for name, composer in composers.items()}
+        chance = random.Random(7)
+        chosen["stories"] = [pair for story in stories("select") for pair in pairs_of(story, chance)]
+        for name, pairs in chosen.items():
             hits: dict[str, list[bool]] = {label: [] for label in LABELS}
             for pair, share in zip(pairs, probabilities(self.model, self.reader, pairs), strict=True):
                 hits[pair.labels[0]].append(LABELS[int(share.argmax())] in pair.labels)
@@ -221,10 +235,27 @@ def targets_of(labels: list[tuple[str, ...]]) -> Tensor:
 
 
 def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
-    """Cross-entropy of the set of allowed relations, smoothed."""
-    log_shares = logits.log_softmax(dim=1)
-    allowed = (log_shares + targets.clamp(min=1e-9).log()).logsumexp(dim=1)
-    return -((1 - SMOOTHING) * allowed + SMOOTHING * log_shares.mean(dim=1)).mean()
+    """Cross-entropy of the set of allowed relations.
+
+    Not smoothed: acts are chosen by thresholds near 1, where smoothed probabilities say little.
+    """
+    allowed = (logits.log_softmax(dim=1) + targets.clamp(min=1e-9).log()).logsumexp(dim=1)
+    return -allowed.mean()
+
+
+def _story_pairs(args: argparse.Namespace) -> tuple[list[Pair], list[Pair]]:
+    """The pairs of the training stories: of one story, and of two or a story and the crowd."""
+    found, chance = stories(*TRAINING), random.Random(args.seed)
+    inside = [pair for story in found for pair in pairs_of(story, chance)]
+    crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
+    kept = args.out / "vectors.npy"
+    if not kept.exists():
+        made = MiniLmEmbedder().embed([*(line.text for story in found for line in story.lines), *crowd])
+        zero = np.zeros(WIDTH, dtype=np.float32)
+        np.save(kept, np.array([zero if item.vector is None else item.vector for item in made], dtype=np.float32))
+    vectors = np.load(kept)
+    lines = len(vectors) - len(crowd)
+    return inside, crowd_pairs(found, vectors[:lines], crowd, vectors[lines:])
 
 
 def _widen(model: RelationModel, earlier: dict[str, Tensor]) -> None:

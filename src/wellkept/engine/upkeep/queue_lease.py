@@ -90,9 +90,13 @@ class QueueLease:
                 # Measured before the call, so that a job that just ran never seems to run in the future.
                 self._ahead = job.due - timedelta(seconds=self.seconds) - asked
                 return ""
-            if held := _held(self._row()):
+            row = self._row()
+            if held := _held(row):
                 return held
-            self._queue.put(KIND, [WHOLE_STORE])
+            if row is None or row.state != "due":
+                # Even a `put` that changes nothing locks the row, and a claim skips a locked row: of many who ask at
+                # once, the last to put it must find it unlocked.
+                self._queue.put(KIND, [WHOLE_STORE])
         return "others take it and give it up at this moment"
 
     def release(self) -> None:
