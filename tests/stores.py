@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import wellkept
 from postgres.given import EVERYWHERE
+from wellkept.core.records.lifecycle import born_wording
+from wellkept.core.records.merge import confirmed
+from wellkept.engine.gate import acts
 from wellkept.engine.models.embedding import text_of
 from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import ALL_STATUSES, Filter, NewMemory
+from wellkept.types import ALL_STATUSES, Filter, MemoryChange, NewMemory
 
 EVERY_BACKEND = ("memory", "sqlite", "postgres")
 BACKENDS = ("postgres",) if EVERYWHERE else ("memory", "sqlite")
@@ -86,6 +89,17 @@ def desk(backend: str | Storage, folder: Path, *, fake: FakeEmbedder | None = No
         where = shelf.open(folder / name)
     store = wellkept.open(where, embedder=fake, clock=clock, **options)
     return Desk(store, fake, clock, path, folder, options)
+
+
+def fold(store: wellkept.MemoryStore, memory_id: str, head_id: str) -> int:
+    """Put a memory behind another one as its wording, as the gate does with a restatement; no model is asked."""
+    ctx = store._ctx
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        row, head = acts.fetch(tx, memory_id), acts.fetch(tx, head_id)
+        behind, link = born_wording(row, head, at=ctx.clock())
+        changes = (MemoryChange(row, replace(behind, version=row.version + 1)),
+                   MemoryChange(head, confirmed(head, at=ctx.clock())), link)  # fmt: skip
+        return acts.apply(ctx, tx, changes, verb="fold", outcome="restated", memory_id=row.id)
 
 
 def snapshot(store: wellkept.MemoryStore) -> tuple[Any, ...]:

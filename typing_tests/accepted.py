@@ -92,6 +92,7 @@ def writing(store: MemoryStore) -> None:
     assert_type(store.revise("id", content="other"), Memory)
     assert_type(store.supersede("old", "new"), int)
     assert_type(store.restore("id"), bool)
+    assert_type(store.split("id"), int)
     assert_type(store.forget("id"), int)
     assert_type(store.undo(3), int)
     assert_type(store.link("a", "b", strict=True), Link)

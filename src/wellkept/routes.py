@@ -51,6 +51,7 @@ ROUTES: Mapping[str, Route] = {
     "supersede": Route("POST", "/v1/memories/{old_id}/supersede"),
     "forget": Route("POST", "/v1/memories/{memory_id}/forget"),
     "restore": Route("POST", "/v1/memories/{memory_id}/restore"),
+    "split": Route("POST", "/v1/memories/{memory_id}/split"),
     "resolve": Route("POST", "/v1/conflicts/{key}/resolve"),
     "link": Route("POST", "/v1/links"),
     "unlink": Route("DELETE", "/v1/links"),

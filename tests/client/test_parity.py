@@ -202,6 +202,8 @@ ERRORS: tuple[tuple[str, Step], ...] = (
     ("NotFound", lambda s: s.resolve("key", "keep_new")),
     ("SelfReference", lambda s: s.link(ids(s)[0], ids(s)[0])),
     ("SelfReference", lambda s: s.supersede(ids(s)[0], ids(s)[0])),
+    ("IllegalTransition", lambda s: s.split(ids(s)[0])),
+    ("NotFound", lambda s: s.split("nobody")),
     ("NotFound", lambda s: s.undo(999)),
     ("ConflictError", lambda s: s.remember("The limit is 0.95.", kind="lesson", on_conflict="raise")),
     ("NotFound", lambda s: s.undo_run("nobody")),

@@ -11,7 +11,9 @@ import pytest
 
 from postgres.hostile import ALICE, BOB, SAID, SECRETS, Client, Ground, close, ground
 from postgres.server import server
+from stores import fold
 from wellkept.engine.queue.flushing import flush_left
+from wellkept.errors import NotFound, WellkeptError
 from wellkept.storage.ledger import plain_of
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
@@ -422,6 +424,28 @@ def test_a_name_that_has_the_number_of_another_opens_nothing(two: Ground) -> Non
     finally:
         two.sql(f"UPDATE wellkept.namespace SET name = '{ALICE}' {ours}")
     assert client.ask(asked) == [(before,)]
+
+
+def test_a_wording_is_split_off_by_whom_its_namespace_is_open_to() -> None:
+    """Another token finds no such memory, and one that only reads is refused; nothing is changed."""
+    with ground(server()) as made:
+        with made.own(BOB) as store:
+            head, wording = (store.remember(f"his {word}", kind="thesis").id for word in ("head", "wording"))
+            fold(store, wording, head)
+        assert close(made) == []
+        made.give(ALICE, ("alice/*",), ("write",))
+        made.give("reader", ("alice/*", BOB), ("read",))
+        made.give(BOB, (BOB,), ("write",))
+        for namespace, token, refusal in ((ALICE, ALICE, NotFound), (BOB, "reader", WellkeptError), (BOB, BOB, None)):
+            with made.store(namespace, SECRETS[token]) as store:
+                if refusal is None:
+                    store.split(wording)
+                    assert [row.content for row in store.list()] == ["his head", "his wording"]
+                    continue
+                with pytest.raises(refusal):
+                    store.split(wording)
+            with made.own(BOB) as store:
+                assert store.get(wording, touch=False).status == "wording"
 
 
 def _quoted(guess: str, numbers: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ import pytest
 import wellkept
 from postgres.proxy import At, Proxy
 from postgres.server import server
+from stores import fold
 from wellkept.engine.base.retry import Patience
 from wellkept.engine.upkeep.reembed import sweep
 from wellkept.engine.verbs.store import MemoryStore
@@ -109,6 +110,7 @@ VERBS: dict[str, Act] = {
     "erase": lambda store, a, b: store.erase(a),
     "link": lambda store, a, b: store.link(a, b).rel,
     "unlink": lambda store, a, b: store.unlink(a, b),
+    "split": lambda store, a, b: store.split(a),
     "undo": lambda store, a, b: store.undo(2),
     "revise": lambda store, a, b: store.revise(a, tags=["seen"]).version,
     "queue": lambda store, a, b: _queued(store),
@@ -135,6 +137,8 @@ def test_every_writing_verb_answers_as_if_no_connection_had_been_cut(
             a, b = (_id(one, text) for text in FACTS[:2])
             if verb == "unlink":
                 one.link(a, b)
+            if verb == "split":
+                fold(one, a, b)
             if one is store:
                 once(proxy, at)
             told.append(VERBS[verb](one, a, b))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import wellkept
+from stores import fold
 from surfaces.command_line import Cli
 from wellkept import _storage
 from wellkept.policy import Policy
@@ -264,6 +266,17 @@ def test_forget_and_restore(cli: Cli) -> None:
     assert contents(cli) == []
     assert cli("restore", memory_id).stdout == "Restored\n"
     assert contents(cli) == [OLD]
+
+
+def test_a_wording_is_split_off_and_what_is_none_is_refused(cli: Cli) -> None:
+    head, wording = cli.remember(OLD), cli.remember("Tea at four.")
+    with wellkept.open(str(cli.db), embedder="hashing") as store:
+        entry = fold(store, wording, head)
+    assert contents(cli) == [OLD]
+    assert cli("split", wording).stdout == f"Split; `wellkept undo {entry + 1}` undoes this\n"
+    assert contents(cli) == [OLD, "Tea at four."]
+    refused = cli("split", head, code=1).stderr
+    assert f"{head} is active, not a wording (split). List the memories with the status `wording`" in refused
 
 
 def test_a_dropped_text_can_be_stored_after_all(cli: Cli) -> None:

@@ -57,6 +57,7 @@ WRONG: list[tuple[list[str], bytes | None, int, str]] = [
     (["revise", "nothing", "New."], None, 1, "nothing"),
     (["forget", "nothing"], None, 1, "nothing"),
     (["restore", "nothing"], None, 1, "nothing"),
+    (["split", "nothing"], None, 1, "nothing"),
     (["supersede", "one", "two"], None, 1, "one"),
     (["link", "same", "same"], None, 1, "itself"),
     (["link", "one", "two", "--strict"], None, 1, "one"),

@@ -106,6 +106,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("supersede", act_commands.supersede),
         Command("forget", act_commands.forget),
         Command("restore", act_commands.restore),
+        Command("split", act_commands.split),
         Command("undo", act_commands.undo),
         Command("erase", act_commands.erase),
         Command("link", act_commands.link),

@@ -84,6 +84,7 @@ class AsyncClient(Bound):
     verify = awaited(Client.verify)
     supersede = awaited(Client.supersede)
     restore = awaited(Client.restore)
+    split = awaited(Client.split)
     forget = awaited(Client.forget)
     erase = awaited(Client.erase)
     undo = awaited(Client.undo)

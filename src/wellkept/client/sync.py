@@ -223,6 +223,7 @@ class Client(Bound):
     # Acting
 
     supersede = _asking(MemoryStore.supersede, entry_of)
+    split = _asking(MemoryStore.split, entry_of)
     forget = _asking(MemoryStore.forget, entry_of)
     erase = _asking(MemoryStore.erase, entry_of)
     undo = _asking(MemoryStore.undo, entry_of)

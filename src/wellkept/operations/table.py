@@ -166,6 +166,14 @@ ACTING = (
         toolset="default",
     ),
     writes(
+        "split",
+        "Split a wording off",
+        "Make a restatement that was kept as a wording a memory of its own: it says something else than its head. "
+        "It is not folded again by itself; undo takes the split back.",
+        inputs.OfMemory,
+        outputs.Entry,
+    ),
+    writes(
         "resolve",
         "Resolve a conflict",
         "Decide which of two conflicting memories holds, or that both do. If unsure, ask the user.",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import wellkept
-from stores import Place
+from stores import Place, fold
 from wellkept.engine.queue.deferred import MAX_ATTEMPTS
 from wellkept.operations.registry import call
 
@@ -25,6 +25,9 @@ def furnished(path: Place) -> Known:
         gone = store.remember("Lunch is at noon.").memory
         assert old.memory and new.memory and note and gone and episode
         store.forget(gone.id)
+        wording = store.remember("Cups stand below, tea stands above.").memory
+        assert wording
+        fold(store, wording.id, note.id)
         store.link(note.id, old.memory.id, "refines")
         for text in ("Ship on Friday.", "ship on friday"):
             store.remember(text, on_conflict="ignore")
@@ -39,6 +42,7 @@ def furnished(path: Place) -> Known:
         return {
             "episode": episode.id, "queued": queued.id,
             "old": old.memory.id, "new": new.memory.id, "note": note.id, "gone": gone.id,
+            "wording": wording.id,
             "key": new.conflicts[0].key, "run": report.run_id, "entry": last.entry,
             "plan": call(store, "plan", {}).model_dump(mode="json"),
         }  # fmt: skip
@@ -92,6 +96,7 @@ SAME: list[tuple[str, Said, Typed]] = [
     ("forget", lambda known: {"memory_id": known["note"]}, lambda known: [known["note"]]),
     ("restore", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"]]),
     ("restore", lambda known: {"memory_id": known["note"]}, lambda known: [known["note"]]),
+    ("split", lambda known: {"memory_id": known["wording"]}, lambda known: [known["wording"]]),
     ("resolve", lambda known: {"key": known["key"], "resolution": "keep_both"},
      lambda known: [known["key"], "keep-both"]),
     ("link", lambda known: {"src": known["note"], "dst": known["gone"], "rel": "example_of", "strict": True},

@@ -65,6 +65,7 @@ ASKED: Mapping[str, Asked] = {
     "supersede": lambda rng, of: {"old_id": of.an_id(rng), "new_id": of.an_id(rng)},
     "forget": lambda rng, of: {"memory_id": of.an_id(rng)},
     "restore": lambda rng, of: {"memory_id": of.an_id(rng)},
+    "split": lambda rng, of: {"memory_id": of.an_id(rng)},
     "resolve": lambda rng, of: {
         "key": rng.choice(of.keys) if of.keys else ABSENT,
         "resolution": rng.choice(("keep_new", "keep_both", "dismissed")),

@@ -144,7 +144,7 @@ WITH_TEXT = {
 
 REFERRING = {
     "revise", "get", "history", "conflicts", "neighbors", "subgraph", "supersede", "forget", "restore",
-    "resolve", "link", "unlink", "erase", "undo_run", "pack", "end_episode", "record_turn", "queue_drop",
+    "split", "resolve", "link", "unlink", "erase", "undo_run", "pack", "end_episode", "record_turn", "queue_drop",
 }  # fmt: skip
 """Operations that name something stored; a plan names its own namespace, see below."""
 
@@ -157,7 +157,7 @@ def references(row: Operation, two: Two) -> Iterator[tuple[dict[str, Any], dict[
     match row.name:
         case "revise":
             fields = [{"memory_id": mine, "content": "Changed."}]
-        case "get" | "history" | "neighbors" | "forget" | "restore" | "erase" | "conflicts":
+        case "get" | "history" | "neighbors" | "forget" | "restore" | "split" | "erase" | "conflicts":
             fields = [{"memory_id": mine}, {"memory_id": mine[:13]}]
             ids[mine[:13]] = ABSENT[:13]
         case "subgraph":

@@ -1,4 +1,4 @@
-"""Commands that act on what is stored: supersede, forget, restore, erase, undo, link, unlink, conflicts, resolve."""
+"""Commands that act on what is stored: supersede, forget, restore, split, erase, undo, link and the like."""
 
 from __future__ import annotations
 
@@ -35,6 +35,12 @@ def restore(run: Session, memory_id: IdArgument) -> None:
     """Make a superseded, forgotten or archived memory active again, or store a text that the gate dropped."""
     changed = run.store().restore(memory_id)
     run.show({"restored": changed}, lambda: ["Restored" if changed else "Nothing changed"])
+
+
+def split(run: Session, memory_id: IdArgument) -> None:
+    """Make a wording a memory of its own, because it says something else than its head."""
+    entry = run.store(model=False).split(memory_id)
+    run.show({"entry": entry}, lambda: [f"Split; `wellkept undo {entry}` undoes this"])
 
 
 def erase(

@@ -228,7 +228,7 @@ class _Around:
         return sorted(found.values(), key=lambda item: (item.created_at, item.key))
 
     def behind(self, ids: Iterable[str]) -> list[Memory]:
-        """Rows superseded by any of the memories."""
+        """Rows that any of the memories superseded, and their wordings."""
         return [row for one in ids for row in self._survey.hidden.get(one, ())]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Repointing: links, conflicts and superseded rows of merged memories move to the remaining memory.
+"""Repointing: links, conflicts, superseded rows and wordings of merged memories move to the remaining memory.
 
 The plan shows the state at planning time; execution recomputes it, because links and conflicts change without a new
 version of a memory.
@@ -12,14 +12,15 @@ from datetime import datetime
 
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.merged_memory import merged_from
-from wellkept.core.records.conflicts import is_open, key_of
+from wellkept.core.records.conflicts import is_open, key_of, parts
 from wellkept.types import Conflict, Difference, Edge, Flag, Link, Memory
 
 
 def relinked(links: Iterable[Link], kept: str, gone: Collection[str]) -> tuple[list[Edge], list[Edge]]:
     """Links to add and links to remove: links of merged memories move to the winner.
 
-    A `supersedes` link moves together with the row's `superseded_by`. Links inside the cluster stay unchanged.
+    A `supersedes` or `restates` link moves together with the row's `superseded_by`. Links inside the cluster stay
+    unchanged.
     """
     found = list(links)
     there = {(link.src, link.dst, link.rel) for link in found}
@@ -37,6 +38,21 @@ def relinked(links: Iterable[Link], kept: str, gone: Collection[str]) -> tuple[l
         if link.dst in gone or link.rel == "supersedes":
             removed[edge] = None
     return list(made), list(removed)
+
+
+def behind(links: Iterable[Link], fronts: Collection[str]) -> tuple[str, ...]:
+    """Ids of what may stand behind these memories: what they supersede, and their wordings."""
+    found = (
+        link.dst if link.rel == "supersedes" and link.src in fronts else
+        link.src if link.rel == "restates" and link.dst in fronts else ""
+        for link in links
+    )  # fmt: skip
+    return tuple(dict.fromkeys(one for one in found if one))
+
+
+def edge_to(front: str, row: Memory) -> Edge:
+    """The link that a row has with the memory that it stands behind."""
+    return (row.id, front, "restates") if row.status == "wording" else (front, row.id, "supersedes")
 
 
 def carried(
@@ -103,9 +119,7 @@ def apart(conflicts: Iterable[Conflict], now_named: Mapping[str, str]) -> dict[s
     found: dict[str, set[str]] = {}
     for item in conflicts:
         kept_apart = (
-            item.resolution == "keep_both"
-            or (item.kind == "contradiction" and item.resolution is None)
-            or (item.kind == "duplicate" and item.resolution == "dismissed")
+            item.resolution == "keep_both" or (item.kind == "contradiction" and item.resolution is None) or parts(item)
         )
         a, b = now_named.get(item.a, item.a), now_named.get(item.b, item.b)
         if kept_apart and a != b:

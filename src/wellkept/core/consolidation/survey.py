@@ -24,7 +24,7 @@ class Survey:
         compared: Number of compared pairs; `asked`: pairs read by the relation model.
         conflicts: All conflicts that name one of the rows, open or resolved.
         links: Links of rows that a merge may concern.
-        hidden: Superseded rows by the id of their successor.
+        hidden: Superseded rows and wordings by the id of what they stand behind.
     """
 
     rows: tuple[Memory, ...]

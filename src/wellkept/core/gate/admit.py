@@ -135,11 +135,12 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
     # Rows whose own content has these words come before rows that only absorbed them.
     own = canonical(new.content)
     repeats: list[Judged] = []
+    said_by: list[Memory] = []
     rows = sorted(
         evidence.verbatim, key=lambda hit: (hit.memory.status != "active", canonical(hit.memory.content) != own)
     )
     for candidate in rows:
-        memory = candidate.memory
+        memory = row = candidate.memory
         if is_expired(memory, moment.now) or not says_the_same(new, memory):
             continue
         if memory.status == "wording":
@@ -155,7 +156,8 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             continue
         similarity = 1.0 if candidate.stage == "content_hash" else 0.95
         repeats.append(Judged(candidate, Comparison("same", similarity, None)))
-    return duplicate(new, repeats, [], evidence, moment) if repeats else None
+        said_by.append(row)
+    return duplicate(new, repeats, [], evidence, moment, said_by[0]) if repeats else None
 
 
 def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:

@@ -81,18 +81,27 @@ def told(found: Judged) -> str:
 
 
 def duplicate(
-    new: NewMemory, repeats: list[Judged], others: list[Judged], evidence: Evidence, moment: Moment
+    new: NewMemory,
+    repeats: list[Judged],
+    others: list[Judged],
+    evidence: Evidence,
+    moment: Moment,
+    said_by: Memory | None = None,
 ) -> Decision:
-    """The text is a duplicate: the first repeat is confirmed, the text goes to the journal."""
+    """The text is a duplicate: the first repeat is confirmed, the text goes to the journal.
+
+    `said_by` is the wording of that repeat that has the same words; their hashes stay with it.
+    """
     found = repeats[0]
     memory, stage = found.memory, found.candidate.stage
     policy = moment.policy.for_kind(new.kind)
     after = confirm(memory, new, at=moment.now, raise_importance=policy.on_conflict == "supersede")
-    held = evidence.held.get(memory.id, frozenset())
+    row = said_by or memory
+    held = evidence.held.get(row.id, frozenset())
     return Decision(
         outcome="duplicate",
         memory=after,
-        effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
+        effects=(MemoryChange(memory, after), *absorbed(row.id, (new.content,), held)),
         dropped=born(new, evidence, moment),
         matches=(
             *(match_of(item, "duplicate", moment) for item in repeats),

@@ -66,6 +66,11 @@ def settled(conflict: Conflict, resolution: Resolution, *, at: datetime) -> Conf
     return replace(conflict, resolution=resolution, resolved_at=at)
 
 
+def parts(conflict: Conflict) -> bool:
+    """Whether somebody has decided that the two are no repeat of each other, so that nothing folds or merges them."""
+    return conflict.kind == "duplicate" and conflict.resolution in ("keep_both", "dismissed")
+
+
 def is_open(conflict: Conflict, now: datetime) -> bool:
     """Whether review is pending: neither resolved nor expired (expired means keep both)."""
     return conflict.resolution is None and (conflict.expires_at is None or now < conflict.expires_at)

@@ -59,6 +59,7 @@ _REASON_WORDS = {
     "sweep": "checked after the model came back",
     "delivery": "queued; it is compared and stored when the queue is flushed",
     "reactivated": "it was used again",
+    "split": "a wording is a memory of its own",
     "turn": "another turn of the episode",
     "plan": "part of a consolidation plan",
     "undo_run": "the run was undone",

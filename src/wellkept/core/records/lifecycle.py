@@ -192,6 +192,9 @@ def archive(memory: Memory, *, at: datetime) -> tuple[Effect, ...]:
     Raises:
         IllegalTransition: The memory is not active.
     """
+    if memory.status == "wording":
+        todo = "Erase it, forget its head, or split it off first"
+        raise IllegalTransition(f"{memory.id} is a wording of {memory.superseded_by}", where="forget", todo=todo)
     if memory.status != "active":
         raise IllegalTransition(f"{memory.id} is {memory.status} already", where="forget", todo="Nothing is to be done")
     return (MemoryChange(memory, replace(memory, status="archived", updated_at=at, version=memory.version + 1)),)

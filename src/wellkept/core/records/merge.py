@@ -121,6 +121,25 @@ def confirmed(memory: Memory, *, at: datetime) -> Memory:
     )
 
 
+def unconfirmed(head: Memory, wording: Memory, *, at: datetime, last: datetime | None) -> Memory:
+    """The head without what a wording confirmed.
+
+    Args:
+        head: The memory that the wording stood behind.
+        wording: The wording, with the confirmations that it brought along.
+        at: The time of the change.
+        last: When the head was last confirmed otherwise; forgotten when no confirmation is left.
+    """
+    left = max(0, head.confirmations - 1 - wording.confirmations)
+    return replace(
+        head,
+        confirmations=left,
+        last_confirmed_at=last if left else None,
+        updated_at=at,
+        version=head.version + 1,
+    )
+
+
 def gathered(memory: Memory, new: Statement) -> Memory:
     """The memory with the other fields of an appended text: ids, tags and missing fields.
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from wellkept.core.consolidation.merged_memory import used_by_all
-from wellkept.core.consolidation.repointing import carried, relinked
+from wellkept.core.consolidation.repointing import behind, carried, edge_to, relinked
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.codec import USAGE
 from wellkept.core.records.merge import absorbed, segments
@@ -58,18 +58,18 @@ def merged(
     effects = [_used(item, kept, [rows[one] for one in action.targets if one in gone]) for item in changes]
     links = tx.links(action.targets)
     planned = {one.memory_id for one in action.rows}
-    dst = tuple(dict.fromkeys(link.dst for link in links if link.rel == "supersedes" and link.src in gone))
-    for row in tx.find(Filter(ids=dst, statuses=("superseded",))) if dst else ():
+    hidden = behind(links, gone)
+    for row in tx.find(Filter(ids=hidden, statuses=("superseded", "wording"))) if hidden else ():
         if row.superseded_by in gone and row.id not in planned:
             led = replace(row, superseded_by=kept.id, updated_at=now, version=row.version + 1)
             effects.append(MemoryChange(row, led))
     made, removed = relinked(links, kept.id, gone)
-    hidden = [
-        (kept.id, item.after.id, "supersedes")
+    held = [
+        edge_to(kept.id, item.after)
         for item in effects
         if isinstance(item, MemoryChange) and item.after is not None and item.after.superseded_by == kept.id
     ]
-    effects += relinks(tx, tuple(sorted({*made, *hidden})), tuple(sorted(removed)), effects)
+    effects += relinks(tx, tuple(sorted({*made, *held})), tuple(sorted(removed)), effects)
     effects += _aliases(tx, action, rows, gone)
     found = list(conflicts)
     sides = tuple(dict.fromkeys(one for item in found for one in (item.a, item.b) if one not in action.targets))

@@ -33,7 +33,7 @@ from wellkept.core.consolidation.findings import (
 from wellkept.core.consolidation.merged_memory import merged_from
 from wellkept.core.consolidation.near_pairs import near_pairs
 from wellkept.core.consolidation.plan import Setting, Survey, plan_of
-from wellkept.core.consolidation.repointing import heirs
+from wellkept.core.consolidation.repointing import behind, heirs
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.core.judging.evidence import rests_on_words
 from wellkept.core.judging.risk_bounds import NEVER, Bounds
@@ -359,10 +359,10 @@ def _conflicts(tx: Tx, rows: Sequence[Memory]) -> tuple[Conflict, ...]:
 
 
 def _hidden(tx: Tx, links: Iterable[Link], ids: frozenset[str]) -> dict[str, tuple[Memory, ...]]:
-    """Superseded rows behind these, which must keep a successor when theirs is merged away."""
-    behind = tuple(dict.fromkeys(link.dst for link in links if link.rel == "supersedes" and link.src in ids))
+    """Superseded rows and wordings behind these, which must keep what they stand behind when it is merged away."""
+    ends = behind(links, ids)
     found: dict[str, tuple[Memory, ...]] = {}
-    for row in tx.find(Filter(ids=behind, statuses=ALL_STATUSES)) if behind else ():
-        if row.status == "superseded" and row.superseded_by in ids:
+    for row in tx.find(Filter(ids=ends, statuses=("superseded", "wording"))) if ends else ():
+        if row.superseded_by in ids:
             found[row.superseded_by] = (*found.get(row.superseded_by, ()), row)
     return found

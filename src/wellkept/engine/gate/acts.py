@@ -1,4 +1,4 @@
-"""Explicit changes of stored memories: supersede, restore, revise, forget, erase, link, unlink, resolve.
+"""Explicit changes of stored memories: supersede, restore, split, revise, forget, erase, link, unlink, resolve.
 
 Each applies and journals its effects in one transaction, like every write.
 """
@@ -14,7 +14,7 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records import lifecycle
 from wellkept.core.records.effects import touched
-from wellkept.core.records.merge import absorb, absorbed, aliases, segments
+from wellkept.core.records.merge import absorb, absorbed, aliases, segments, unconfirmed
 from wellkept.core.text.forms import is_line
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import new_memory
@@ -96,6 +96,8 @@ def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
         tx.touch({memory.id: (memory.access_count + 1, now, memory.stability)})
         reason = Reason("reactivated", "used again")
         return apply(ctx, tx, (), verb="restore", outcome="restored", memory_id=memory_id, reasons=(reason,))
+    if memory.status == "wording":
+        return _split(ctx, tx, memory, verb="restore")
     ids = (memory_id,)
     effects = lifecycle.restore(memory, at=now, links=tuple(tx.links(ids)), conflicts=tuple(tx.conflicts(ids=ids)))
     return apply(ctx, tx, effects, verb="restore", outcome="restored", memory_id=memory_id)
@@ -110,6 +112,49 @@ def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) 
     memory, made = with_vector(replace(dropped, status="active", updated_at=now), vectors)
     effects: tuple[Effect, ...] = (MemoryChange(None, memory), *absorbed(memory.id, (memory.content,), frozenset()))
     return apply(ctx, tx, effects, verb="restore", outcome="created", memory_id=memory_id, vectors=made)
+
+
+def split(ctx: Context, memory_id: str) -> int:
+    """Make a wording a memory of its own; the pair is kept apart from then on."""
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        memory = fetch(tx, memory_id)
+        if memory.status != "wording":
+            raise IllegalTransition(
+                f"{memory_id} is {memory.status}, not a wording",
+                where="split",
+                todo="List the memories with the status `wording`, and split one of those",
+            )
+        return _split(ctx, tx, memory, verb="split")
+
+
+def _split(ctx: Context, tx: Tx, wording: Memory, *, verb: str) -> int:
+    now = ctx.clock()
+    ids, links = (wording.id,), tuple(tx.links((wording.id,)))
+    heads = tx.find(Filter(ids=(wording.superseded_by,), statuses=ALL_STATUSES))
+    if not heads or heads[0].status == "erased":
+        effects = lifecycle.restore(wording, at=now, links=links, conflicts=tuple(tx.conflicts(ids=ids)))
+        return apply(ctx, tx, effects, verb=verb, outcome="split", memory_id=wording.id)
+    head = heads[0]
+    known = {item.key: item for item in tx.conflicts(ids=ids)}
+    comparison = compare(wording, head, cosine=None, similarity=None, opposites=ctx.policy.opposites)
+    pair = flags.between(head, wording, comparison, kind="duplicate", moment=(now, ctx.policy.conflict_days))
+    before = known.pop(pair.key, None)
+    effects = (
+        *lifecycle.restore(wording, at=now, links=links, conflicts=tuple(known.values())),
+        MemoryChange(head, unconfirmed(head, wording, at=now, last=_last_confirmed(tx, head, wording))),
+        ConflictChange(before, flags.settled(pair, "keep_both", at=now)),
+    )
+    reasons = (Reason("split", f"it stood behind {head.id}"),)
+    return apply(ctx, tx, effects, verb=verb, outcome="split", memory_id=wording.id, reasons=reasons)
+
+
+def _last_confirmed(tx: Tx, head: Memory, wording: Memory) -> datetime | None:
+    """When the head was last confirmed by something else than a wording."""
+    if head.last_confirmed_at != wording.superseded_at:
+        return head.last_confirmed_at
+    changes = (effect for entry in tx.journal(memory_ids=(wording.id,)) for effect in entry.effects)
+    former = (item.before for item in changes if isinstance(item, MemoryChange) and item.before is not None)
+    return next((row.last_confirmed_at for row in former if row.id == head.id), head.last_confirmed_at)
 
 
 def revise(ctx: Context, memory_id: str, changes: Mapping[str, Any]) -> Memory:
@@ -252,7 +297,7 @@ def unlink(ctx: Context, src: str, dst: str, *, rel: str | None) -> int:
             raise IllegalTransition(
                 f"{hidden} stands behind {front}, and this link says so",
                 where="unlink",
-                todo=f"Restore {hidden} instead",
+                todo=f"{'Split' if held == 'restates' else 'Restore'} {hidden} instead",
             )
         gone = [
             LinkChange(item, None)

@@ -6,13 +6,14 @@ model answer is raised as `UnansweredError`: the caller leaves the transaction, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from wellkept.core.gate.admit import settle
 from wellkept.core.gate.feedback_guard import echoed
 from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.core.records.conflicts import parts
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.gate.gather_evidence import FirstLook, Item, earlier_items, with_vectors, without_vectors
@@ -156,7 +157,9 @@ class Judging:
 
     def _with_neighbours(self, tx: Tx, item: Item, evidence: Evidence) -> Evidence:
         """The evidence with the nearest memories."""
-        return with_vectors(self._ctx, tx, item, evidence=evidence, vectors=self._models.vectors, near=self.near)
+        vectors = self._models.vectors
+        evidence = with_vectors(self._ctx, tx, item, evidence=evidence, vectors=vectors, near=self.near)
+        return evidence if self._stored is None else _without(self._stored, evidence, tx)
 
     def _with_answers(self, item: Item, evidence: Evidence, moment: Moment) -> Evidence:
         """The evidence with the relation model's opinions, and with vectors of texts without their titles."""
@@ -189,12 +192,19 @@ class Judging:
 
 
 def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:
-    """The evidence about a stored memory, without the memory itself."""
-    others: tuple[Candidate, ...] = tuple(hit for hit in evidence.verbatim if hit.memory.id != memory.id)
+    """The evidence about a stored memory, without the memory itself, its wordings, and what is kept apart from it."""
+    conflicts = tx.conflicts(ids=(memory.id,))
+    parted = {memory.id, *(one for item in conflicts if parts(item) for one in (item.a, item.b))}
     return replace(
         evidence,
-        verbatim=others,
+        verbatim=_unparted(evidence.verbatim, parted),
+        neighbours=_unparted(evidence.neighbours, parted),
         slot=tuple(row for row in evidence.slot if row.id != memory.id),
         ongoing=tuple(row for row in evidence.ongoing if row.id != memory.id),
-        known_conflicts=frozenset(conflict.key for conflict in tx.conflicts(ids=(memory.id,))),
+        known_conflicts=frozenset(conflict.key for conflict in conflicts),
     )
+
+
+def _unparted(found: Iterable[Candidate], parted: Collection[str]) -> tuple[Candidate, ...]:
+    heads = ((hit, hit.memory.superseded_by if hit.memory.status == "wording" else "") for hit in found)
+    return tuple(hit for hit, head in heads if hit.memory.id not in parted and head not in parted)

@@ -31,7 +31,7 @@ def conflicts_of(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: M
     careful = replace(ctx, policy=ctx.policy.with_conflict(memory.kind, "warn"))
     decision = decide(careful, tx, memory, vector, models)
     found = [effect for effect in decision.effects if isinstance(effect, ConflictChange)]
-    if decision.outcome == "duplicate" and decision.memory is not None:
+    if decision.outcome in ("duplicate", "restated") and decision.memory is not None:
         comparison = Comparison("same", decision.matches[0].similarity, decision.matches[0].cosine)
         moment = (ctx.clock(), ctx.policy.conflict_days)
         found.append(flags.opened(flags.between(decision.memory, memory, comparison, kind="duplicate", moment=moment)))

@@ -36,7 +36,7 @@ class Known:
 
     Attributes:
         apart: Pairs of ids that contradict each other, including resolved conflicts; dismissed conflicts
-            do not count.
+            do not count. Also pairs that somebody keeps apart, such as a wording that was split off.
         near: Pairs of ids with similar vectors; the model is asked only about these.
         disputes: Contradictions whose newer side comes first.
     """
@@ -55,8 +55,10 @@ def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Know
     rows = {hit.memory.id: hit.memory for hit in hits}
     if len(rows) < 2:
         return Known()
-    found = [item for item in tx.conflicts(ids=tuple(rows)) if item.kind == "contradiction"]
+    every = tx.conflicts(ids=tuple(rows))
+    found = [item for item in every if item.kind == "contradiction"]
     apart = frozenset(frozenset((item.a, item.b)) for item in found if item.resolution not in ("dismissed", "merge"))
+    apart |= {frozenset((item.a, item.b)) for item in every if is_reviewed(item) and item.resolution == "keep_both"}
     disputes = tuple(item for item in found if not is_reviewed(item) or item.resolution == "keep_new")
     if not for_model or ctx.relation_model is None:
         return Known(apart, disputes=disputes)

@@ -287,11 +287,11 @@ def _late_effects(
             case MemoryChange(Memory() as before, Memory() as after) if before.id != memory.id:
                 counts["superseded"] += after.status == "superseded"
                 effects.append(effect)
-            case MemoryChange(None, Memory() as after) if after.status == "superseded":
-                # It is older information than the stored row, so this row is superseded.
+            case MemoryChange(None, Memory() as after) if after.status in ("superseded", "wording"):
+                # It is older information than the stored row, or restates it, so this row goes behind it.
                 counts["superseded"] += 1
                 buried = replace(
-                    checked, status="superseded", superseded_by=after.superseded_by, superseded_at=after.superseded_at
+                    checked, status=after.status, superseded_by=after.superseded_by, superseded_at=after.superseded_at
                 )
                 effects.append(MemoryChange(memory, buried))
             case _:

@@ -77,6 +77,7 @@ class AsyncMemoryStore:
     check = _in_thread(MemoryStore.check)
     supersede = _in_thread(MemoryStore.supersede)
     restore = _in_thread(MemoryStore.restore)
+    split = _in_thread(MemoryStore.split)
     forget = _in_thread(MemoryStore.forget)
     erase = _in_thread(MemoryStore.erase)
     undo = _in_thread(MemoryStore.undo)

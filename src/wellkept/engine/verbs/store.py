@@ -22,6 +22,7 @@ from wellkept.engine.recall.question import Asked
 from wellkept.engine.verbs import batch
 from wellkept.engine.verbs.operator import OperatorVerbs
 from wellkept.engine.verbs.recording import RecordingVerbs
+from wellkept.engine.verbs.statuses import StatusVerbs
 from wellkept.errors import InvalidField, use_one_of
 from wellkept.types import (
     BatchResult,
@@ -48,7 +49,7 @@ from wellkept.types.showing import escaped, shown
 
 
 @steady
-class MemoryStore(RecordingVerbs, OperatorVerbs):
+class MemoryStore(StatusVerbs, RecordingVerbs, OperatorVerbs):
     """The memory of one agent: one namespace of one store. Opened by `wellkept.open`.
 
     A store may be used from several threads; other processes may use the same file at the same time.
@@ -167,68 +168,6 @@ class MemoryStore(RecordingVerbs, OperatorVerbs):
             (('deploy',), 2)
         """
         return acts.revise(self._ctx, self._id(memory_id), changes)
-
-    def supersede(self, old_id: str, new_id: str) -> int:
-        """Mark a memory as replaced by another; restorable. Returns the journal entry.
-
-        Raises:
-            CycleError, SelfReference, IllegalTransition, NotFound: Not possible; nothing was changed.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     old = store.remember("Lunch is at noon.").memory
-            ...     new = store.remember("We eat at one now.").memory
-            ...     _ = store.supersede(old.id, new.id)
-            ...     store.get(old.id).status
-            'superseded'
-        """
-        return acts.supersede(self._ctx, self._id(old_id), self._id(new_id))
-
-    def restore(self, memory_id: str) -> bool:
-        """Make a superseded, forgotten or faded memory active again, or store a text that the gate rejected.
-
-        Returns:
-            Whether anything was changed.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     memory = store.remember("Lunch is at noon.").memory
-            ...     _ = store.forget(memory.id)
-            ...     store.restore(memory.id), store.get(memory.id).status
-            (True, 'active')
-        """
-        return bool(acts.restore(self._ctx, self._id(memory_id)))
-
-    def forget(self, memory_id: str) -> int:
-        """Archive a memory: hidden from recall, but kept and restorable. Returns the journal entry.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     memory = store.remember("Lunch is at noon.").memory
-            ...     _ = store.forget(memory.id)
-            ...     store.get(memory.id).status
-            'archived'
-        """
-        return acts.forget(self._ctx, self._id(memory_id))
-
-    def erase(self, memory_id: str) -> int:
-        """Permanently remove a memory's content from vectors, full text, journal, conflicts and later exports.
-
-        Returns:
-            The journal entry; 0 when it was already erased.
-
-        Example:
-            >>> import wellkept
-            >>> with wellkept.open("memory:", embedder="hashing") as store:
-            ...     memory = store.remember("My PIN is 4711.").memory
-            ...     _ = store.erase(memory.id)
-            ...     store.get(memory.id).status, store.get(memory.id).content
-            ('erased', '')
-        """
-        return acts.erase(self._ctx, self._id(memory_id))
 
     def undo(self, entry: int) -> int:
         """Undo a journal entry exactly. Returns the entry of the undo, which can also be undone.
