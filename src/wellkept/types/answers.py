@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RecallMode: TypeAlias = Literal["default", "semantic", "hybrid"]
+MoveReason: TypeAlias = Literal["outdates", "contradicts", "updates", "replaces"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +134,22 @@ class RecallOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """Why a hit precedes one that fits the query better: it is the newer of the two.
+
+    Attributes:
+        over: Id of the best hit that it was put before.
+        why: It probably `outdates` the other (a mark), `contradicts` it (a conflict), `updates` it (by the
+            relation model's opinion for this query) or `replaces` it (the other is superseded).
+        probability: Of that, 0 to 1; None if no model gave one.
+    """
+
+    over: str
+    why: MoveReason
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result of `recall`.
 
@@ -150,6 +167,7 @@ class Hit:
         repeats: Other hits that say the same, newest first. The hit takes the rank of the best of them
             and keeps its own score.
         wording: The wording that fits the query better than its own text, if any.
+        moved: Why it precedes a hit that fits the query better; None where the score alone gave the place.
     """
 
     memory: Memory
@@ -163,6 +181,7 @@ class Hit:
     via: Link | None = None
     repeats: tuple[Memory, ...] = ()
     wording: Memory | None = None
+    moved: Move | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -29,12 +29,14 @@ class Group:
         repeats: The other hits, newest first.
         score: The best score in the group; the group has the rank of its best hit.
         conflicts: The open conflicts of all hits.
+        before: In a pack, the memories that the shown one probably replaces and that are printed beneath it.
     """
 
     shown: Hit
     repeats: tuple[Hit, ...] = ()
     score: float = 0.0
     conflicts: tuple[Conflict, ...] = ()
+    before: tuple[Hit, ...] = ()
 
     @property
     def members(self) -> tuple[Hit, ...]:
@@ -107,7 +109,8 @@ class Pack:
     @property
     def ids(self) -> tuple[str, ...]:
         """Ids of all memories in the text, repeats included, for `exclude` of the next pack of the same prompt."""
-        return tuple(key for group in self.groups for key in group.ids)
+        beneath = ((*group.ids, *(key for hit in group.before for key in hit.ids)) for group in self.groups)
+        return tuple(key for ids in beneath for key in ids)
 
     def __str__(self) -> str:
         return self.text

@@ -15,7 +15,8 @@ from datetime import datetime
 import numpy as np
 
 from wellkept.core.reading.chat_turns import asks
-from wellkept.core.recall import rank
+from wellkept.core.recall import moves, rank
+from wellkept.core.recall.moves import Pair
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.core.records.vectors import cosines
@@ -23,7 +24,7 @@ from wellkept.core.text.time_stamps import without_stamp
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.storage.port import Tx
-from wellkept.types import Hit, Memory, Opinion
+from wellkept.types import Conflict, Hit, Memory, Move, Opinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,15 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime) -> list[Hit]:
         if item.kind == "duplicate" or overruled or len(ends) < 2:
             continue
         older, newer = sorted(ends, key=lambda end: _asserted(end, now))
-        pairs.append((effective_time(newer, newer.created_at), older.id, newer.id))
-    scores = {hit.memory.id: hit.score for hit in scored}
-    return [by_id[key] for key in rank.newer_first(scores, [(older, newer) for _, older, newer in sorted(pairs)])]
+        pairs.append((effective_time(newer, newer.created_at), Pair(newer.id, _said(item, older, newer))))
+    pairs.sort(key=lambda one: (one[0], one[1].older, one[1].newer))
+    return moves.newer_first(scored, [pair for _, pair in pairs])
+
+
+def _said(item: Conflict, older: Memory, newer: Memory) -> Move:
+    if item.kind == "outdated" and item.b == newer.id:
+        return Move(older.id, "outdates", item.probability)
+    return Move(older.id, "contradicts")
 
 
 def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinions, now: datetime) -> list[Hit]:
@@ -84,11 +91,13 @@ def updates_first(hits: Sequence[Hit], pairs: Sequence[Later], opinions: Opinion
     opinions.ask(pair.texts for pair in pairs)
     told = opinions.told(pair.texts for pair in pairs) if opinions.available else {}
     first = [pair for pair in pairs if _comes_first(pair, told.get(pair.texts))]
-    by_id = {hit.memory.id: hit for hit in hits}
-    scores = {hit.memory.id: hit.score for hit in hits}
     first.sort(key=lambda pair: (_asserted(pair.newer.memory, now), pair.older.memory.id))
-    contradicted = [(pair.older.memory.id, pair.newer.memory.id) for pair in first]
-    return [by_id[key] for key in rank.newer_first(scores, contradicted)]
+    return moves.newer_first(hits, [_update(pair, told.get(pair.texts)) for pair in first])
+
+
+def _update(pair: Later, said: Opinion | None) -> Pair:
+    probability = None if said is None else said.conflict
+    return Pair(pair.newer.memory.id, Move(pair.older.memory.id, "updates", probability))
 
 
 def _comes_first(pair: Later, said: Opinion | None) -> bool:

@@ -52,8 +52,10 @@ def pack(ctx: Context, hits: Sequence[Hit], spec: PackSpec, *, touch: bool = Tru
         known = repeats.known(ctx, tx, hits, for_model=True)
     groups, degraded = repeats.each_once(ctx, hits, known, Opinions(ctx), limit=max(1, len(hits)))
     made = packed(groups, spec)
-    shown = [hit.memory for group in made.groups for hit in group.members]
-    ctx.handed.note(ctx.namespace, spec.session, shown)
+    hits = [hit for group in made.groups for hit in (*group.members, *group.before)]
+    worded = [hit.wording for hit in hits if hit.wording is not None]
+    ctx.handed.note(ctx.namespace, spec.session, [*(hit.memory for hit in hits), *worded])
     if touch:
-        note_use(ctx, [group.shown.memory for group in made.groups if group.shown.memory.status == "active"])
+        shown = [hit.memory for group in made.groups for hit in (group.shown, *group.before)]
+        note_use(ctx, [memory for memory in shown if memory.status == "active"])
     return replace(made, degraded=tuple(dict.fromkeys((*made.degraded, *degraded))))

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from wellkept.core.recall import rank
+from wellkept.core.recall import moves, rank
+from wellkept.core.recall.moves import Pair
 from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
 from wellkept.core.recall.wordings import heads_only, order
 from wellkept.core.records.conflicts import is_open
@@ -23,7 +24,7 @@ from wellkept.engine.recall.question import Asked, Question, question
 from wellkept.engine.recall.repeats import Known
 from wellkept.engine.recall.reranking import reranked
 from wellkept.storage.port import Tx
-from wellkept.types import Hit, Hits, LeftOut, Memory
+from wellkept.types import Hit, Hits, LeftOut, Memory, Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,8 @@ def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
     replaced = [hit.memory for hit in hits if hit.memory.status == "superseded"]
     if not replaced:
         return hits
-    by_id = {hit.memory.id: hit for hit in hits}
-    scores = {hit.memory.id: hit.score for hit in hits}
-    pairs = [(key, head.id) for key, head in candidates.heads(tx, replaced, q).items()]
-    return [by_id[key] for key in rank.newer_first(scores, pairs)]
+    found = candidates.heads(tx, replaced, q)
+    return moves.newer_first(hits, [Pair(head.id, Move(key, "replaces")) for key, head in found.items()])
 
 
 def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:

@@ -1,0 +1,59 @@
+"""Newer before older: the order of hits after the moves, and the reason on each hit that was moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wellkept.core.recall import rank
+from wellkept.types import Hit, Move
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two hits about the same thing, of which the newer comes first.
+
+    Attributes:
+        newer: Id of the newer.
+        move: What is said of the newer when it is moved; `move.over` is the older.
+    """
+
+    newer: str
+    move: Move
+
+    @property
+    def older(self) -> str:
+        """Id of the older."""
+        return self.move.over
+
+
+def newer_first(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
+    """The hits, the newer of each pair before the older; a hit that passed its older one says so in `Hit.moved`.
+
+    Args:
+        hits: Hits, best first.
+        pairs: The pairs to order, oldest first; a pair with a missing end has no effect.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from wellkept.types import Memory
+        >>> day = datetime(2026, 3, 1, tzinfo=UTC)
+        >>> old, new = (Hit(Memory(id=key, namespace="n", content=key, created_at=day, updated_at=day), score, {})
+        ...             for key, score in (("old", 0.9), ("new", 0.8)))
+        >>> [(hit.memory.id, hit.moved) for hit in newer_first([old, new], [Pair("new", Move("old", "outdates"))])]
+        [('new', Move(over='old', why='outdates', probability=None)), ('old', None)]
+    """
+    by_id = {hit.memory.id: hit for hit in hits}
+    before = {key: place for place, key in enumerate(by_id)}
+    order = rank.newer_first({key: hit.score for key, hit in by_id.items()}, [(one.older, one.newer) for one in pairs])
+    after = {key: place for place, key in enumerate(order)}
+    passed = [
+        one
+        for one in pairs
+        if {one.older, one.newer} <= by_id.keys()
+        and before[one.newer] > before[one.older]
+        and after[one.newer] < after[one.older]
+    ]
+    # Of several, the best one that was passed explains the place.
+    moves = {one.newer: one.move for one in sorted(passed, key=lambda one: before[one.older], reverse=True)}
+    return [replace(by_id[key], moved=moves.get(key, by_id[key].moved)) for key in order]
