@@ -57,7 +57,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--start", type=Path, help="folder of an earlier run to go on from")
     parser.add_argument("--public", type=Path, help="folder of public inference sets")
-    parser.add_argument("--crowd", type=Path, help="texts of no story, one a line, to tell lines apart from")
+    parser.add_argument(
+        "--crowd", type=Path, help="texts that belong to no story, one a line, to tell lines apart from"
+    )
     parser.add_argument("--public-share", type=float, default=0.12)
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--rate", type=float, default=8e-5)

@@ -13,6 +13,7 @@ from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.operations.undone import Change, changes_of, stored
+from wellkept.types.showing import count_of
 
 
 def supersede(
@@ -52,7 +53,9 @@ def erase(
     """Remove a memory's content permanently, everywhere. This cannot be undone."""
     store = run.store(model=False)
     memory = store.get(memory_id, touch=False)
-    question = f"Erase permanently:  {one_line(memory.content, limit=80)!r}?"
+    wordings = len(store.neighbors(memory.id, rel="restates", direction="in"))
+    beside = f" and its {count_of(wordings, 'wording')}" if wordings else ""
+    question = f"Erase permanently:  {one_line(memory.content, limit=80)!r}{beside}?"
     if not (yes or run.confirmed(question, to="erase permanently")):
         run.note("Nothing erased")
         return exits.ERROR
