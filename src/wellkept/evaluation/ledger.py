@@ -91,7 +91,8 @@ class Ledger:
         own = change.own
         holder = own if own is not None else change.grown
         hidden = tuple(row.content for row in change.hidden() if self._is_wrong(row, write))
-        if own is not None and own.status != "active" and write.act in ("first", "updates", "refines"):
+        is_part = change.kept == "evolved"
+        if own is not None and not is_part and own.status != "active" and write.act in ("first", "updates", "refines"):
             hidden = (*hidden, own.content)  # superseded at creation, although it holds
         repeat = write.act == "restates" and own is not None and own.status == "active"
         others = {row.id: row for row in change.after.values() if own is None or row.id != own.id}
@@ -108,7 +109,7 @@ class Ledger:
             stale_left=write.act == "updates" and self._says(others, write.key, current=False),
             unmarked=write.act == "updates"
             and self._says({key: row for key, row in others.items() if key not in marked}, write.key, current=False),
-            wrongly_folded=own is not None and own.status == "wording" and not self._repeats(own, write),
+            wrongly_folded=own is not None and own.status == "wording" and not self._repeats(own, write, change.kept),
             wrongly_marked=tuple(
                 item.excerpt_a for old, item in new.items() if old in change.before and self._still_holds(old, write)
             ),
@@ -122,12 +123,11 @@ class Ledger:
             self._rows.setdefault(holder.id, []).append(Said(write.key, write.value, write.act))
         return seen
 
-    def _repeats(self, own: Memory, write: Write) -> bool:
-        """Whether the head of a wording states the value that the write repeats."""
+    def _repeats(self, own: Memory, write: Write, kept: Kept) -> bool:
+        """Whether the head of a wording states the value that the write repeats, or has grown by what it adds."""
         said = self._rows.get(own.superseded_by, ())
-        return write.act in ("restates", "late") and any(
-            item.key == write.key and item.value == write.value for item in said
-        )
+        acts = ("restates", "late", "refines") if kept == "evolved" else ("restates", "late")
+        return write.act in acts and any(item.key == write.key and item.value == write.value for item in said)
 
     def _still_holds(self, old: str, write: Write) -> bool:
         """Whether a row says nothing that the write replaces or that was replaced before."""

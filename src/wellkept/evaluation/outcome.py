@@ -89,8 +89,9 @@ class Change:
 
     @property
     def kept(self) -> Kept:
-        """Where the text is now."""
-        if self.own is not None:
+        """Where the text is now; a wording of a memory that took its text is a part of that memory."""
+        own = self.own
+        if own is not None and (own.status != "wording" or self.grown is None):
             return "stored"
         if self.grown is not None:
             return "evolved"

@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from wellkept.core.gate import probable_acts
+from wellkept.core.gate.growth import Grown, contradicted, grown_ones
 from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
 from wellkept.core.gate.probable_acts import Probable
 from wellkept.core.gate.worth_keeping import refusal
@@ -59,8 +60,10 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
     replaced = _same_slot(new, policy, evidence, moment)
     reverted = _reverted(new, policy, evidence, moment)
+    grown = grown_ones(new, evidence, moment)
     if not reverted:
-        repeats = [found for found in judged if allowed(found, policy, evidence) in ("skip", "merge")]
+        parts = [found for one in grown for found in (one.first, *one.parts)]
+        repeats = [found for found in (*judged, *parts) if allowed(found, policy, evidence) in ("skip", "merge")]
         overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence, moment)
         if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
             others = [found for found in judged if found not in repeats]
@@ -69,10 +72,12 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
             return restated(new, repeats[0], others, None, evidence, moment)
     outdated = probable_acts.outdated(new, evidence, moment)
     reported = _reported([*judged, *elsewhere], policy, evidence)
+    against = [found for found in contradicted(grown) if _is_reported(found, policy, evidence)]
+    against = [found for found in against if found.memory.id not in {other.memory.id for other in reported}]
     conflicting = [
         found
-        for found in judged
-        if found in reported
+        for found in (*judged, *against)
+        if found in (*reported, *against)
         and found.memory.id not in {old.id for old in (*replaced, *reverted)}
         and policy.on_conflict != "ignore"
     ]
@@ -84,8 +89,8 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         again = _told_again_elsewhere(new, outdated, evidence, moment)
         if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
             return restated(new, again.judged, judged, again.probability, evidence, moment)
-    if not conflicting and not replaced and not reverted:
-        for found in judged:
+    if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or outdated is None):
+        for found in _extended(judged, grown):
             if allowed(found, policy, evidence) == "evolve":
                 return evolved(new, found, judged, evidence, moment)
     retired, warned = _split(conflicting, policy, evidence)
@@ -147,6 +152,8 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             head = evidence.heads.get(memory.id)
             if head is None or head.status != "active" or _moved_on(new, head, moment):
                 continue
+            if any(found.memory.id == head.id for found in repeats):
+                continue  # the head holds the words of its additions too
             memory, candidate = head, replace(candidate, memory=head)
         if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
             continue
@@ -284,6 +291,13 @@ def _adds(found: Judged, evidence: Evidence) -> bool:
     if opinion is None:
         return not evidence.unjudged
     return found.comparison.relation == "refines" and opinion.refines >= evidence.bounds.evolve
+
+
+def _extended(judged: list[Judged], grown: list[Grown]) -> list[Judged]:
+    """The memories that the text may extend; one that has grown is judged by its original."""
+    apart = {one.first.memory.id for one in grown}
+    fresh = [found for found in judged if found.memory.id not in apart]
+    return sorted([*(one.first for one in grown if one.is_beside), *fresh], key=_nearness, reverse=True)
 
 
 def _is_overtaken(repeat: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> bool:

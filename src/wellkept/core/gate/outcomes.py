@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import born_superseded, born_wording, effective_time, inherit, lifecycle, supersede
-from wellkept.core.records.merge import absorbed, confirm, confirmed, evolve, gathered, short
+from wellkept.core.records.merge import absorbed, confirm, confirmed, evolve, gathered, has_room, short
 from wellkept.types import (
     Conflict,
     ConflictKind,
@@ -129,19 +130,20 @@ def restated(
         reason = Reason(_skipped(found), told(found))
     else:
         reason = Reason("restates", f"probability {probability:.4f}; {told(found)}")
+    return _as_wording(new, found, others, reason, evidence, moment)
+
+
+def _as_wording(
+    new: NewMemory, found: Judged, others: list[Judged], reason: Reason, evidence: Evidence, moment: Moment
+) -> Decision:
     memory = found.memory
-    wording, link = born_wording(born(new, evidence, moment), memory, at=moment.now)
     after = confirmed(memory, at=moment.now)
+    link, effects = _behind(born(new, evidence, moment), memory, after, at=moment.now)
     return Decision(
         outcome="restated",
         memory=after,
-        effects=(
-            MemoryChange(None, wording),
-            MemoryChange(memory, after),
-            link,
-            *absorbed(wording.id, (wording.content,), frozenset()),
-        ),
-        links=(link.after,) if link.after is not None else (),
+        effects=effects,
+        links=(link,),
         matches=(
             match_of(found, "restate", moment),
             *(match_of(item, "none", moment) for item in others if item.memory.id != memory.id),
@@ -149,6 +151,13 @@ def restated(
         reasons=(reason,),
         degraded=evidence.degraded,
     )
+
+
+def _behind(new: Memory, head: Memory, after: Memory, *, at: datetime) -> tuple[Link, tuple[Effect, ...]]:
+    """The link and the effects by which a text becomes a wording of the head, which changes to `after`."""
+    wording, link = born_wording(new, head, at=at)
+    known = absorbed(wording.id, (wording.content,), frozenset())
+    return link, (MemoryChange(None, wording), MemoryChange(head, after), LinkChange(None, link), *known)
 
 
 def _skipped(found: Judged) -> str:
@@ -162,16 +171,30 @@ def _warning(found: Judged) -> str:
 
 
 def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evidence, moment: Moment) -> Decision:
-    """The stored memory gets the text as a dated update; the engine embeds the combined text."""
-    memory = found.memory
+    """The stored memory gets the text as a dated update; the engine embeds the combined text.
+
+    Where repeats are folded, the text is also a wording of the memory, so that its own words find it. A memory without
+    room for it stays as it is, and the text is a wording only.
+    """
+    memory, addition = found.memory, born(new, evidence, moment)
     after = gathered(evolve(memory, new.content, at=moment.now, similarity=found.similarity), new)
-    held = evidence.held.get(memory.id, frozenset())
+    links: tuple[Link, ...] = ()
+    effects: tuple[Effect, ...] = (MemoryChange(memory, after),)
+    if moment.policy.for_kind(new.kind).repeats == "drop":
+        pass
+    elif has_room(memory, new.content, at=moment.now):
+        link, effects = _behind(addition, memory, after, at=moment.now)
+        links = (link,)
+    else:
+        return _as_wording(new, found, judged, Reason("no_room_to_grow", told(found)), evidence, moment)
+    seen = judged if found in judged else [found, *(item for item in judged if item.memory.id != memory.id)]
     return Decision(
         outcome="evolved",
         memory=after,
-        effects=(MemoryChange(memory, after), *absorbed(memory.id, (new.content,), held)),
-        dropped=born(new, evidence, moment),
-        matches=tuple(match_of(item, "evolve" if item is found else "none", moment) for item in judged),
+        effects=(*effects, *absorbed(memory.id, (new.content,), evidence.held.get(memory.id, frozenset()))),
+        links=links,
+        dropped=None if links else addition,
+        matches=tuple(match_of(item, "evolve" if item is found else "none", moment) for item in seen),
         reasons=(Reason("similarity_evolve", told(found)),),
         degraded=evidence.degraded,
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from wellkept.core.judging.compare import compare
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_restate
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
+from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.types import Candidate, Memory, NewMemory
 
 
@@ -50,7 +51,7 @@ def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, m
     found = list(_read(new, evidence, moment))
     if not found:
         return None
-    read = [Read(row.content, hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
+    read = [Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
     place = best_for(act, read)
     probability = head.probability(features_of(act, new.content, read, place))
     if probability < head.least:

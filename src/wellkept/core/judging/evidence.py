@@ -59,6 +59,7 @@ class Evidence:
         contradiction_fn: The caller's own contradiction check.
         opinions: The relation model's opinions by memory id; pairs it cannot read are missing.
         bounds: Least probabilities for each action under the policy's risk.
+        originals: Raw cosines of the originals of memories that have grown, by memory id, where they were computed.
         outage: True when the relation model failed; the memory is then stored unchecked for a later sweep.
         unjudged: True when pairs without an opinion were read by no model. Only the link band applies to them, because
             similarity alone never means *same*.
@@ -79,6 +80,7 @@ class Evidence:
     contradiction_fn: ContradictionFn | None = None
     opinions: Mapping[str, Opinion] = field(default_factory=dict)
     bounds: Bounds = NEVER
+    originals: Mapping[str, float] = field(default_factory=dict)
     outage: bool = False
     unjudged: bool = False
 

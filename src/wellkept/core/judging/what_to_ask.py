@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from wellkept.core.judging.compare import LONG_TEXT, compare
 from wellkept.core.judging.evidence import Evidence, Moment, in_scope, is_of_family, is_talk, may_contradict
 from wellkept.core.records.lifecycle import is_expired
+from wellkept.core.records.merge import original
 from wellkept.core.text.forms import canonical
-from wellkept.policy import KindPolicy
+from wellkept.policy import KindPolicy, Policy
 from wellkept.types import Candidate, Memory, NewMemory
 
 MOST_ASKED = 4
@@ -14,6 +18,8 @@ MOST_ASKED = 4
 CLOSE_AT = 0.6
 FEW_ASKED = 2
 """Pairs below `CLOSE_AT`: only the two nearest, because an update nearly always concerns one of them."""
+MOST_PARTS = 2
+"""Additions read of one memory that has grown, beside its original."""
 ASK_AT = 0.3
 """Least similarity to ask; in our own cases 24 of 25 contradictions lie above it."""
 
@@ -27,12 +33,43 @@ def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memor
     if policy.on_conflict == "ignore" or len(new.content) > LONG_TEXT:
         return ()
     asked: list[Memory] = []
-    for candidate in sorted(evidence.neighbours, key=lambda item: (-(item.cosine or 0.0), item.memory.id)):
+    nearest = sorted(evidence.neighbours, key=lambda item: (-(item.cosine or 0.0), item.memory.id))
+    for candidate in _originals_first(nearest, evidence, moment.policy):
         if len(asked) >= _most(candidate, evidence):
             break
         if _is_open(new, candidate, policy, evidence, moment):
             asked.append(candidate.memory)
     return tuple(asked)
+
+
+def has_parts(memory: Memory, policy: Policy) -> bool:
+    """Whether the memory has grown by additions, each of which is also kept as a wording."""
+    known = policy.kinds.get(memory.kind) or policy.kinds.get("*")
+    return bool(memory.updates) and known is not None and known.repeats == "fold"
+
+
+def text_to_read(memory: Memory, policy: Policy) -> str:
+    """What the model reads of a memory: its text; of one with parts the original, because each part is read itself.
+
+    A model that reads an original with several additions takes the next one for a contradiction.
+    """
+    return original(memory) if has_parts(memory, policy) else memory.content
+
+
+def _originals_first(nearest: Iterable[Candidate], evidence: Evidence, policy: Policy) -> Iterator[Candidate]:
+    """The candidates; a memory with parts stands before the nearest of them, and at most `MOST_PARTS` follow."""
+    parts: dict[str, int] = {}
+    for candidate in nearest:
+        memory = evidence.heads.get(candidate.memory.id, candidate.memory)
+        if not has_parts(memory, policy):
+            yield candidate
+            continue
+        if memory.id not in parts:
+            parts[memory.id] = 0
+            yield replace(candidate, memory=memory)
+        if candidate.memory.status == "wording" and parts[memory.id] < MOST_PARTS:
+            parts[memory.id] += 1
+            yield candidate
 
 
 def _most(candidate: Candidate, evidence: Evidence) -> int:

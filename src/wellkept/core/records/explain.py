@@ -32,6 +32,7 @@ _REASON_WORDS = {
     "restates": "another wording of a stored memory",
     "outdated": "it probably replaces the older text",
     "similarity_evolve": "similar enough to be appended",
+    "no_room_to_grow": "it adds to a memory that is long enough already",
     "similarity_link": "similar to a stored memory",
     "refines": "it adds detail to a stored memory",
     "same_subject": "a new value for the same subject",
@@ -111,6 +112,8 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
     match decision.outcome:
         case "duplicate":
             text = duplicate_message(decision.matches[0])
+        case "restated" if decision.reasons[0].rule == "no_room_to_grow":
+            text = f'Added behind "{decision.matches[0].title}" ({decision.matches[0].memory_id}), as a wording.'
         case "restated":
             text = restated_message(decision.matches[0])
         case "rejected" if decision.conflicts:

@@ -109,10 +109,10 @@ def born_superseded(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory,
     return hidden, LinkChange(None, Link(head.id, new.id, "supersedes", at))
 
 
-def born_wording(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, LinkChange]:
-    """A restatement: stored as a wording that stands behind its head."""
+def born_wording(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, Link]:
+    """A restatement, or an addition that the head took: stored as a wording that stands behind its head."""
     kept = replace(new, status="wording", superseded_by=head.id, superseded_at=at)
-    return kept, LinkChange(None, Link(new.id, head.id, "restates", at))
+    return kept, Link(new.id, head.id, "restates", at)
 
 
 def inherit(new: Memory, old: Memory) -> Memory:

@@ -16,6 +16,8 @@ from wellkept.core.text.titles import titles, with_titles
 from wellkept.types import AliasChange, Effect, Json, Memory, MemoryChange, Statement, Update
 
 SHOWN_UPDATES = 10
+GROWN_AT_MOST = 1_000
+"""Characters a memory may reach by additions that are kept as wordings too; no longer text is compared as one."""
 MAX_PROVENANCE = 1_000
 REVIEW_MARK = "needs_review"
 
@@ -69,6 +71,26 @@ def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Mem
         updates=updates,
         evolution_count=memory.evolution_count + 1,
         metadata=metadata,
+        updated_at=at,
+        version=memory.version + 1,
+        embedding="",
+        chunks=0,
+    )
+
+
+def has_room(memory: Memory, text: str, *, at: datetime) -> bool:
+    """Whether a memory takes one more dated update without passing ten updates or `GROWN_AT_MOST` characters."""
+    longer = len(memory.content) + len(_line(Update(at, text, 0.0)))
+    return len(memory.updates) < SHOWN_UPDATES and longer <= GROWN_AT_MOST
+
+
+def without(memory: Memory, text: str, *, at: datetime) -> Memory:
+    """The memory without the dated updates that are this text; the caller computes the vector of what is left."""
+    updates = tuple(update for update in memory.updates if update.text != text)
+    return replace(
+        memory,
+        content=original(memory) + added(updates),
+        updates=updates,
         updated_at=at,
         version=memory.version + 1,
         embedding="",

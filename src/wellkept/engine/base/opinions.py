@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.judging.risk_bounds import NEVER, Bounds
-from wellkept.core.judging.what_to_ask import questions
+from wellkept.core.judging.what_to_ask import questions, text_to_read
 from wellkept.engine.base.context import Context
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError
 from wellkept.policy import Risk
-from wellkept.types import Degradation, Memory, NewMemory, Opinion
+from wellkept.types import Degradation, NewMemory, Opinion
 
 log = logging.getLogger("wellkept")
 
@@ -74,15 +74,15 @@ class Opinions:
             self._known.update((pair, opinion) for opinion in self._recent.known(self._namespace, pair))
         return pair in self._known
 
-    def of(self, new: str, memories: Sequence[Memory]) -> dict[str, Opinion]:
-        """Opinions about a new text and each of these memories, by memory id.
+    def of(self, new: str, texts: Mapping[str, str]) -> dict[str, Opinion]:
+        """Opinions about a new text and each of these stored texts, by memory id.
 
         Raises:
             UnansweredError: The model must be asked about some pairs first.
         """
         if not self.available:
             return {}
-        pairs = {memory.id: (memory.content, new) for memory in memories}
+        pairs = {memory_id: (text, new) for memory_id, text in texts.items()}
         missing = tuple(pair for pair in pairs.values() if pair not in self._known)
         if missing:
             raise UnansweredError(self.ask, missing)
@@ -100,7 +100,8 @@ class Opinions:
         if not self.available:
             degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
             return replace(evidence, unjudged=True, outage=self.failure is not None, degraded=degraded)
-        told = self.of(new.content, questions(new, evidence, moment))
+        asked = questions(new, evidence, moment)
+        told = self.of(new.content, {memory.id: text_to_read(memory, moment.policy) for memory in asked})
         return replace(evidence, opinions=told, bounds=bounds, unjudged=not self._silence_decides)
 
     def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:

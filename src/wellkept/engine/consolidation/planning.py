@@ -255,7 +255,7 @@ class _Bench:
         said = {
             (near.a.content, near.b.content): opinion
             for near in asked
-            for opinion in opinions.of(near.b.content, (near.a,)).values()
+            for opinion in opinions.of(near.b.content, {near.a.id: near.a.content}).values()
         }
         self.asked += len(said)
         self.compared += len(part)

@@ -14,7 +14,7 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records import lifecycle
 from wellkept.core.records.effects import touched
-from wellkept.core.records.merge import absorb, absorbed, aliases, segments, unconfirmed
+from wellkept.core.records.merge import absorb, absorbed, aliases, segments, unconfirmed, without
 from wellkept.core.text.forms import is_line
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import new_memory
@@ -97,7 +97,7 @@ def _restore(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) -> int:
         reason = Reason("reactivated", "used again")
         return apply(ctx, tx, (), verb="restore", outcome="restored", memory_id=memory_id, reasons=(reason,))
     if memory.status == "wording":
-        return _split(ctx, tx, memory, verb="restore")
+        return _split(ctx, tx, memory, vectors, verb="restore")
     ids = (memory_id,)
     effects = lifecycle.restore(memory, at=now, links=tuple(tx.links(ids)), conflicts=tuple(tx.conflicts(ids=ids)))
     return apply(ctx, tx, effects, verb="restore", outcome="restored", memory_id=memory_id)
@@ -116,7 +116,9 @@ def _restore_dropped(ctx: Context, tx: Tx, memory_id: str, vectors: Embeddings) 
 
 def split(ctx: Context, memory_id: str) -> int:
     """Make a wording a memory of its own; the pair is kept apart from then on."""
-    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+    vectors = Embeddings(ctx.embedder)
+
+    def act(tx: Tx) -> int:
         memory = fetch(tx, memory_id)
         if memory.status != "wording":
             raise IllegalTransition(
@@ -124,10 +126,12 @@ def split(ctx: Context, memory_id: str) -> int:
                 where="split",
                 todo="List the memories with the status `wording`, and split one of those",
             )
-        return _split(ctx, tx, memory, verb="split")
+        return _split(ctx, tx, memory, vectors, verb="split")
+
+    return writing(ctx, act)
 
 
-def _split(ctx: Context, tx: Tx, wording: Memory, *, verb: str) -> int:
+def _split(ctx: Context, tx: Tx, wording: Memory, vectors: Embeddings, *, verb: str) -> int:
     now = ctx.clock()
     ids, links = (wording.id,), tuple(tx.links((wording.id,)))
     heads = tx.find(Filter(ids=(wording.superseded_by,), statuses=ALL_STATUSES))
@@ -139,13 +143,30 @@ def _split(ctx: Context, tx: Tx, wording: Memory, *, verb: str) -> int:
     comparison = compare(wording, head, cosine=None, similarity=None, opposites=ctx.policy.opposites)
     pair = flags.between(head, wording, comparison, kind="duplicate", moment=(now, ctx.policy.conflict_days))
     before = known.pop(pair.key, None)
+    made: dict[str, Vector] = {}
+    if wording.content in segments(head)[1:]:
+        left, made = _without_part(head, wording.content, vectors, now)
+    else:
+        left = [MemoryChange(head, unconfirmed(head, wording, at=now, last=_last_confirmed(tx, head, wording)))]
     effects = (
         *lifecycle.restore(wording, at=now, links=links, conflicts=tuple(known.values())),
-        MemoryChange(head, unconfirmed(head, wording, at=now, last=_last_confirmed(tx, head, wording))),
+        *left,
         ConflictChange(before, flags.settled(pair, "keep_both", at=now)),
     )
-    reasons = (Reason("split", f"it stood behind {head.id}"),)
-    return apply(ctx, tx, effects, verb=verb, outcome="split", memory_id=wording.id, reasons=reasons)
+    return apply(
+        ctx, tx, effects, verb=verb, outcome="split", memory_id=wording.id,
+        reasons=(Reason("split", f"it stood behind {head.id}"),), vectors=made,
+    )  # fmt: skip
+
+
+def _without_part(
+    head: Memory, part: str, vectors: Embeddings, now: datetime
+) -> tuple[list[Effect], dict[str, Vector]]:
+    """The head without the text and the hashes of an addition, and its new vector."""
+    shorter, made = with_vector(without(head, part, at=now), vectors)
+    kept = {one for text in segments(shorter) for one in aliases(text)}
+    gone = [AliasChange(head.id, one, present=False) for one in aliases(part) if one not in kept]
+    return [MemoryChange(head, shorter), *gone], made
 
 
 def _last_confirmed(tx: Tx, head: Memory, wording: Memory) -> datetime | None:
@@ -238,8 +259,10 @@ def erase(ctx: Context, memory_id: str) -> int:
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         refused = [entry.dropped for entry in tx.journal(memory_ids=(memory_id,)) if entry.dropped is not None]
         if not any(dropped.id == memory_id and dropped.content for dropped in refused):
-            if fetch(tx, memory_id).status == "erased":
+            memory = fetch(tx, memory_id)
+            if memory.status == "erased":
                 return 0
+            _check_is_no_part(tx, memory)
         ids = (memory_id, *wordings_of(tx, memory_id))
         entry = JournalEntry(
             at=ctx.clock(),
@@ -251,6 +274,17 @@ def erase(ctx: Context, memory_id: str) -> int:
             memory_ids=ids,
         )
         return tx.erase(ids, entry)
+
+
+def _check_is_no_part(tx: Tx, memory: Memory) -> None:
+    """Check that no head holds the text of a wording that would be erased."""
+    for head in tx.find(Filter(ids=(memory.superseded_by,))) if memory.status == "wording" else ():
+        if memory.content in segments(head)[1:]:
+            raise IllegalTransition(
+                f"{memory.id} is an addition that {head.id} holds in its own text and history",
+                where="erase",
+                todo=f"Erase {head.id}, which erases its additions too; write before what should stay",
+            )
 
 
 def wordings_of(tx: Tx, memory_id: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -38,6 +39,8 @@ from wellkept.types import (
 
 MAX_COMPARED = 16
 MAX_BESIDE = 8
+MAX_WORDINGS = 4
+"""Nearest wordings of one memory that are compared."""
 SHORT = 24
 """Maximum length of a short text, in characters."""
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
@@ -254,6 +257,7 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
         close, complete = near.of(item.place, limit=limit, floor=floor)
         inside: list[Candidate] = []
         beside: list[Candidate] = []  # of other kinds, for contradictions only
+        behind: Counter[str] = Counter()
         keys = tuple(close)
         for start in range(0, len(keys), MAX_COMPARED):
             if len(inside) >= MAX_COMPARED:
@@ -261,6 +265,10 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
             for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED], statuses=SEARCHED)):
                 if is_summary_of(new, row):
                     continue  # not checked for a contradiction with its own source
+                if row.status == "wording":
+                    behind[row.superseded_by] += 1
+                    if behind[row.superseded_by] > MAX_WORDINGS:
+                        continue  # a memory with many wordings must not hide the others
                 if searched and in_scope(new, row, policy):
                     inside.append(Candidate(row, "vector", close[row.id]))
                 elif may_contradict(new, row, ctx.policy) or is_of_family(new, row, ctx.policy):

@@ -19,6 +19,7 @@ from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.gate.gather_evidence import FirstLook, Item, earlier_items, with_vectors, without_vectors
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
+from wellkept.engine.gate.originals import with_originals
 from wellkept.engine.gate.untitled import with_bare_texts
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
@@ -164,6 +165,7 @@ class Judging:
     def _with_answers(self, item: Item, evidence: Evidence, moment: Moment) -> Evidence:
         """The evidence with the relation model's opinions, and with vectors of texts without their titles."""
         evidence = self._models.opinions.added(item.new, evidence, moment, item.policy.risk)
+        evidence = with_originals(item.new, evidence, self._models.vectors, moment.policy)
         return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy.opposites)
 
     def _settled(self, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:

@@ -19,6 +19,7 @@ from wellkept.core.recall import moves, rank
 from wellkept.core.recall.moves import Pair
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
+from wellkept.core.records.merge import original
 from wellkept.core.records.vectors import cosines
 from wellkept.core.text.time_stamps import without_stamp
 from wellkept.engine.base.context import Context
@@ -42,9 +43,9 @@ class Later:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """The texts for the model, the older first."""
+        """The texts for the model, the older first; of a memory that has grown the original, whose date is compared."""
         # Chat lines begin with a time stamp, which is no difference in content.
-        return without_stamp(self.older.memory.content), without_stamp(self.newer.memory.content)
+        return without_stamp(original(self.older.memory)), without_stamp(original(self.newer.memory))
 
     @property
     def worth(self) -> tuple[float, str, str]:

@@ -41,7 +41,7 @@ def born_of(entry: JournalEntry) -> Memory | None:
         return entry.dropped
     for effect in entry.effects:
         if isinstance(effect, MemoryChange) and effect.before is None and effect.after is not None:
-            if entry.outcome == "restated" or effect.after.id == entry.memory_id:
+            if effect.after.id == entry.memory_id or effect.after.status == "wording":
                 return effect.after
     return None
 
