@@ -91,9 +91,8 @@ def test_another_value_of_an_addition_is_listed_as_a_conflict_of_the_head():
 
 
 def test_a_part_that_the_head_has_no_room_for_is_contradicted_like_the_others():
-    head, wordings = grown()
-    decision = decided("The hook runs after each session and takes 5 seconds.", memory(updates=grown(PARTS[:1])[0].updates,
-                       content=grown(PARTS[:1])[0].content), wordings)  # fmt: skip
+    head, _ = grown(PARTS[:1])
+    decision = decided("The hook runs after each session and takes 5 seconds.", head, grown()[1])
     assert (decision.outcome, [item.a for item in decision.conflicts]) == ("created", ["head"])
 
 

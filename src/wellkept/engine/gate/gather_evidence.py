@@ -263,12 +263,8 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
             if len(inside) >= MAX_COMPARED:
                 break
             for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED], statuses=SEARCHED)):
-                if is_summary_of(new, row):
+                if is_summary_of(new, row) or _are_too_many(row, behind):
                     continue  # not checked for a contradiction with its own source
-                if row.status == "wording":
-                    behind[row.superseded_by] += 1
-                    if behind[row.superseded_by] > MAX_WORDINGS:
-                        continue  # a memory with many wordings must not hide the others
                 if searched and in_scope(new, row, policy):
                     inside.append(Candidate(row, "vector", close[row.id]))
                 elif may_contradict(new, row, ctx.policy) or is_of_family(new, row, ctx.policy):
@@ -276,6 +272,14 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
         if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
             return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
         limit *= 8
+
+
+def _are_too_many(row: Memory, behind: Counter[str]) -> bool:
+    """Count a wording; whether enough of its head are compared already. They must not hide other memories."""
+    if row.status != "wording":
+        return False
+    behind[row.superseded_by] += 1
+    return behind[row.superseded_by] > MAX_WORDINGS
 
 
 def _floor(policy: KindPolicy) -> float:
