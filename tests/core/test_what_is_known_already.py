@@ -83,6 +83,37 @@ def test_a_text_that_holds_again_supersedes_what_superseded_it(head, replaced):
     assert superseded(decision) == replaced
 
 
+# --------------------------------------------------------------------------------------------
+# A repeat of a wording
+
+WORDING = memory("wording", status="wording", superseded_by="head")
+STANDS = memory("head", "Frankfurt has our office.")
+MOVED = replace(STANDS, content=OTHER, updates=(Update(NOW - DAY, OTHER, 0.9),))
+
+
+@pytest.mark.parametrize(
+    ("head", "outcome"),
+    [
+        (STANDS, "duplicate"),
+        (replace(STANDS, expires_at=NOW + DAY), "duplicate"),
+        (replace(STANDS, expires_at=NOW), None),  # nothing that holds says it
+        (replace(STANDS, status="archived"), None),
+        (MOVED, None),  # it says otherwise by now
+        (None, None),
+    ],
+)
+def test_a_repeat_of_a_wording_confirms_a_head_that_still_holds(head, outcome):
+    evidence = said_before(WORDING, heads={} if head is None else {"wording": head})
+    decision = settle(NewMemory(content=TEXT, kind="fact"), evidence, moment())
+    assert (decision and (decision.outcome, decision.memory.id)) == (outcome and (outcome, "head"))
+
+
+@pytest.mark.parametrize("head", [STANDS, MOVED, replace(STANDS, expires_at=NOW)])
+def test_the_head_of_a_wording_has_not_replaced_it_so_a_repeat_brings_nothing_back(head):
+    decision = judge(NewMemory(content=TEXT, kind="fact"), said_before(WORDING, heads={"wording": head}), moment())
+    assert superseded(decision) == []
+
+
 def test_an_equal_text_about_another_subject_brings_nothing_back():
     past = replace(PAST, subject="Dublin")
     new = NewMemory(content=TEXT, kind="fact", subject="Frankfurt")

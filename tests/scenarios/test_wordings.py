@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,21 @@ def test_a_question_in_the_words_of_a_wording_finds_the_head_and_says_so(store):
     assert hits[0].wording is not None and hits[0].wording.content == WORDING
     assert [hit.memory.content for hit in hits].count(HEAD) == 1
     assert all(hit.memory.status == "active" for hit in hits)
+
+
+def test_a_question_no_longer_meets_a_wording_that_has_expired():
+    clock = FrozenClock()
+    with wellkept.open("memory:", policy=FOLDING, clock=clock) as store:
+        store.remember(HEAD, kind="fact")
+        store.remember(WORDING, kind="fact", expires_at=clock() + timedelta(days=1))
+        before = clock()
+        (hit,) = store.recall(WORDING)
+        assert hit.wording is not None and hit.wording.content == WORDING
+        clock.advance(days=2)
+        (hit,) = store.recall(WORDING)
+        assert (hit.memory.content, hit.wording) == (HEAD, None)
+        (hit,) = store.recall(WORDING, valid_at=before)
+        assert hit.wording is not None  # it had not expired then
 
 
 def test_undo_takes_the_wording_and_the_confirmation_back(store):

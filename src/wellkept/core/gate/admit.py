@@ -150,7 +150,7 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             continue
         if memory.status == "wording":
             head = evidence.heads.get(memory.id)
-            if head is None or head.status != "active" or _moved_on(new, head, moment):
+            if head is None or head.status != "active" or is_expired(head, moment.now) or _moved_on(new, head, moment):
                 continue
             if any(found.memory.id == head.id for found in repeats):
                 continue  # the head holds the words of its additions too
@@ -472,6 +472,8 @@ def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
         return []
     heads: dict[str, Memory] = {}
     for candidate in evidence.verbatim:
+        if candidate.memory.status == "wording":
+            continue  # its head stands before it and has not replaced it
         head = evidence.heads.get(candidate.memory.id)
         if head is None or head.status != "active" or is_summary(head) or _is_ahead(new, head, moment):
             continue  # repeating one source does not remove a summary of many

@@ -43,9 +43,10 @@ def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
 
 
 def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
-    """The rows that may be shown and match the filter, and the wordings of those rows."""
+    """The rows that may be shown and match the filter, and the wordings of those rows that have not expired."""
     known = {row.id: row for row in rows}
-    wordings = [row for row in known.values() if row.status == "wording"]
+    at = q.valid_at or q.now
+    wordings = [row for row in known.values() if row.status == "wording" and not is_expired(row, at)]
     missing = tuple({row.superseded_by for row in wordings} - known.keys())
     known.update((row.id, row) for row in (find(tx, Filter(ids=missing, statuses=ALL_STATUSES), q) if missing else ()))
     successors = successors_of(tx, known.values(), q)
