@@ -97,7 +97,7 @@ def test_a_written_plan_fits_the_published_schema(plan: Plan) -> None:
 def test_the_schema_would_notice(plan: Plan) -> None:
     data = json.loads(plan_text(plan))
     data["actions"][0]["type"] = "erase"
-    data["schema"] = 2
+    data["schema"] = 3
     assert len(problems(data, SCHEMA)) == 2
 
 
@@ -115,12 +115,12 @@ def test_a_plan_has_no_time(plan: Plan) -> None:
         ("", "not JSON"),
         ("[]", "not a plan"),
         ("{}", "not a plan"),
-        ('{"format": "wellkept.plan"}', "schema None, not 1"),
-        ('{"format": "wellkept.plan", "schema": 2}', "schema 2, not 1"),
-        ('{"format": "wellkept.plan", "schema": true}', "schema True, not 1"),
-        ('{"format": "wellkept.plan", "schema": 1, "x": NaN}', "not a number"),
+        ('{"format": "wellkept.plan"}', "schema None, not 2"),
+        ('{"format": "wellkept.plan", "schema": 1}', "schema 1, not 2"),
+        ('{"format": "wellkept.plan", "schema": true}', "schema True, not 2"),
+        ('{"format": "wellkept.plan", "schema": 2, "x": NaN}', "not a number"),
         ('{"format": "wellkept.plan", "format": "x"}', "twice"),
-        ('{"format": "wellkept.plan", "schema": 1}', "lacks 'plan_id'"),
+        ('{"format": "wellkept.plan", "schema": 2}', "lacks 'plan_id'"),
         ("[" * 200_000, "not JSON"),
     ],
 )

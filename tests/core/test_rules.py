@@ -18,7 +18,7 @@ from wellkept.core.consolidation.rules import (
 )
 from wellkept.errors import InvalidRules
 
-R1, R2, R3, R4, R5 = DEFAULT_RULES
+R1, R2, R3, R4, R5, R6, R7 = DEFAULT_RULES
 PROCEDURE = Figures(access_count=5, importance=0.75, categories=frozenset(("sop",)))
 
 
@@ -132,7 +132,7 @@ def test_toml_adds_rules_and_replaces_those_of_the_same_id_in_place() -> None:
     """S1-32, B-21: every key arrives."""
     rules = rules_from_toml(WHOLE)
     assert [rule.id for rule in rules] == [rule.id for rule in DEFAULT_RULES] + ["tidy-notes", "pin"]
-    merge, notes, pin = rules[1], rules[5], rules[6]
+    merge, notes, pin = rules[1], rules[7], rules[8]
     assert (merge.winner, merge.older, merge.bump, merge.cap) == ("longest", "supersede", 0.1, 0.9)
     assert merge.when == When(min_similarity=0.97, min_cluster_size=3)
     assert notes.scale == "1-3" and notes.trigger == "weekly"

@@ -59,7 +59,7 @@ def test_a_dry_run_tells_everything_and_changes_nothing(place: Desk) -> None:
     assert place.snapshot() == before
     assert report["mode"] == "dry_run"
     assert report["planned"] == {
-        "merge": 1, "summarize": 0, "promote": 0, "archive": 1, "flag_contradiction": 1, "noop": 0,
+        "merge": 1, "fold": 0, "summarize": 0, "promote": 0, "archive": 1, "flag_contradiction": 1, "mark": 0, "noop": 0,
     }  # fmt: skip
     assert (report["executed"], report["skipped"], report["errors"]) == (0, 0, 0)
     assert {action["state"] for action in report["actions"]} == {"planned"}
@@ -254,7 +254,8 @@ def test_a_run_speaks_the_log_grammar(place: Desk, caplog: pytest.LogCaptureFixt
     ]  # fmt: skip
     assert said[0] == f"CONSOLIDATE/START run_id={run.run_id} mode=execute config_hash={run.plan.config_hash}"
     assert said[1] == "CONSOLIDATE/DETECT clusters=1 contradiction_pairs=1"
-    assert said[2].startswith("CONSOLIDATE/PLAN merge=1 summarize=0 promote=0 archive=1 flag_contradiction=1 noop=0")
+    counts = "merge=1 fold=0 summarize=0 promote=0 archive=1 flag_contradiction=1 mark=0 noop=0"
+    assert said[2].startswith(f"CONSOLIDATE/PLAN {counts}")
     assert said[3] == "CONSOLIDATE/EXECUTE begin"
     merge = next(action for action in run.plan.actions if action.type == "merge")
     assert f"CONSOLIDATE/MERGE canonical={merge.canonical} merged_from={merge.targets[0]} rule=R1" in said[5]

@@ -68,6 +68,11 @@ def of_type(plan: Plan, name: str) -> list[Action]:
     return [action for action in plan.actions if action.type == name]
 
 
+def counted(plan: Plan) -> dict[str, int]:
+    """How many actions of each type a plan has, without the types of which it has none."""
+    return {name: count for name, count in plan.planned.items() if count}
+
+
 def states(report: RunReport) -> list[tuple[str, str]]:
     """What became of each action."""
     return [(result.type, result.state) for result in report.results]

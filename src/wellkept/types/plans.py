@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from wellkept.types.comparisons import Difference
 from wellkept.types.words import ConflictKind, Json, Kind
 
-ActionType: TypeAlias = Literal["merge", "summarize", "promote", "archive", "flag_contradiction", "noop"]
+ActionType: TypeAlias = Literal[
+    "merge", "fold", "summarize", "promote", "archive", "flag_contradiction", "mark", "noop"
+]  # fmt: skip
 ActionState: TypeAlias = Literal["executed", "done", "stale", "left_out", "failed"]
 RunMode: TypeAlias = Literal["dry_run", "execute"]
 Trigger: TypeAlias = Literal["always", "daily", "weekly", "on_similarity", "on_contradiction"]
@@ -72,11 +74,12 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A conflict to open: two memories that contradict each other or may say the same; without time.
+    """A conflict to open: two memories that contradict each other or may say the same, or a mark; without time.
 
     Attributes:
         a / b: The older and the newer memory.
         reason: As in `Conflict`.
+        probability: Of a mark, as in `Conflict`.
     """
 
     a: str
@@ -85,6 +88,7 @@ class Flag:
     reason: str
     similarity: float | None
     differences: tuple[Difference, ...] = ()
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +97,9 @@ class Action:
 
     Attributes:
         id: Computed from type, rule and targets.
-        type: merge, summarize, promote, archive, flag_contradiction or noop.
-        targets: The memories concerned, oldest first; for a merge the canonical one comes last.
-        canonical: For a merge, the memory that stays.
+        type: One of `ACTION_TYPES`.
+        targets: The memories concerned, oldest first; for a merge or a fold the canonical one comes last.
+        canonical: For a merge, the memory that stays; for a fold, the head.
         expect: Version of every memory it reads or changes; if one has changed, the action is stale.
         rows: Changes of memories.
         links: Links to make; `unlinks`: links to remove.
@@ -162,7 +166,7 @@ class Plan:
         return counts
 
 
-ACTION_TYPES: tuple[ActionType, ...] = ("merge", "summarize", "promote", "archive", "flag_contradiction", "noop")
+ACTION_TYPES: tuple[ActionType, ...] = get_args(ActionType)
 
 
 @dataclass(frozen=True, slots=True)

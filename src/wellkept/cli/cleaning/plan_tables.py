@@ -180,7 +180,8 @@ def _action(action: Action, result: ActionResult | None, short: ShortIds, *, lef
     if len(action.rows) > _ROWS:
         yield styled(f"  … and {count_of(len(action.rows) - _ROWS, 'more memory')}", "dim")
     for flag in action.flags:
-        yield styled(f"  {short(flag.a)} and {short(flag.b)}: a conflict is opened", "dim")
+        what = "a conflict is opened" if flag.kind != "outdated" else "the older is marked as outdated"
+        yield styled(f"  {short(flag.a)} and {short(flag.b)}: {what}", "dim")
 
 
 def _change(row: RowChange) -> str:

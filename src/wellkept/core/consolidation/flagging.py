@@ -60,7 +60,7 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
     known = {key_of(names.get(item.a, item.a), names.get(item.b, item.b), item.kind) for item in survey.conflicts}
     found: dict[str, _Pair] = {}
     for finding in sorted(survey.findings, key=lambda one: _rank(one, merged)):
-        if finding.verdict != "conflict" or setting.policy.for_kind(finding.near.b.kind).on_conflict == "ignore":
+        if finding.verdict != "conflict" or _is_left_to_the_gate(finding, setting):
             continue
         pair = _between(finding, merged, setting.policy.opposites)
         if pair is not None:
@@ -71,6 +71,13 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
         if rule is not None and key not in known:
             actions.append(_flag(pair, rule))
     return sorted(actions, key=lambda action: action.targets)
+
+
+def _is_left_to_the_gate(finding: Finding, setting: Setting) -> bool:
+    """Whether the policy looks for no contradictions, or makes a mark of one that only the model sees."""
+    policy = setting.policy.for_kind(finding.near.b.kind)
+    by_model = finding.comparison.opinion is not None and finding.comparison.reason in ("", "model")
+    return policy.on_conflict == "ignore" or (by_model and setting.config.marks(policy))
 
 
 def _rank(finding: Finding, merged: Mapping[str, Memory]) -> tuple[object, ...]:

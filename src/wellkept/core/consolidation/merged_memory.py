@@ -140,7 +140,7 @@ def changed(memory: Memory, change: RowChange, *, at: datetime) -> Memory:
             values[name] = getattr(memory, name) + value - change.before[name]
         elif name not in USAGE:
             values[name] = _typed(name, value)
-    if values.get("status") == "superseded":
+    if values.get("status") in ("superseded", "wording"):
         values["superseded_at"] = at
     return replace(memory, **values, updated_at=at, version=memory.version + 1)
 

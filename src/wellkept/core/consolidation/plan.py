@@ -1,35 +1,34 @@
 """Builds the plan of a consolidation from findings and rules, before anything is written.
 
-The order of this file is the precedence. A contradiction is flagged and vetoes a merge. A merged memory is not also
-promoted or archived: one action per memory and run. Flags change no memory, come first, and name the memories that
-remain after the merges.
+The order of this file is the precedence. A contradiction is flagged and vetoes a merge. A merged or folded memory is
+not also promoted or archived: one action per memory and run. Flags and marks change no memory, come first, and name
+the memories that remain.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 
 from wellkept.core.consolidation.clusters import complete_linkage
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.flagging import flags_of
+from wellkept.core.consolidation.folding import Fold, fold, folds_of, marks_of
 from wellkept.core.consolidation.merged_memory import PROMOTED, change_of, folded, promoted_by, raised, winner
 from wellkept.core.consolidation.repointing import apart, carried, heirs, relinked
 from wellkept.core.consolidation.rules import Figures, Rule, considered, fits, plain
+from wellkept.core.consolidation.survey import Around, id_of
 from wellkept.core.consolidation.survey import Setting as Setting
 from wellkept.core.consolidation.survey import Survey as Survey
-from wellkept.core.consolidation.survey import id_of
 from wellkept.core.judging.other_fields import Beside, agreed, beside
 from wellkept.core.records.codec import dumps
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import decay_score, is_expired, lifecycle
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
-from wellkept.types import Action, Conflict, Detected, Lifecycle, Link, Memory, Plan, Rationale, RowChange
+from wellkept.types import Action, Detected, Lifecycle, Memory, Plan, Rationale, RowChange
 from wellkept.types.showing import count_of
 
 SAMPLES = 3
@@ -60,10 +59,10 @@ def plan_of(survey: Survey, setting: Setting) -> Plan:
         setting: Policy, rules and time.
 
     Returns:
-        Flags, merges, promotions and archivings in this order, each by oldest memory.
+        Flags, marks, merges, folds, promotions and archivings in this order, each by oldest memory.
     """
     clusters = _clusters(survey, setting)
-    around = _Around(survey)
+    around = Around(survey)
     merged: dict[str, Memory] = {}
     spared: set[str] = set()
     merges: list[Action] = []
@@ -79,19 +78,24 @@ def plan_of(survey: Survey, setting: Setting) -> Plan:
             continue
         merged |= dict.fromkeys((row.id for row in cluster.members), kept)
         merges.append(_merge(cluster, kept, rule, around, setting.now))
-    flags = flags_of(survey, setting, merged)
-    flagged = {one for action in flags for one in action.targets}
+    folds = folds_of(survey, setting, merged)
+    remaining = _remaining(merged, folds)
+    marked = marks_of(survey, setting, remaining)
+    marks = [action for _, action in marked]
+    flags = flags_of(survey, setting, remaining)
+    flagged = {one for action in (*flags, *marks) for one in action.targets}
     flagged |= {one for item in survey.conflicts if is_open(item, setting.now) for one in (item.a, item.b)}
     singles = [
         action
         for row in survey.rows
-        if row.id not in merged and row.id not in spared
+        if row.id not in remaining and row.id not in spared
         if (action := _single(row, setting, disputed=row.id in flagged)) is not None
     ]
     promoted = [action for action in singles if action.type == "promote"]
     archived = [action for action in singles if action.type == "archive"]
     idle += [action for action in singles if action.type == "noop"]
-    actions = (*flags, *merges, *promoted, *archived, *idle)
+    folded_now = [fold(made, around, [mark for mark, _ in marked], setting) for made in folds]
+    actions = (*flags, *marks, *merges, *folded_now, *promoted, *archived, *idle)
     snapshot = id_of(*(f"{row.id}:{row.version}" for row in survey.rows), size=16)
     config = config_hash(setting)
     return Plan(
@@ -111,6 +115,12 @@ def plan_of(survey: Survey, setting: Setting) -> Plan:
         actions=actions,
         degraded=survey.degraded,
     )
+
+
+def _remaining(merged: Mapping[str, Memory], folds: Iterable[Fold]) -> dict[str, Memory]:
+    """For each merged memory, and each head and wording of a fold, the memory that stands for it afterwards."""
+    behind = {row.id: made.head for made in folds for row in (made.head, *made.members)}
+    return behind | {one: behind.get(kept.id, kept) for one, kept in merged.items()}
 
 
 def config_hash(setting: Setting) -> str:
@@ -147,6 +157,8 @@ def _clusters(survey: Survey, setting: Setting) -> list[_Cluster]:
         similarity, key = found.near.similarity or 0.0, found.near.key
         if found.verdict != "same" or similarity < setting.config.merge_at or frozenset(key) in held:
             continue
+        if setting.config.folds(setting.policy.for_kind(found.near.b.kind)):
+            continue  # what the model takes for a repeat is folded, not merged
         for name in key:
             if name not in said:
                 said[name] = agreed(beside(row) for row in groups.get(name, (by_id[name],))) or ()
@@ -206,49 +218,7 @@ def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
 # Actions
 
 
-class _Around:
-    """Index of links, conflicts and hidden rows by memory."""
-
-    def __init__(self, survey: Survey) -> None:
-        self._survey = survey
-
-    @cached_property
-    def rows(self) -> dict[str, Memory]:
-        """The rows of the survey by id."""
-        return {row.id: row for row in self._survey.rows}
-
-    def links(self, ids: Iterable[str]) -> list[Link]:
-        """Links from or to any of the memories, without repeats, in order."""
-        found = {(link.src, link.dst, link.rel): link for one in ids for link in self._links[one]}
-        return [found[edge] for edge in sorted(found)]
-
-    def conflicts(self, ids: Iterable[str]) -> list[Conflict]:
-        """Conflicts of any of the memories, without repeats, in order."""
-        found = {item.key: item for one in ids for item in self._conflicts[one]}
-        return sorted(found.values(), key=lambda item: (item.created_at, item.key))
-
-    def behind(self, ids: Iterable[str]) -> list[Memory]:
-        """Rows that any of the memories superseded, and their wordings."""
-        return [row for one in ids for row in self._survey.hidden.get(one, ())]
-
-    @cached_property
-    def _links(self) -> defaultdict[str, list[Link]]:
-        found: defaultdict[str, list[Link]] = defaultdict(list)
-        for link in self._survey.links:
-            found[link.src].append(link)
-            found[link.dst].append(link)
-        return found
-
-    @cached_property
-    def _conflicts(self) -> defaultdict[str, list[Conflict]]:
-        found: defaultdict[str, list[Conflict]] = defaultdict(list)
-        for item in self._survey.conflicts:
-            found[item.a].append(item)
-            found[item.b].append(item)
-        return found
-
-
-def _merge(cluster: _Cluster, kept: Memory, rule: Rule, around: _Around, now: datetime) -> Action:
+def _merge(cluster: _Cluster, kept: Memory, rule: Rule, around: Around, now: datetime) -> Action:
     others = tuple(row for row in cluster.members if row.id != kept.id)
     gone = {row.id for row in others}
     status = "archived" if rule.older == "archive" else "superseded"

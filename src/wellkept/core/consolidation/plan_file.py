@@ -34,7 +34,7 @@ from wellkept.types import (
 )
 
 FORMAT = "wellkept.plan"
-SCHEMA = 1
+SCHEMA = 2
 MAX_CHARS = 256_000_000
 MAX_TEXT = 100_000
 MAX_LABEL = 1_000
@@ -56,7 +56,7 @@ def plan_text(plan: Plan) -> str:
         >>> plan = Plan(plan_id="0" * 16, config_hash="sha256:" + "0" * 16, snapshot="0" * 16,
         ...             namespace="default", scope=Scope(), detected=Detected())
         >>> plan_text(plan).splitlines()[1:4]
-        [' "format": "wellkept.plan",', ' "schema": 1,', ' "plan_id": "0000000000000000",']
+        [' "format": "wellkept.plan",', ' "schema": 2,', ' "plan_id": "0000000000000000",']
     """
     head = {
         "format": FORMAT,
@@ -248,6 +248,7 @@ def _flag(data: Json, where: str) -> Flag:
         reason=_label(data["reason"], f"{where}.reason"),
         similarity=_figure(data.get("similarity"), f"{where}.similarity"),
         differences=_each(data.get("differences", []), f"{where}.differences", _difference),
+        probability=_figure(data.get("probability"), f"{where}.probability"),
     )
 
 

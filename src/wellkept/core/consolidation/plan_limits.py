@@ -13,19 +13,22 @@ from typing import Any
 
 from wellkept.core.consolidation.merged_memory import MERGED_FROM, PROMOTED
 from wellkept.core.records.codec import time_from
+from wellkept.core.records.conflicts import key_of
 from wellkept.core.records.merge import MAX_PROVENANCE
 from wellkept.errors import InvalidPlan
-from wellkept.types import Action, Json, NewMemory, Plan, RowChange
+from wellkept.types import Action, ConflictKind, Json, NewMemory, Plan, RowChange
 
 _HIDDEN = ("archived", "superseded")
 _NOT_SUMMED = frozenset(("links", "automatic", "frame", "idempotency_key", "recorded_at"))
 _PARTS = ("rows", "links", "unlinks", "aliases", "flags", "settles", "summary", "canonical")
 _OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "merge": ("rows", "links", "unlinks", "aliases", "flags", "settles", "canonical"),
+    "fold": ("rows", "links", "unlinks", "flags", "settles", "canonical"),
     "summarize": ("rows", "links", "summary"),
     "promote": ("rows",),
     "archive": ("rows",),
     "flag_contradiction": ("flags",),
+    "mark": ("flags", "settles"),
     "noop": (),
 }
 
@@ -44,7 +47,7 @@ def refuse_beyond(plan: Plan, origin: str = "plan") -> None:
         seen.add(action.id)
         _check_frame(action, where)
         match action.type:
-            case "merge":
+            case "merge" | "fold":
                 _check_merge(action, where)
             case "summarize":
                 _check_summary(action, where)
@@ -55,7 +58,9 @@ def refuse_beyond(plan: Plan, origin: str = "plan") -> None:
                 _check_single(action, where)
                 _check_exactly(action.rows[0], f"{where}.rows[0]", {"status": "active"}, {"status": "archived"})
             case "flag_contradiction":
-                _check_flag(action, where)
+                _check_flag(action, where, kind="contradiction")
+            case "mark":
+                _check_flag(action, where, kind="outdated")
             case "noop":
                 pass
 
@@ -84,11 +89,16 @@ def _check_single(action: Action, where: str) -> None:
         raise _beyond(f"{action.type} changes its one target and nothing else", f"{where}.rows")
 
 
-def _check_flag(action: Action, where: str) -> None:
-    """A flag action flags exactly its two targets."""
+def _check_flag(action: Action, where: str, *, kind: ConflictKind) -> None:
+    """A flag or mark concerns exactly its two targets."""
     flags = action.flags
-    if len(flags) != 1 or (flags[0].a, flags[0].b) != action.targets or flags[0].kind != "contradiction":
-        raise _beyond("flags its two targets as a contradiction and nothing else", f"{where}.flags")
+    if len(flags) != 1 or (flags[0].a, flags[0].b) != action.targets or flags[0].kind != kind:
+        named = "as a contradiction" if kind == "contradiction" else "as outdated"
+        raise _beyond(f"flags its two targets {named} and nothing else", f"{where}.flags")
+    if kind == "outdated" and flags[0].probability is None:
+        raise _beyond("has a probability", f"{where}.flags")
+    if any(key != key_of(flags[0].a, flags[0].b, "contradiction") for key in action.settles):
+        raise _beyond("takes the place of the contradiction of its two targets only", f"{where}.settles")
 
 
 def _check_summary(action: Action, where: str) -> None:
@@ -115,7 +125,11 @@ def _check_merge(action: Action, where: str) -> None:
     for place, row in enumerate(action.rows):
         at = f"{where}.rows[{place}]"
         if row.memory_id == kept:
-            _check_growth(row, at, (*_GROWTH, "metadata"))
+            merges = action.type == "merge"
+            _check_growth(row, at, (*_OF_MERGE, "metadata") if merges else _OF_FOLD)
+        elif row.memory_id in others and action.type == "fold":
+            before = {"status": "active", "superseded_by": ""}
+            _check_exactly(row, at, before, {"status": "wording", "superseded_by": kept})
         elif row.memory_id in others:
             _check_hidden(row, at, behind=kept)
         elif row.before.get("superseded_by") not in others:
@@ -251,8 +265,11 @@ _GROWTH: Mapping[str, Callable[[Json, Json], bool]] = {
     "event_time": _time_is_filled,
     "event_end": _time_is_filled,
     "expires_at": _end_is_later,
+    "last_confirmed_at": _time_is_later,
 }
-"""Fields besides metadata that a merge may change in the remaining memory, with the check for growth."""
+"""Fields besides metadata that an action may change in the remaining memory, with the check for growth."""
+_OF_FOLD = ("confirmations", "last_confirmed_at", "pinned")
+_OF_MERGE = tuple(name for name in _GROWTH if name != "last_confirmed_at")
 
 
 def _is_number(value: Json) -> bool:

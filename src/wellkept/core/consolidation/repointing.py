@@ -83,7 +83,8 @@ def carried(
         if other is None:
             continue
         key = key_of(other.id, kept.id, item.kind)
-        if key not in known:
+        marked = item.kind == "contradiction" and key_of(other.id, kept.id, "outdated") in known
+        if key not in known and not marked:
             old, new = sorted((other, kept), key=order_of)
             swapped = (new.id == other.id) != (item.b == other.id)
             flags.setdefault(key, _flag(item, old.id, new.id, swapped=swapped))
@@ -92,7 +93,15 @@ def carried(
 
 def _flag(item: Conflict, a: str, b: str, *, swapped: bool) -> Flag:
     told = tuple(swap(one) for one in item.differences) if swapped else item.differences
-    return Flag(a=a, b=b, kind=item.kind, reason=item.reason, similarity=item.similarity, differences=told)
+    return Flag(
+        a=a,
+        b=b,
+        kind=item.kind,
+        reason=item.reason,
+        similarity=item.similarity,
+        differences=told,
+        probability=item.probability,
+    )
 
 
 def swap(item: Difference) -> Difference:
@@ -111,15 +120,19 @@ def heirs(rows: Iterable[Memory]) -> dict[str, str]:
     return {one: row.id for row in known for one in merged_from(row) if one not in current}
 
 
-def apart(conflicts: Iterable[Conflict], now_named: Mapping[str, str]) -> dict[str, set[str]]:
+def apart(conflicts: Iterable[Conflict], now_named: Mapping[str, str], *, folding: bool = False) -> dict[str, set[str]]:
     """Pairs kept apart, in both directions.
 
-    These are open contradictions, pairs resolved as keep both, and dismissed duplicates.
+    These are open contradictions and marks, pairs resolved as keep both, and dismissed duplicates; for a fold, every
+    dismissed pair.
     """
     found: dict[str, set[str]] = {}
     for item in conflicts:
         kept_apart = (
-            item.resolution == "keep_both" or (item.kind == "contradiction" and item.resolution is None) or parts(item)
+            item.resolution == "keep_both"
+            or (item.kind != "duplicate" and item.resolution is None)
+            or (folding and item.resolution == "dismissed")
+            or parts(item)
         )
         a, b = now_named.get(item.a, item.a), now_named.get(item.b, item.b)
         if kept_apart and a != b:

@@ -1,6 +1,6 @@
 """Consolidation rules: conditions under which clusters or memories are merged, promoted, archived or flagged.
 
-Five rules are built in; a TOML file replaces or adds rules by id. Matching is a pure function of figures.
+Seven rules are built in; a TOML file replaces or adds rules by id. Matching is a pure function of figures.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from wellkept.core.text.forms import slot_key
 from wellkept.errors import InvalidRules, use_one_of
 from wellkept.parsing import parsed_toml
+from wellkept.policy import KindPolicy
 from wellkept.types import ActionType, Trigger
 
 Scale: TypeAlias = Literal["0-1", "1-3"]
@@ -64,7 +65,7 @@ class Rule:
     Args:
         id: Name in reports and journal entries.
         trigger: When the rule applies; `daily` and `weekly` only in a run with that trigger.
-        action: merge, promote, archive, flag_contradiction or noop.
+        action: merge, fold, promote, archive, flag_contradiction, mark or noop.
         scale: Scale of its importances: `0-1` or `1-3`.
         bump: Increase of importance by promote or merge, on the rule's scale.
         cap: Highest importance after a bump, on the rule's scale.
@@ -137,6 +138,8 @@ DEFAULT_RULES: tuple[Rule, ...] = (
         scale="1-3",
     ),
     Rule(id="R5-flag-contradiction", trigger="on_contradiction", action="flag_contradiction"),
+    Rule(id="R6-fold-restatement", trigger="on_similarity", action="fold"),
+    Rule(id="R7-mark-outdated", trigger="on_contradiction", action="mark"),
 )
 """The built-in rules."""
 
@@ -219,6 +222,8 @@ _WHEN_KEYS: Mapping[str, str] = {
 }
 _PARAMS: Mapping[str, tuple[str, ...]] = {
     "merge": ("bump", "cap", "canonical", "older"),
+    "fold": (),
+    "mark": (),
     "promote": ("bump", "cap", "pin"),
     "archive": (),
     "flag_contradiction": (),
@@ -226,6 +231,8 @@ _PARAMS: Mapping[str, tuple[str, ...]] = {
 }
 _TRIGGERS: Mapping[str, tuple[Trigger, ...]] = {
     "merge": ("on_similarity", "always", "daily", "weekly"),
+    "fold": ("on_similarity", "always", "daily", "weekly"),
+    "mark": ("on_contradiction", "always", "daily", "weekly"),
     "promote": ("always", "daily", "weekly"),
     "archive": ("always", "daily", "weekly"),
     "flag_contradiction": ("on_contradiction", "always", "daily", "weekly"),
@@ -236,7 +243,7 @@ MAX_ID = 200
 _COUNTS = ("min_cluster_size", "min_access_count", "max_access_count")
 _SHARES = ("min_similarity", "max_score", "min_score")
 _LISTS: Mapping[str, tuple[str, ...]] = {"categories_any": (), "lifecycle_any": ("ACTIVE", "WEAK", "DORMANT")}
-_RULE_ACTIONS: tuple[ActionType, ...] = ("merge", "promote", "archive", "flag_contradiction", "noop")
+_RULE_ACTIONS: tuple[ActionType, ...] = ("merge", "fold", "promote", "archive", "flag_contradiction", "mark", "noop")
 
 
 def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
@@ -307,7 +314,7 @@ def _rule(table: Mapping[str, Any], where: str) -> Rule:
             todo="Leave them out",
         )
     trigger: Trigger = _one_of(table.get("trigger", _TRIGGERS[action][0]), _TRIGGERS[action], f"{where}: trigger")
-    if when.min_score is not None and action != "flag_contradiction" and trigger != "on_contradiction":
+    if when.min_score is not None and action not in ("flag_contradiction", "mark") and trigger != "on_contradiction":
         raise InvalidRules(
             "minScore is of contradictions, and this rule looks at none",
             where=f"{where}: when",
@@ -416,3 +423,14 @@ class Consolidation:
     def merging(self) -> tuple[Rule, ...]:
         """The merge rules of this run, in order."""
         return tuple(rule for rule in considered(self.rules, self.trigger) if rule.action == "merge")
+
+    def folds(self, policy: KindPolicy) -> bool:
+        """Whether this run keeps restatements of a kind as wordings; the policy and a rule both say so."""
+        return policy.repeats == "fold" and self._has("fold")
+
+    def marks(self, policy: KindPolicy) -> bool:
+        """Whether this run marks what a newer memory of a kind probably outdates; the policy and a rule both say so."""
+        return policy.updates == "mark" and self._has("mark")
+
+    def _has(self, action: ActionType) -> bool:
+        return any(rule.action == action for rule in considered(self.rules, self.trigger))

@@ -18,7 +18,7 @@ from wellkept.core.records import conflicts as flags
 from wellkept.core.records.effects import touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated, writing
-from wellkept.engine.consolidation.merge_effects import conflict_changes, merged, relinks
+from wellkept.engine.consolidation.merge_effects import conflict_changes, marked, merged, relinks
 from wellkept.engine.consolidation.run_list import LAST, last_run
 from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up
 from wellkept.engine.history.journal import lost_vectors, taken_back
@@ -47,6 +47,8 @@ log = logging.getLogger("wellkept.consolidate")
 
 Told = Callable[[int, int], None]
 VERB = "consolidate"
+_AFTER_OTHERS = ("flag_contradiction", "mark", "fold")
+"""Actions that may follow other actions of their plan on the same memories."""
 _MARGIN = 64
 """Extra journal entries to read per memory: links and flags add entries without a new version."""
 
@@ -158,13 +160,15 @@ def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors:
         effects += born
     effects += [MemoryChange(rows[one.memory_id], changed(rows[one.memory_id], one, at=now)) for one in action.rows]
     match action.type:
-        case "merge":
+        case "merge" | "fold":
             effects = merged(ctx, tx, action, changes=effects, rows=rows, conflicts=known.values())
         case "summarize":
             if held := held_back(action, known.values(), now):
                 raise _StaleActionError(held)
             effects = behind_summary(effects)
             effects += relinks(tx, action.links, action.unlinks, effects)
+        case "mark":
+            effects += marked(ctx, action, rows=rows, known=known)
         case _:
             effects += conflict_changes(ctx, action.flags, action.settles, rows=rows, known=known)
     entry = JournalEntry(
@@ -203,9 +207,11 @@ def _refuse_stale(
     """Raise when the action is already done, or when a memory it was planned on has changed."""
     after = {one.memory_id: one.after for one in action.rows}
     done = [one for one, said in after.items() if one in rows and holds(rows[one], said)]
-    if action.type == "flag_contradiction":
+    if action.type in ("flag_contradiction", "mark"):
         if all(key in known for key in _keys(action)):
             raise _DoneError("the pair is flagged already")
+        if any(key not in known or known[key].resolution is not None for key in action.settles):
+            raise _StaleActionError("the contradiction of the pair was settled since")
     elif there := summed_up(tx, action):
         raise _DoneError(f"memory {there} sums them up already")
     elif action.type != "summarize" and after and len(done) == len(after):
@@ -214,13 +220,13 @@ def _refuse_stale(
         row = rows.get(memory_id)
         if row is None:
             raise _StaleActionError(f"memory {memory_id} does not exist any more")
-        if row.version != version and not (action.type == "flag_contradiction" and _own_doing(tx, plan, row, version)):
+        if row.version != version and not (action.type in _AFTER_OTHERS and _own_doing(tx, plan, row, version)):
             raise _StaleActionError(
                 f"memory {memory_id} has changed since: version {row.version}, planned on {version}"
             )
     _refuse_forged(action, rows)
-    if action.type == "merge":
-        held = apart(known.values(), {})
+    if action.type in ("merge", "fold"):
+        held = apart(known.values(), {}, folding=action.type == "fold")
         for one in action.targets:
             for other in held.get(one, frozenset()) & {*action.targets}:
                 raise _StaleActionError(f"since then {one} and {other} are held apart by a conflict")
@@ -231,13 +237,16 @@ def _refuse_forged(action: Action, rows: Mapping[str, Memory]) -> None:
     for one in action.rows:
         if not holds(rows[one.memory_id], one.before):
             raise _StaleActionError(f"memory {one.memory_id} is not what the plan says it was")
-    if action.type == "merge":
+    if action.type in ("merge", "fold"):
         for gone in (row for name in action.targets if (row := rows[name]).status != "active"):
             raise _StaleActionError(f"memory {gone.id} is {gone.status}")
 
 
 def _own_doing(tx: Tx, plan: Plan, row: Memory, version: int) -> bool:
-    """Whether only this plan has changed a memory since: a flag that failed alone can be opened later."""
+    """Whether only this plan has changed a memory since: a flag that failed alone can be opened later.
+
+    A fold comes after the merge that its head or its wording remains of.
+    """
     left = row.version
     for entry in reversed(tx.journal(memory_ids=(row.id,), newest=row.version - version + _MARGIN)):
         changes = [item for item in entry.effects if isinstance(item, MemoryChange) and row.id in _ends(item)]

@@ -1,7 +1,7 @@
-"""Effects of a merge: the planned row changes, and the current usage, hashes, links and conflicts.
+"""Effects of a merge or a fold: the planned row changes, and the current usage, hashes, links and conflicts.
 
 A read, a link, a conflict or a supersession of another memory makes no new version of a target, so it does
-not make the action stale; it is included in the merge.
+not make the action stale; it is included.
 """
 
 from __future__ import annotations
@@ -43,19 +43,21 @@ def merged(
     rows: Mapping[str, Memory],
     conflicts: Iterable[Conflict],
 ) -> list[Effect]:
-    """All effects of a merge.
+    """All effects of a merge or a fold.
 
     Args:
         ctx: The store.
         tx: A write transaction.
-        action: The merge.
+        action: The merge or fold.
         changes: Its planned changes of memories.
         rows: The current memories that it reads or changes.
         conflicts: All current conflicts of its targets.
     """
     now = ctx.clock()
     kept, gone = rows[action.canonical], frozenset(action.targets) - {action.canonical}
-    effects = [_used(item, kept, [rows[one] for one in action.targets if one in gone]) for item in changes]
+    effects = list(changes)
+    if action.type == "merge":
+        effects = [_used(item, kept, [rows[one] for one in action.targets if one in gone]) for item in changes]
     links = tx.links(action.targets)
     planned = {one.memory_id for one in action.rows}
     hidden = behind(links, gone)
@@ -128,7 +130,7 @@ def conflict_changes(
     rows: Mapping[str, Memory],
     known: Mapping[str, Conflict],
 ) -> list[Effect]:
-    """Conflicts that are opened, each pair once, and those that a merge resolves."""
+    """Conflicts that are opened, each pair once, and those that a merge or a fold resolves."""
     found: list[Effect] = []
     moment = (ctx.clock(), ctx.policy.conflict_days)
     for flag in opens:
@@ -136,9 +138,18 @@ def conflict_changes(
         if flags.key_of(flag.a, flag.b, flag.kind) in known or old is None or new is None:
             continue
         comparison = Comparison("conflict", flag.similarity, None, flag.differences, flag.reason)
-        found.append(ConflictChange(None, flags.between(old, new, comparison, kind=flag.kind, moment=moment)))
+        opened = flags.between(old, new, comparison, kind=flag.kind, moment=moment)
+        if flag.kind == "outdated":
+            opened = replace(opened, probability=flag.probability, expires_at=None)
+        found.append(ConflictChange(None, opened))
     for key in settles:
         item = known.get(key)
         if item is not None and item.resolution is None:
             found.append(ConflictChange(item, flags.settled(item, "merge", at=moment[0])))
     return found
+
+
+def marked(ctx: Context, action: Action, *, rows: Mapping[str, Memory], known: Mapping[str, Conflict]) -> list[Effect]:
+    """The mark, and the contradiction whose place it takes."""
+    replaced: list[Effect] = [ConflictChange(known[key], None) for key in action.settles if key in known]
+    return [*replaced, *conflict_changes(ctx, action.flags, (), rows=rows, known=known)]

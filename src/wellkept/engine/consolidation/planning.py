@@ -37,12 +37,14 @@ from wellkept.core.consolidation.repointing import behind, heirs
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.core.judging.evidence import rests_on_words
 from wellkept.core.judging.risk_bounds import NEVER, Bounds
+from wellkept.core.judging.second_look import SecondLook
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.vectors import cosine
 from wellkept.core.text.forms import canonical
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.consolidation.scope import rows_in
+from wellkept.engine.consolidation.second_looks import SecondLooks
 from wellkept.engine.gate.untitled import bare, is_worth_it, nearer
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import InvalidField
@@ -85,22 +87,26 @@ def plan(
         rows = tuple(row for row in everything if is_known(row.kind, ctx.policy))
         tell("read", len(rows), len(rows))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
+        again = SecondLooks.of(ctx, tx, config, rows)
     holding = [row for row in rows if not is_expired(row, now)]  # expired memories are left out, as at the gate
     groups = exact_groups(holding, ctx.policy)
     nears = _nears(ctx, _without_repeats(holding, groups), vectors, config)
-    del vectors
     bench = _Bench(ctx, config, tell)
+    if again is None:
+        del vectors
     findings = _agreed_before(ctx, bench, nearest_only(bench.judged(nears)))
+    looks = () if again is None else again.looks(_oldest_only(holding, groups), vectors, bench.opinions, tell)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        links = tuple(tx.links(concerned)) if (concerned := _concerned(groups, findings)) else ()
+        links = tuple(tx.links(concerned)) if (concerned := _concerned(groups, findings, looks)) else ()
         survey = Survey(
             rows=rows,
             groups=tuple(groups),
             findings=tuple(findings),
+            looks=looks,
             conflicts=_conflicts(tx, rows),
             links=links,
             hidden=_hidden(tx, links, frozenset(concerned)),
-            asked=bench.asked,
+            asked=bench.asked + (0 if again is None else again.asked),
             compared=bench.compared,
             degraded=bench.degraded + (("unknown_kind",) if len(rows) < len(everything) else ()),
         )
@@ -134,6 +140,12 @@ def _sound(scope: Scope) -> Scope:
 def _without_repeats(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]]) -> list[Memory]:
     """The rows, with only the newest of each group of equal texts."""
     left_out = {row.id for group in groups for row in group[:-1]}
+    return [row for row in rows if row.id not in left_out]
+
+
+def _oldest_only(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]]) -> list[Memory]:
+    """The rows, with only the oldest of each group of equal texts, as the gate would have kept them."""
+    left_out = {row.id for group in groups for row in group[1:]}
     return [row for row in rows if row.id not in left_out]
 
 
@@ -191,13 +203,14 @@ class _Bench:
     Attributes:
         asked: Pairs on which the model gave an opinion.
         compared: Pairs that were compared.
+        opinions: The opinions so far.
     """
 
     def __init__(self, ctx: Context, config: Consolidation, tell: Progress) -> None:
         self._ctx = ctx
         self._config = config
         self._tell = tell
-        self._opinions = Opinions(ctx)
+        self.opinions = Opinions(ctx)
         self._bounds: dict[str, Bounds] = {}
         self._nearest: frozenset[tuple[str, str]] | None = None
         self.asked = 0
@@ -206,7 +219,7 @@ class _Bench:
     @property
     def degraded(self) -> tuple[str, ...]:
         """Components that failed or were unavailable; their findings are missing."""
-        missing: tuple[str, ...] = () if self._opinions.available else ("relation",)
+        missing: tuple[str, ...] = () if self.opinions.available else ("relation",)
         if self._ctx.embedder.lexical:
             missing += ("lexical",)
         return missing + tuple(self._ctx.scale.degraded)
@@ -229,7 +242,7 @@ class _Bench:
             if patience is not None and patience.is_out(near):
                 continue
             told = looked_at(near, self._ctx.policy.opposites)
-            is_left = self._opinions.available and is_open(near, told, ask_at=self._config.ask_at)
+            is_left = self.opinions.available and is_open(near, told, ask_at=self._config.ask_at)
             is_left = is_left and self._is_worth_asking(near)
             if patience is not None and not is_left:
                 patience.told(near, told)
@@ -249,7 +262,7 @@ class _Bench:
         return rests_on_words(near.b, near.a, near.similarity, self._bounds_of(near.b.kind))
 
     def _page(self, part: Sequence[tuple[Near, Comparison, bool]]) -> Iterator[Finding]:
-        opinions = self._opinions
+        opinions = self.opinions
         asked = [near for near, _, is_left in part if is_left]
         opinions.ask((near.a.content, near.b.content) for near in asked)
         said = {
@@ -300,7 +313,7 @@ class _Bench:
     def _bounds_of(self, kind: str) -> Bounds:
         if kind not in self._bounds:
             risk = self._ctx.policy.for_kind(kind).risk
-            self._bounds[kind] = self._opinions.bounds(risk) if self._opinions.available else NEVER
+            self._bounds[kind] = self.opinions.bounds(risk) if self.opinions.available else NEVER
         return self._bounds[kind]
 
 
@@ -345,9 +358,12 @@ def _spoken(row: Memory, former: Mapping[str, Memory]) -> list[Memory]:
 # Conflicts and superseded memories around the pairs
 
 
-def _concerned(groups: Iterable[tuple[Memory, ...]], findings: Iterable[Finding]) -> list[str]:
-    """Ids of the memories that a merge may change."""
+def _concerned(
+    groups: Iterable[tuple[Memory, ...]], findings: Iterable[Finding], looks: Iterable[SecondLook]
+) -> list[str]:
+    """Ids of the memories that a merge or a fold may change."""
     ids = {row.id for group in groups for row in group}
+    ids |= {one for look in looks if look.head for one in (look.memory_id, look.head)}
     ids |= {one for found in findings if found.verdict == "same" for one in found.near.key}
     return sorted(ids)
 

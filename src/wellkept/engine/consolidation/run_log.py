@@ -81,6 +81,8 @@ def _say_action(action: Action, result: ActionResult | None) -> None:
     match action.type:
         case "merge":
             _say("MERGE", canonical=action.canonical, merged_from=",".join(action.targets[:-1]), rule=rule)
+        case "fold":
+            _say("FOLD", head=action.canonical, wordings=",".join(action.targets[:-1]), rule=rule)
         case "summarize":
             _say("SUMMARIZE", sources=",".join(action.targets), rule=rule)
         case "archive":
@@ -92,6 +94,9 @@ def _say_action(action: Action, result: ActionResult | None) -> None:
         case "flag_contradiction":
             a, b = action.targets
             _say("CONTRADICTION", a=a, b=b, signals=",".join(action.rationale.signals))
+        case "mark":
+            old, new = action.targets
+            _say("MARK", old=old, new=new, probability=action.rationale.score)
         case "noop":
             pass
 
