@@ -59,7 +59,8 @@ def test_a_dry_run_tells_everything_and_changes_nothing(place: Desk) -> None:
     assert place.snapshot() == before
     assert report["mode"] == "dry_run"
     assert report["planned"] == {
-        "merge": 1, "fold": 0, "summarize": 0, "promote": 0, "archive": 1, "flag_contradiction": 1, "mark": 0, "noop": 0,
+        "merge": 1, "fold": 0, "summarize": 0, "promote": 0,
+        "archive": 1, "flag_contradiction": 1, "mark": 0, "noop": 0,
     }  # fmt: skip
     assert (report["executed"], report["skipped"], report["errors"]) == (0, 0, 0)
     assert {action["state"] for action in report["actions"]} == {"planned"}

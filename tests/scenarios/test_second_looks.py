@@ -28,7 +28,7 @@ ACT = Head((0.0,) * 5 + (1.0,) + (0.0,) * 20, 0.0, 0.6)
 """The probability of the act is that of the opinion."""
 
 HEAD = "The invoices are sent by Marta."
-WORDINGS = ("Marta sends the invoices.", "Each bill goes out from Marta.", "Billing: Marta does the mailing.")
+WORDINGS = ("Marta sends the invoices.", "Each bill goes out from Marta.", "It is Marta who mails the bills.")
 OLD, NEW, AGAIN = "The office is at the harbour.", "They work from the old mill now.", "Work happens in the old mill."
 OTHER = "The car is parked behind the house."
 STORY = ((HEAD, "fact"), (WORDINGS[0], "fact"), (OLD, "fact"), (WORDINGS[1], "fact"), (NEW, "fact"), (OTHER, "note"),
@@ -97,7 +97,7 @@ def written(store: MemoryStore) -> MemoryStore:
     return store
 
 
-def picture(store: MemoryStore) -> tuple[object, ...]:
+def picture(store: MemoryStore) -> tuple[dict[str, tuple[str, str, int]], set[tuple[object, ...]]]:
     """What people see: each text with its head and its confirmations, and what is open for review."""
     rows = {row.id: row for row in store.list(Filter(statuses=ALL_STATUSES))}
     told = {
@@ -191,3 +191,13 @@ def test_without_rules_for_it_nothing_is_folded_or_marked(opens):
     store = reopen(AFTER)
     rules = tuple(rule for rule in DEFAULT_RULES if rule.action not in ("fold", "mark"))
     assert not {"fold", "mark"} & {action.type for action in store.plan(Consolidation(rules=rules)).actions}
+
+
+def test_a_wording_that_was_split_off_is_not_folded_again(opens):
+    reopen = opens("one")
+    written(reopen(BEFORE))
+    store = reopen(AFTER)
+    store.consolidate(execute=True)
+    (wording,) = (row for row in store.list(Filter(statuses=("wording",))) if row.content == WORDINGS[2])
+    store.split(wording.id)
+    assert store.plan().actions == ()

@@ -76,7 +76,8 @@ def test_json_has_the_counters_of_s1(dirty: Cli) -> None:
     told = dirty.json("consolidate", "--execute")
     assert told["mode"] == "execute"
     assert told["planned"] == {
-        "merge": 1, "fold": 0, "summarize": 0, "promote": 0, "archive": 0, "flag_contradiction": 1, "mark": 0, "noop": 0,
+        "merge": 1, "fold": 0, "summarize": 0, "promote": 0,
+        "archive": 0, "flag_contradiction": 1, "mark": 0, "noop": 0,
     }  # fmt: skip
     assert (told["executed"], told["skipped"], told["errors"]) == (2, 0, 0)
     assert texts(dirty) == sorted([AGAIN, OLD, NEW])
