@@ -29,7 +29,7 @@ SURFACES_TOO := $(filter-out %/test_cli_processes.py, $(wildcard tests/surfaces/
 	$(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_conflicts_and_links.py mcp/test_queue_of_calls.py \
 	mcp/test_tools.py operations/test_parity.py rest/test_figures.py rest/test_queue_of_requests.py rest/test_readiness.py \
 	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py serving/test_mcp_access.py serving/test_process.py)
-STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client tests/scenarios/test_wordings.py \
+STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client $(wildcard tests/scenarios/test_wordings*.py) \
 	$(SURFACES_TOO) $(ON_ALL:%=--ignore=%)
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
 MEASURED := tests/core tests/golden

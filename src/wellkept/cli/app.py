@@ -89,8 +89,8 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
     ),
     "Read": (
         Command("recall", read_commands.recall),
-        Command("get", read_commands.get, render.memory),
-        Command("list", read_commands.list_memories, render.memories, each=True),
+        Command("get", read_commands.get),
+        Command("list", read_commands.list_memories),
         Command("history", read_commands.history, render.history, each=True),
         Command("journal", read_commands.journal, render.journal, each=True),
         Command("neighbors", read_commands.neighbors),

@@ -68,7 +68,7 @@ def records(kind: type[T]) -> Callable[[Json], tuple[T, ...]]:
 
 
 def page(kind: type[T]) -> Callable[[Json], tuple[tuple[T, ...], bool]]:
-    """A reader of a page of a list: its items, and whether others follow.
+    """A reader of a page of a list: its items, which stand first, and whether others follow.
 
     Example:
         >>> page(int)({"numbers": [1, 2], "more": True})
@@ -76,7 +76,7 @@ def page(kind: type[T]) -> Callable[[Json], tuple[tuple[T, ...], bool]]:
     """
 
     def read(plain: Json) -> tuple[tuple[T, ...], bool]:
-        [items] = (item for name, item in plain.items() if name != "more")
+        items = next(item for name, item in plain.items() if name != "more")
         return tuple(value(kind, item) for item in items), bool(plain.get("more"))
 
     return read

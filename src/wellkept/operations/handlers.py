@@ -69,12 +69,16 @@ def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
     """`list`."""
     from wellkept.engine.base.retry import repeated
     from wellkept.engine.lookup.read import is_backward, walk
+    from wellkept.engine.lookup.standing import standing
 
     ctx, where = store._ctx, filter_of(given.where) or Filter()
     found, more = repeated(ctx, lambda: page(walk(ctx, where, at_once=given.limit + 1), given.limit))
     if is_backward(where):
         found.reverse()
-    return as_output(outputs.Memories, {"memories": found, "more": more})
+    beside = repeated(ctx, lambda: standing(ctx, found))
+    wordings = {head: len(rows) for head, rows in beside.wordings.items()}
+    told = {"memories": found, "marks": beside.marks, "wordings": wordings, "more": more}
+    return as_output(outputs.Memories, told)
 
 
 def history(store: MemoryStore, given: inputs.History) -> BaseModel:

@@ -62,7 +62,15 @@ Linked = shape_of(Link)
 Removed = answer("Removed", "Number of links removed.", removed=int)
 Settled = shape_of(Conflict)
 Packed = shape_of(Pack)
-Memories = answer("Memories", f"Memories, oldest first. {_PAGE}", memories=tuple[Memory, ...], more=bool)
+Memories = answer(
+    "Memories",
+    "Memories, oldest first; open marks: the older memory (a) is probably outdated by the newer (b); the number of "
+    f"wordings behind each head. {_PAGE}",
+    memories=tuple[Memory, ...],
+    marks=tuple[Conflict, ...],
+    wordings=dict[str, int],
+    more=bool,
+)
 Versions = answer(
     "Versions", f"Every state of a memory, oldest first. {_PAGE}", versions=tuple[Version, ...], more=bool
 )

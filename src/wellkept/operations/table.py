@@ -65,7 +65,7 @@ READING = (
         "recall",
         "Recall",
         "Current memories relevant to a query, best first. Superseded memories are hidden; open conflicts "
-        "are listed with the hits they concern.",
+        "are listed with the hits they concern. Of two where one is probably outdated, the newer comes first.",
         inputs.Recall,
         outputs.Recalled,
         handler=handlers.recall,
@@ -82,8 +82,8 @@ READING = (
     reads(
         "list",
         "List memories",
-        "Memories that match a filter, oldest first; active ones by default. The next page is where.after "
-        "the last one. To search, use recall.",
+        "Memories that match a filter, oldest first; active ones by default. It says which are probably outdated, and "
+        "how many wordings each has. The next page is where.after the last one. To search, use recall.",
         inputs.Listing,
         outputs.Memories,
         handler=handlers.listing,
@@ -210,8 +210,9 @@ ACTING = (
     writes(
         "erase",
         "Erase permanently",
-        "Permanently remove a memory's content, everywhere. This cannot be undone: use it only if the user "
-        "explicitly asks. To hide a memory, use forget.",
+        "Permanently remove a memory's content and that of its wordings, everywhere; neighbors with rel restates and "
+        "direction in lists them. This cannot be undone: use it only if the user explicitly asks. To hide a memory, "
+        "use forget.",
         inputs.OfMemory,
         outputs.Entry,
         effect="destructive",

@@ -17,6 +17,8 @@ PAGED: dict[str, dict[str, object]] = {
 """Lists that the library and the command line give whole, and the table a page at a time: its parameters for that."""
 MORE = "more"
 """Of an answer that may have ended early, whether it did; nothing that is told whole says it."""
+BESIDE: dict[str, set[str]] = {"list": {"marks", "wordings"}}
+"""What stands beside a list: notes in the table for people, and nothing in the lines, each of which is one item."""
 
 FILTER_OPTIONS = "kind, tag, subject, attribute, min_importance, since, until, source, meta"
 COMMANDS = {

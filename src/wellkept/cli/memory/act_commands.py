@@ -12,6 +12,7 @@ from wellkept.cli.terminal.fields import IdArgument, resolution, resolutions
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
+from wellkept.engine.lookup.standing import standing
 from wellkept.operations.undone import Change, changes_of, stored
 from wellkept.types.showing import count_of
 
@@ -50,12 +51,14 @@ def erase(
     *,
     yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
-    """Remove a memory's content permanently, everywhere. This cannot be undone."""
+    """Remove the content of a memory and of its wordings permanently, everywhere. This cannot be undone."""
     store = run.store(model=False)
     memory = store.get(memory_id, touch=False)
-    wordings = len(store.neighbors(memory.id, rel="restates", direction="in"))
-    beside = f" and its {count_of(wordings, 'wording')}" if wordings else ""
-    question = f"Erase permanently:  {one_line(memory.content, limit=80)!r}{beside}?"
+    behind = standing(store._ctx, [memory]).wordings.get(memory.id, ())
+    for wording in behind:
+        run.note(f"Its wording goes with it: {one_line(wording.content, limit=120)!r}")
+    more = f" and its {count_of(len(behind), 'wording')}" if behind else ""
+    question = f"Erase permanently:  {one_line(memory.content, limit=80)!r}{more}?"
     if not (yes or run.confirmed(question, to="erase permanently")):
         run.note("Nothing erased")
         return exits.ERROR

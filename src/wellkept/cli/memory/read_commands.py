@@ -11,6 +11,7 @@ from wellkept.cli.terminal.fields import IdArgument, statuses
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
+from wellkept.engine.lookup.standing import standing
 from wellkept.types import Direction, Graph, Reached
 
 _NEWEST = 20
@@ -49,9 +50,11 @@ def get(
     memory_id: IdArgument,
     *,
     touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
-) -> object:
-    """Show one memory, of any status."""
-    return run.store(writes=False, model=False).get(memory_id, touch=touch)
+) -> None:
+    """Show one memory, of any status, with its wordings and what outdates it."""
+    store = run.store(writes=False, model=False)
+    found = store.get(memory_id, touch=touch)
+    run.show(found, lambda: render.memory(found, standing(store._ctx, [found])))
 
 
 def list_memories(
@@ -61,13 +64,15 @@ def list_memories(
         metavar="STATUS",
         autocompletion=statuses,
         show_default="active",
-        help="active, superseded, archived, erased or all; repeatable.",
+        help="active, superseded, archived, erased, wording or all; repeatable.",
     ),
     limit: int | None = option("--limit", "-n", min=0, help="Maximum number of memories."),
     where: NarrowOptions,
-) -> object:
-    """List memories, oldest first."""
-    return run.store(writes=False, model=False).list(where.filter(status or ()), limit=limit)
+) -> None:
+    """List memories, oldest first, with the number of their wordings and what outdates them."""
+    store = run.store(writes=False, model=False)
+    found = store.list(where.filter(status or ()), limit=limit)
+    run.show_each(found, lambda: render.memories(found, standing(store._ctx, found)))
 
 
 def history(run: Session, memory_id: IdArgument) -> object:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wellkept.cli.terminal.safe import one_line, safe
 from wellkept.cli.terminal.word_diffs import word_diff_of
-from wellkept.core.records.explain import difference_words, reason_words, why
+from wellkept.core.records.explain import chance, difference_words, mark_words, move_words, reason_words, why
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
+
+    from wellkept.engine.lookup.standing import Standing
 
     Parts: TypeAlias = Iterator[RenderableType | str]
 
@@ -156,17 +158,22 @@ def item_errors(errors: Sequence[ItemError], count: int) -> Parts:
 # Reading
 
 
-def memories(rows: Sequence[Memory]) -> Parts:
-    """A table of memories."""
+def memories(rows: Sequence[Memory], beside: Standing | None = None) -> Parts:
+    """A table of memories, with the number of their wordings and what outdates them."""
     if not rows:
         yield "No memories"
         return
-    short = ShortIds(row.id for row in rows)
-    mixed = any(row.status != "active" for row in rows)
-    table = _table("id", "kind", *(["status"] if mixed else []), "subject", "text", "date")
+    marks, behind = ((), {}) if beside is None else (beside.marks, beside.wordings)
+    short = ShortIds((*(row.id for row in rows), *(end for mark in marks for end in (mark.a, mark.b))))
+    notes = {row.id: "; ".join(_standing(row, marks, behind, short)) for row in rows}
+    mixed, noted = any(row.status != "active" for row in rows), any(notes.values())
+    table = _table("id", "kind", *(["status"] if mixed else []), "subject", "text", "date", *([""] if noted else []))
     for row in rows:
         status = [_outcome(row.status)] if mixed else []
-        table.add_row(short(row.id), _cell(row.kind), *status, _cell(row.subject), _cell(_text_of(row)), day(row))
+        note = [styled(notes[row.id], "yellow")] if noted else []
+        table.add_row(
+            short(row.id), _cell(row.kind), *status, _cell(row.subject), _cell(_text_of(row)), day(row), *note
+        )
     yield table
 
 
@@ -175,27 +182,27 @@ def hits(found: Sequence[Hit], *, explain: bool) -> Parts:
     if not found:
         yield "Nothing found"
         return
-    short = ShortIds(key for hit in found for key in hit.ids)
+    short = ShortIds(key for hit in found for key in (*hit.ids, *_others(hit)))
     names = sorted({name for hit in found for name in hit.parts}) if explain else []
     table = _table("score>", *(f"{name}>" for name in names), "id", "text", "kind", "date", "")
     for hit in found:
-        marks: list[str] = [] if hit.memory.status == "active" else [hit.memory.status]
-        marks += ["conflict"] if hit.conflicts else []
-        marks += [f"stored {len(hit.ids)} times"] if hit.repeats else []
+        text = _cell(_text_of(hit.memory))
+        if hit.wording is not None:
+            text.append("\nwording: ", "dim").append(one_line(hit.wording.content, limit=_CELL))
         table.add_row(
             f"{hit.score:.3f}",
             *(number(hit.parts.get(name)) for name in names),
             short(hit.memory.id),
-            _cell(_text_of(hit.memory)),
+            text,
             _cell(hit.memory.kind),
             day(hit.memory),
-            styled("; ".join(marks), "yellow"),
+            styled("; ".join(_notes(hit, short)), "yellow"),
         )
     yield table
 
 
-def memory(row: Memory) -> Parts:
-    """One memory: its text, then every field that says something."""
+def memory(row: Memory, beside: Standing | None = None) -> Parts:
+    """One memory: its text, its wordings and what outdates it, then every field that says something."""
     text = safe(row.content[:_CONTENT], lines=True)
     if row.title:
         yield styled(one_line(row.title), "bold")
@@ -203,7 +210,7 @@ def memory(row: Memory) -> Parts:
     if len(row.content) > _CONTENT:
         yield styled(f"… and {len(row.content) - _CONTENT} characters more; --json shows all", "dim")
     yield ""
-    for name, value in _fields(row):
+    for name, value in (*_beside(row, beside), *_fields(row)):
         yield styled(f"{name:<15} ", "dim").append(value, style="default")
 
 
@@ -347,7 +354,7 @@ def _table(*headings: str) -> Table:
     for heading in headings:
         right = heading.endswith(">")
         name = heading.removesuffix(">")
-        wide = name in ("text", "what", "why", "todo") or name.startswith(("older", "newer"))
+        wide = name in ("text", "what", "why", "todo", "") or name.startswith(("older", "newer"))
         table.add_column(styled(name), justify="right" if right else "left", no_wrap=not wide, overflow="fold")
     return table
 
@@ -371,6 +378,51 @@ def _act(verb: str, outcome: str, actor: str) -> Text:
 
 def _why(reasons: Sequence[Reason]) -> str:
     return "; ".join(dict.fromkeys(reason_words(reason.rule) for reason in reasons))
+
+
+def _notes(hit: Hit, short: ShortIds) -> Iterator[str]:
+    """What is to be said of a hit beside its text; a move first, because it explains the place."""
+    if hit.memory.status != "active":
+        yield hit.memory.status
+    if hit.moved is not None:
+        yield move_words(hit.moved, short(hit.moved.over))
+    own = frozenset(hit.ids)
+    for item in hit.conflicts:
+        one, other = (item.a, item.b) if item.a in own else (item.b, item.a)
+        if item.kind == "outdated" and (hit.moved is None or hit.moved.over != other):
+            yield f"{mark_words(item, one)} {short(other)}{chance(item.probability)}"
+    if any(item.kind == "contradiction" for item in hit.conflicts):
+        yield "conflict"
+    if any(item.kind == "duplicate" for item in hit.conflicts):
+        yield "possible duplicate"
+    if hit.repeats:
+        yield f"stored {len(hit.ids)} times"
+
+
+def _others(hit: Hit) -> Iterator[str]:
+    """The ids that the notes of a hit name."""
+    yield from () if hit.moved is None else (hit.moved.over,)
+    yield from (end for item in hit.conflicts if item.kind == "outdated" for end in (item.a, item.b))
+
+
+def _standing(
+    row: Memory, marks: Sequence[Conflict], behind: Mapping[str, Sequence[Memory]], short: ShortIds
+) -> Iterator[str]:
+    for mark in marks:
+        if mark.a == row.id:
+            yield f"outdated by {short(mark.b)}{chance(mark.probability)}"
+    if row.id in behind:
+        yield count_of(len(behind[row.id]), "wording")
+
+
+def _beside(row: Memory, beside: Standing | None) -> Iterator[tuple[str, str]]:
+    if beside is None:
+        return
+    for mark in beside.marks:
+        other, text = (mark.b, mark.excerpt_b) if mark.a == row.id else (mark.a, mark.excerpt_a)
+        yield mark_words(mark, row.id), one_line(f"{other}{chance(mark.probability)}  {text}", limit=_CELL)
+    for wording in beside.wordings.get(row.id, ()):
+        yield "wording", one_line(f"{wording.id}  {wording.content}", limit=1_000)
 
 
 def _text_of(row: Memory) -> str:

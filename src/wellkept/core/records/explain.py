@@ -17,6 +17,8 @@ from wellkept.types import (
     Match,
     MatchAction,
     Memory,
+    Move,
+    MoveReason,
     Reason,
     Relation,
     WriteResult,
@@ -81,6 +83,14 @@ _FLAGGED: Mapping[ConflictKind, str] = {
 }
 
 
+_MOVES: Mapping[MoveReason, str] = {
+    "outdates": "outdates",
+    "contradicts": "contradicts",
+    "updates": "may update",
+    "replaces": "replaces",
+}
+
+
 def duplicate_message(match: Match, *, verb: str = "restore") -> str:
     """The message for a duplicate, with a hint to reactivate a faded memory.
 
@@ -97,6 +107,38 @@ def duplicate_message(match: Match, *, verb: str = "restore") -> str:
 def restated_message(match: Match) -> str:
     """The message for a text that is kept as a wording of the memory that it restates."""
     return f'Known: kept as another wording of "{match.title or "Untitled"}" ({match.memory_id}).'
+
+
+def mark_words(mark: Conflict, one: str) -> str:
+    """What a mark says of one of its two memories, to be followed by the other one's id.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> mark = Conflict(key="k", a="old", b="new", kind="outdated", reason="model", similarity=None,
+        ...                 created_at=datetime(2026, 3, 1, tzinfo=UTC), probability=0.93)
+        >>> mark_words(mark, "old"), mark_words(mark, "new")
+        ('outdated by', 'outdates')
+    """
+    return "outdated by" if mark.a == one else "outdates"
+
+
+def move_words(move: Move, over: str) -> str:
+    """Why a hit precedes a better one.
+
+    Args:
+        move: The move.
+        over: How the better one is named.
+
+    Example:
+        >>> move_words(Move("old", "outdates", 0.93), "old")
+        'put before old, which it outdates (0.93)'
+    """
+    return f"put before {over}, which it {_MOVES[move.why]}{chance(move.probability)}"
+
+
+def chance(probability: float | None) -> str:
+    """A probability in parentheses, after a space; empty without one."""
+    return "" if probability is None else f" ({probability:.2f})"
 
 
 def queued_message(memory: Memory, *, linking: bool = True) -> str:

@@ -21,6 +21,7 @@ from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.base.retry import writing
 from wellkept.engine.gate import mentions, rejudge
 from wellkept.engine.gate.judging import Models
+from wellkept.engine.lookup.standing import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfReference
 from wellkept.storage.port import Tx
@@ -289,9 +290,7 @@ def _check_is_no_part(tx: Tx, memory: Memory) -> None:
 
 def wordings_of(tx: Tx, memory_id: str) -> tuple[str, ...]:
     """The ids of the wordings that stand behind a memory, sorted."""
-    return tuple(
-        sorted(link.src for link in tx.links((memory_id,)) if link.rel == "restates" and link.dst == memory_id)
-    )
+    return tuple(sorted(row.id for row in wordings_behind(tx, (memory_id,)).get(memory_id, ())))
 
 
 def link(ctx: Context, src: str, dst: str, *, rel: str, strict: bool) -> Link:

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from wellkept.core.recall.safe_blocks import lines_of, one_line
+from wellkept.core.records.explain import chance, move_words
 from wellkept.server.mcp.answers import SHORTENED, bare, compact
+from wellkept.types import Move
+from wellkept.types.showing import count_of
 
 _Json = Mapping[str, Any]
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -90,6 +93,8 @@ def _hits(answer: _Json) -> Iterator[str]:
         repeats = len(hit.get("repeats", ()))
         yield line(
             hit["memory"],
+            _wording(hit.get("wording")),
+            _moved(hit),
             *(_opposed(own, conflict) for conflict in hit.get("conflicts", ())),
             f"{repeats} more say the same" if repeats else "",
             f"linked by {one_line(hit['via']['rel'], 40)}" if hit.get("via") else "",
@@ -99,7 +104,15 @@ def _hits(answer: _Json) -> Iterator[str]:
 
 
 def _memories(answer: _Json) -> Iterator[str]:
-    return (line(memory) for memory in answer.get("memories", ()))
+    wordings, marks = answer.get("wordings", {}), answer.get("marks", ())
+    for memory in answer.get("memories", ()):
+        own = memory.get("id", "")
+        behind = wordings.get(own, 0)
+        yield line(
+            memory,
+            *(_opposed(own, mark) for mark in marks if mark["a"] == own),
+            count_of(behind, "wording") if behind else "",
+        )
 
 
 def _versions(answer: _Json) -> Iterator[str]:
@@ -153,7 +166,22 @@ def _undone(answer: _Json) -> Iterator[str]:
 
 def _opposed(own: str, conflict: _Json) -> str:
     other = conflict["b"] if conflict["a"] == own else conflict["a"]
+    if conflict["kind"] == "outdated":
+        said = "outdated by" if conflict["a"] == own else "outdates"
+        return f"{said} [{short_id(other)}]{chance(conflict.get('probability'))}, key {conflict['key']}"
     return f"{conflict['kind']} with [{short_id(other)}], key {conflict['key']}"
+
+
+def _wording(wording: _Json | None) -> str:
+    return f"in other words: {one_line(str(wording.get('content', '')), 300)}" if wording else ""
+
+
+def _moved(hit: _Json) -> str:
+    """Why a hit precedes a better one, where no conflict beside it says the same."""
+    move = hit.get("moved")
+    if not move or any(move["over"] in (item["a"], item["b"]) for item in hit.get("conflicts", ())):
+        return ""
+    return move_words(Move(move["over"], move["why"], move.get("probability")), f"[{short_id(move['over'])}]")
 
 
 def _conflict(conflict: _Json) -> str:

@@ -166,7 +166,10 @@ def output_schema(row: Operation) -> _Json:
     if _has_preview(row):
         schema.pop("required", None)
         more[DRY_RUN] = {"type": "boolean", "description": "True if this was a dry run."}
-        more["would_lose"] = {"type": "string", "description": "The beginning of the content that would be lost."}
+        more["would_lose"] = {
+            "type": "string",
+            "description": "The beginning of each text that would be lost.",
+        }
     schema["properties"] = {**schema.get("properties", {}), **more}
     return schema
 
@@ -280,7 +283,10 @@ def _preview(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     if "memory_id" not in given:
         return {DRY_RUN: True, "would_lose": "unknown"}
     found = call(store, "get", {"memory_id": given["memory_id"], "touch": False}).model_dump()
-    return {DRY_RUN: True, "would_lose": f"{found['id']}: {found['content'][:_SHOWN_LOSS]}"}
+    lost = [f"{found['id']}: {found['content'][:_SHOWN_LOSS]}"]
+    wordings = (item.memory for item in store.neighbors(found["id"], rel="restates", direction="in"))
+    lost += (f"wording {row.id}: {row.content[:_SHOWN_LOSS]}" for row in wordings if row.status == "wording")
+    return {DRY_RUN: True, "would_lose": "\n".join(lost)}
 
 
 def _result(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
