@@ -16,7 +16,7 @@ from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import ALL_STATUSES, Filter, MemoryChange, NewMemory
+from wellkept.types import ALL_STATUSES, Filter, LinkChange, MemoryChange, NewMemory
 
 EVERY_BACKEND = ("memory", "sqlite", "postgres")
 BACKENDS = ("postgres",) if EVERYWHERE else ("memory", "sqlite")
@@ -98,7 +98,7 @@ def fold(store: wellkept.MemoryStore, memory_id: str, head_id: str) -> int:
         row, head = acts.fetch(tx, memory_id), acts.fetch(tx, head_id)
         behind, link = born_wording(row, head, at=ctx.clock())
         changes = (MemoryChange(row, replace(behind, version=row.version + 1)),
-                   MemoryChange(head, confirmed(head, at=ctx.clock())), link)  # fmt: skip
+                   MemoryChange(head, confirmed(head, at=ctx.clock())), LinkChange(None, link))  # fmt: skip
         return acts.apply(ctx, tx, changes, verb="fold", outcome="restated", memory_id=row.id)
 
 
