@@ -32,13 +32,14 @@ def memory(name="old", content="The rent is due on the first.", **values):
     })  # fmt: skip
 
 
-def decided(*found, bounds=HEADS, content="Each month begins with paying the landlord.", heads=None, **options):
+def decided(*found, bounds=HEADS, heads=None, said=None, **options):
     kinds = {kind: replace(DEFAULT_KINDS[kind], **{**STATEMENTS, **options}) for kind in ("fact", "note")}
     evidence = Evidence(
         neighbours=tuple(Candidate(row, "vector", 0.7) for row, _ in found),
         opinions={row.id: opinion for row, opinion in found}, heads=heads or {}, bounds=bounds, calibration=IDENTITY,
     )  # fmt: skip
-    return judge(NewMemory(content=content, kind="fact"), evidence, Moment(NOW, "new", "n", Policy(kinds=kinds)))
+    new = NewMemory(**{"content": "Each month begins with paying the landlord.", "kind": "fact", **(said or {})})
+    return judge(new, evidence, Moment(NOW, "new", "n", Policy(kinds=kinds)))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,31 @@ def test_a_probable_update_does_what_the_policy_says(updates, outcome, kinds):
     assert (decision.outcome, [item.kind for item in flagged if item]) == (outcome, kinds)
     if updates == "mark":
         assert [item.probability for item in flagged if item] == [0.7]
+
+
+@pytest.mark.parametrize(
+    ("said", "row", "kind"),
+    [
+        ({}, {}, "outdated"),
+        ({"event_time": NOW - timedelta(days=20)}, {}, "contradiction"),  # a late statement outdates nothing
+        ({"event_time": NOW + timedelta(days=1)}, {}, "contradiction"),  # it does not hold yet
+        ({}, {"event_time": NOW + timedelta(days=1)}, "contradiction"),
+        ({"kind": "note"}, {}, "outdated"),
+    ],
+)
+def test_a_contradiction_that_cannot_be_a_mark_is_listed(said, row, kind):
+    only_flags = replace(SURE, flag=0.5)
+    row = memory(kind=said.get("kind", "fact"), **row)
+    for updates, expected in (("list", "contradiction"), ("mark", kind)):
+        decision = decided((row, AGAINST), bounds=only_flags, said=said, updates=updates)
+        assert (decision.outcome, [item.kind for item in decision.conflicts]) == ("created", [expected])
+        assert decision.matches[0].action == ("outdate" if expected == "outdated" else "conflict")
+
+
+@pytest.mark.parametrize("days", [-20, 1])
+def test_what_is_late_or_does_not_hold_yet_is_never_marked_by_the_head_over_the_list(days):
+    decision = decided((memory(), AGAINST), said={"event_time": NOW + timedelta(days=days)})
+    assert (decision.outcome, decision.conflicts) == ("created", ())
 
 
 def test_what_more_probably_outdates_a_memory_restates_none():

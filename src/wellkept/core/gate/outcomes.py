@@ -11,7 +11,15 @@ from datetime import datetime
 
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records import conflicts as flags
-from wellkept.core.records.lifecycle import born_superseded, born_wording, effective_time, inherit, lifecycle, supersede
+from wellkept.core.records.lifecycle import (
+    born_superseded,
+    born_wording,
+    effective_time,
+    inherit,
+    is_ahead,
+    lifecycle,
+    supersede,
+)
 from wellkept.core.records.merge import absorbed, confirm, confirmed, evolve, gathered, has_room, short
 from wellkept.types import (
     Conflict,
@@ -264,11 +272,12 @@ class Story:
 
     def warn(self, judged: list[Judged], kind: str) -> None:
         """Record pairs for review; both memories stay. An update that only the model sees may be a mark instead."""
-        marks = self._moment.policy.for_kind(self._memory.kind).updates == "mark"
+        marks = kind != "duplicate" and self._moment.policy.for_kind(self._memory.kind).updates == "mark"
         for found in judged:
             opinion = found.comparison.opinion
-            if marks and kind != "duplicate" and opinion is not None and found.comparison.reason in ("", "model"):
-                self.mark(found, opinion.conflict)
+            by_model = found.comparison.reason in ("", "model")
+            if marks and opinion is not None and by_model and self._may_mark(found.memory):
+                self._mark(found, opinion.conflict)
                 continue
             self._flag(found, "duplicate" if kind == "duplicate" else "contradiction", settled=None)
             self._actions.setdefault(found.memory.id, "conflict")
@@ -279,16 +288,20 @@ class Story:
         """Do with a probable update what the policy says: supersede the older memory, or mark it."""
         if self._moment.policy.for_kind(self._memory.kind).updates == "supersede":
             self.supersede([found.memory], "conflict_supersede", [found])
-        else:
-            self.mark(found, probability)
+        elif self._may_mark(found.memory):
+            self._mark(found, probability)
 
-    def mark(self, found: Judged, probability: float) -> None:
+    def _may_mark(self, old: Memory) -> bool:
+        """Whether the new text can outdate the memory: it is neither late nor ahead, and both are current."""
+        new, now = self._memory, self._moment.now
+        if old.id in self._superseded or old.id in self._actions or new.status == "superseded":
+            return False
+        late = effective_time(new, new.created_at) < effective_time(old, old.created_at)
+        return not late and not is_ahead(new, old, recorded=new.created_at, now=now)
+
+    def _mark(self, found: Judged, probability: float) -> None:
         """Mark the memory as probably outdated by the new text; both stay, the newer one comes first."""
         old = found.memory
-        if old.id in self._superseded or old.id in self._actions or self._memory.status == "superseded":
-            return
-        if effective_time(self._memory, self._memory.created_at) < effective_time(old, old.created_at):
-            return  # a late statement outdates nothing
         self._flag(found, "outdated", settled=None, probability=probability)
         self._actions[old.id] = "outdate"
         self._reasons.append(Reason("outdated", f"probability {probability:.4f}; {told(found)}"))
