@@ -100,11 +100,11 @@ def test_nothing_folds_or_merges_the_pair_again_by_itself(store):
     assert store.conflicts() == ()
 
 
-def test_without_a_split_the_same_pair_is_folded_and_merged(store):
+def test_without_a_split_the_same_pair_is_folded(store):
     """What the test above would show if a split were not remembered."""
     store.remember(HEAD, kind="fact")
     own = store.remember(WORDING, kind="fact", on_conflict="ignore").id
-    assert [action.type for action in store.plan().actions] == ["merge"]
+    assert [action.type for action in store.plan().actions] == ["fold"]
     _unchecked(store, own)
     store.sweep()
     assert (contents(store), contents(store, "wording")) == ([HEAD], [WORDING])

@@ -62,6 +62,7 @@ from wellkept.types.packs import (
 )
 from wellkept.types.plans import (
     ACTION_TYPES,
+    PLAN_SCHEMA,
     Action,
     ActionResult,
     ActionState,
@@ -120,6 +121,7 @@ from wellkept.types.words import (
 __all__ = [
     "ACTION_TYPES",
     "ALL_STATUSES",
+    "PLAN_SCHEMA",
     "SEARCHED",
     "Action",
     "ActionResult",

@@ -167,6 +167,8 @@ class Plan:
 
 
 ACTION_TYPES: tuple[ActionType, ...] = get_args(ActionType)
+PLAN_SCHEMA = 2
+"""Version of the layout of a plan file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class Known:
     Attributes:
         word: Stands in each of its texts, and in no other's.
         ids / keys / runs: Of its memories, conflicts and runs.
+        wordings: Of memories that stand behind others.
         episodes / queued: Of its episodes, and of what waits in its queue.
         plan: The last plan made of it.
         entry: The newest entry of its journal.
@@ -31,6 +32,7 @@ class Known:
     ids: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
+    wordings: list[str] = field(default_factory=list)
     episodes: list[str] = field(default_factory=list)
     queued: list[str] = field(default_factory=list)
     plan: dict[str, Any] | None = None
@@ -65,7 +67,7 @@ ASKED: Mapping[str, Asked] = {
     "supersede": lambda rng, of: {"old_id": of.an_id(rng), "new_id": of.an_id(rng)},
     "forget": lambda rng, of: {"memory_id": of.an_id(rng)},
     "restore": lambda rng, of: {"memory_id": of.an_id(rng)},
-    "split": lambda rng, of: {"memory_id": of.an_id(rng)},
+    "split": lambda rng, of: {"memory_id": rng.choice(of.wordings) if of.wordings else of.an_id(rng)},
     "resolve": lambda rng, of: {
         "key": rng.choice(of.keys) if of.keys else ABSENT,
         "resolution": rng.choice(("keep_new", "keep_both", "dismissed")),

@@ -12,7 +12,6 @@ from wellkept.cli.terminal.fields import IdArgument, resolution, resolutions
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.engine.lookup.standing import standing
 from wellkept.operations.undone import Change, changes_of, stored
 from wellkept.types.showing import count_of
 
@@ -52,6 +51,8 @@ def erase(
     yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
     """Remove the content of a memory and of its wordings permanently, everywhere. This cannot be undone."""
+    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+
     store = run.store(model=False)
     memory = store.get(memory_id, touch=False)
     behind = standing(store._ctx, [memory]).wordings.get(memory.id, ())

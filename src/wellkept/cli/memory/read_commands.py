@@ -11,7 +11,6 @@ from wellkept.cli.terminal.fields import IdArgument, statuses
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.engine.lookup.standing import standing
 from wellkept.types import Direction, Graph, Reached
 
 _NEWEST = 20
@@ -52,6 +51,8 @@ def get(
     touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
 ) -> None:
     """Show one memory, of any status, with its wordings and what outdates it."""
+    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+
     store = run.store(writes=False, model=False)
     found = store.get(memory_id, touch=touch)
     run.show(found, lambda: render.memory(found, standing(store._ctx, [found])))
@@ -70,6 +71,8 @@ def list_memories(
     where: NarrowOptions,
 ) -> None:
     """List memories, oldest first, with the number of their wordings and what outdates them."""
+    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+
     store = run.store(writes=False, model=False)
     found = store.list(where.filter(status or ()), limit=limit)
     run.show_each(found, lambda: render.memories(found, standing(store._ctx, found)))

@@ -18,6 +18,7 @@ from wellkept.core.records.codec import time_from, to_plain
 from wellkept.errors import InvalidPlan
 from wellkept.types import (
     ACTION_TYPES,
+    PLAN_SCHEMA,
     Action,
     ActionType,
     ConflictKind,
@@ -34,7 +35,6 @@ from wellkept.types import (
 )
 
 FORMAT = "wellkept.plan"
-SCHEMA = 2
 MAX_CHARS = 256_000_000
 MAX_TEXT = 100_000
 MAX_LABEL = 1_000
@@ -60,7 +60,7 @@ def plan_text(plan: Plan) -> str:
     """
     head = {
         "format": FORMAT,
-        "schema": SCHEMA,
+        "schema": PLAN_SCHEMA,
         "plan_id": plan.plan_id,
         "config_hash": plan.config_hash,
         "snapshot": plan.snapshot,
@@ -137,9 +137,11 @@ def _plan(data: Json, where: str) -> Plan:
         raise InvalidPlan(
             "is not a plan of Wellkept", where=where, todo="Name a file that `wellkept consolidate` wrote"
         )
-    if type(data.get("schema")) is not int or data["schema"] != SCHEMA:
+    if type(data.get("schema")) is not int or data["schema"] != PLAN_SCHEMA:
         shown = str(data.get("schema"))[:20]
-        raise InvalidPlan(f"has schema {shown}, not {SCHEMA}", where=f"{where}: schema", todo="Make the plan again")
+        raise InvalidPlan(
+            f"has schema {shown}, not {PLAN_SCHEMA}", where=f"{where}: schema", todo="Make the plan again"
+        )
     _object(data, where, _HEAD, _HEAD)
     plan = Plan(
         plan_id=_match(data["plan_id"], f"{where}: plan_id", _HEX),

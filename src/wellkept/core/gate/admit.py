@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from wellkept.core.gate import probable_acts
-from wellkept.core.gate.growth import Grown, contradicted, grown_ones
+from wellkept.core.gate.growth import Grown, contradicted_parts, grown_ones
 from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
 from wellkept.core.gate.probable_acts import Probable
 from wellkept.core.gate.worth_keeping import refusal
@@ -72,7 +72,7 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
             return restated(new, repeats[0], others, None, evidence, moment)
     outdated = probable_acts.outdated(new, evidence, moment)
     reported = _reported([*judged, *elsewhere], policy, evidence)
-    against = [found for found in contradicted(grown) if _is_reported(found, policy, evidence)]
+    against = [found for found in contradicted_parts(grown) if _is_reported(found, policy, evidence)]
     against = [found for found in against if found.memory.id not in {other.memory.id for other in reported}]
     conflicting = [
         found

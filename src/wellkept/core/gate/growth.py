@@ -124,7 +124,7 @@ def _words(text: str, opposites: Opposites) -> frozenset[str]:
     return frozenset(term for term in search_terms(text) if len(term) > 1)
 
 
-def contradicted(grown: list[Grown]) -> Iterator[Judged]:
+def contradicted_parts(grown: list[Grown]) -> Iterator[Judged]:
     """The parts that the text contradicts by a rule, each as the memory that it stands behind."""
     for one in grown:
         for part in one.parts:

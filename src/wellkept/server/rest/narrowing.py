@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from wellkept.engine.gate.acts import MAX_REL
 from wellkept.engine.lookup.read import MAX_COUNT
+from wellkept.types import PLAN_SCHEMA
 
 _PLANES = "".join(chr(plane * 0x10000 + 0xFFFE) + chr(plane * 0x10000 + 0xFFFF) for plane in range(1, 17))
 _NEVER = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff" + _PLANES
@@ -55,7 +56,7 @@ _PLAN: Mapping[str, Any] = {
     "required": ["format", "schema", "plan_id", "config_hash", "snapshot", "namespace", "actions"],
     "properties": {
         "format": {"const": "wellkept.plan"},
-        "schema": {"const": 1},
+        "schema": {"const": PLAN_SCHEMA},
         "plan_id": {"type": "string", "minLength": 8, "maxLength": 64},
         "config_hash": {"type": "string", "minLength": 8},
         "snapshot": {"type": "string", "minLength": 8},
