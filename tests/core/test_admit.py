@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from letter import to_the_letter
 from wellkept.core.gate.admit import allowed, judge, settle
 from wellkept.core.judging.calibration import IDENTITY, Calibration
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, says_the_same
@@ -212,10 +213,10 @@ def test_the_scope_says_what_is_compared_at_all(scope, new, old, inside):
 @pytest.mark.parametrize(
     ("kind", "old", "new", "similarity", "outcome", "rules"),
     [
-        ("lesson", OLD, SAME, 0.95, "duplicate", ["similarity_skip"]),
+        ("lesson", OLD, SAME, 0.95, "restated", ["similarity_skip"]),
         ("lesson", OLD, SAME, 0.9499, "created", ["similarity_link"]),
         ("lesson", OLD, MORE, 0.97, "created", ["similarity_link"]),
-        ("knowledge", OLD, SAME, 0.8801, "duplicate", ["similarity_skip"]),
+        ("knowledge", OLD, SAME, 0.8801, "restated", ["similarity_skip"]),
         ("knowledge", OLD, SAME, 0.8800, "evolved", ["similarity_evolve"]),
         ("knowledge", OLD, SAME, 0.6500, "evolved", ["similarity_evolve"]),
         ("semantic", OLD, SAME, 0.97, "created", ["possible_repeat", "similarity_link"]),
@@ -248,7 +249,7 @@ def test_the_published_scale_decides_not_the_raw_cosine():
     steep = Calibration("steep", ((-1.0, -1.0), (0.8, 0.95), (1.0, 1.0)))
     evidence = replace(near((memory(kind="lesson"), 0.80)), calibration=steep)
     decision = judge(NewMemory(content=SAME, kind="lesson"), evidence, moment())
-    assert decision.outcome == "duplicate"
+    assert decision.outcome == "restated"
     assert (decision.matches[0].similarity, decision.matches[0].cosine) == (0.95, 0.80)
 
 
@@ -258,7 +259,8 @@ def test_a_paraphrase_below_the_default_bound_is_a_repeat_where_the_policy_says_
     policy = Policy(kinds={**DEFAULT_KINDS, "lesson": lenient})
     evidence = near((memory(kind="lesson"), 0.80))
     new = NewMemory(content=SAME, kind="lesson")
-    assert judge(new, evidence, moment(policy)).outcome == "duplicate"
+    assert judge(new, evidence, moment(policy)).outcome == "restated"
+    assert judge(new, evidence, moment(to_the_letter(policy))).outcome == "duplicate"
     assert judge(new, evidence, moment()).outcome == "created"
     assert judge(replace(new, content=MORE), evidence, moment(policy)).outcome == "created"
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from letter import to_the_letter
 from wellkept.core.consolidation.findings import Finding, Near, Verdict, exact_groups, looked_at
 from wellkept.core.consolidation.flagging import MOST_OF_ONE
 from wellkept.core.consolidation.plan import Setting, Survey, config_hash, plan_id_of, plan_of
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.core.records.conflicts import key_of
-from wellkept.policy import Policy
 from wellkept.types import Action, Conflict, Link, Memory, Opinion, Plan, Scope
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
-POLICY = Policy()
+POLICY = to_the_letter()
 
 
 def row(name: str, minutes: float = 0, **fields: Any) -> Memory:

@@ -24,6 +24,7 @@ from wellkept.policy import (
     Decay,
     KindPolicy,
     Policy,
+    former_default,
 )
 from wellkept.types import DefaultKind
 
@@ -191,10 +192,10 @@ def test_the_literal_type_of_kinds_names_the_default_kinds():
     assert get_args(DefaultKind) == tuple(DEFAULT_KINDS)
 
 
-def test_a_default_policy_is_the_one_that_journals_of_the_first_release_name():
-    assert Policy().hash == "2ee26206d556ea1b"
-    changed = replace(DEFAULT_KINDS["preference"], on_conflict="warn")
-    assert Policy(kinds={**DEFAULT_KINDS, "preference": changed}).hash != Policy().hash
+def test_the_former_default_is_the_one_that_journals_of_the_first_release_name():
+    assert former_default().hash == "2ee26206d556ea1b" != Policy().hash
+    changed = replace(former_default().kinds["preference"], on_conflict="warn")
+    assert Policy(kinds={**former_default().kinds, "preference": changed}).hash != former_default().hash
 
 
 @pytest.mark.parametrize(
@@ -293,6 +294,9 @@ delivery = "sync"
 wikilinks = false
 auto_link = 2
 auto_link_at = 0.8
+family = "kitchen"
+repeats = "drop"
+updates = "supersede"
 
 [kinds.recipe.decay]
 stability_days = 3
@@ -325,6 +329,9 @@ def test_toml_can_say_everything_a_policy_has():
         wikilinks=False,
         auto_link=2,
         auto_link_at=0.8,
+        family="kitchen",
+        repeats="drop",
+        updates="supersede",
         decay=Decay(3, 1.5, 0.5, 0.2, 30, 0.1),
     )
 
@@ -478,9 +485,9 @@ OTHER = {
     "same_at": 0.81,
     "risk": "strict",
     "conflicts_with": "own_kind",
-    "family": "statements",
-    "repeats": "fold",
-    "updates": "mark",
+    "family": "diaries",
+    "repeats": "drop",
+    "updates": "list",
     "window_minutes": 31.0,
     "overlap": 0.71,
     "admit": "anything",
@@ -523,7 +530,7 @@ def test_the_hash_changes_with_the_general_settings(change):
 
 def test_a_policy_without_the_later_fields_has_the_hash_that_old_journals_name():
     """What stores say about old decisions must still be found (`PastPolicies`)."""
-    assert Policy().hash == "2ee26206d556ea1b"
+    assert former_default().hash == "2ee26206d556ea1b"
 
 
 def test_opposites_mean_the_same_in_any_order_and_case_and_change_the_hash():

@@ -126,7 +126,8 @@ def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
     )
     assert len(alone) == len(beside) == len(WEIGHTS)
     assert alone != beside
-    assert (best_for("fold", read), best_for("mark", read)) == (0, 0)
+    assert (best_for("fold", read, (0, 1)), best_for("mark", read, (0, 1))) == (0, 0)
+    assert best_for("fold", read, (1,)) == 1
 
 
 def test_a_head_without_as_many_weights_is_a_mistake():

@@ -1,4 +1,4 @@
-"""Which stored memories the relation model is asked about, as tables (design §5, issue: at most 4 per write)."""
+"""Which stored memories the relation model is asked about, as tables (design §5, §12: eight candidates)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.compare import LONG_TEXT
 from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.what_to_ask import ASK_AT, CLOSE_AT, MOST_ASKED, questions
+from wellkept.core.judging.what_to_ask import ALIKE_ASKED, ASK_AT, NEAREST_ASKED, questions
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, Memory, NewMemory
 
@@ -35,33 +35,32 @@ def asked(*near: tuple[Memory, float | None], new: NewMemory | None = None, **mo
     return [row.id for row in found]
 
 
-def test_at_most_four_are_asked_about_and_the_nearest_come_first() -> None:
-    """Issue item 5: at most 4 pairs a write."""
-    rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.6 + place / 100) for place in range(7)]
-    assert MOST_ASKED == 4
-    assert asked(*rows) == ["m6", "m5", "m4", "m3"]
-    assert asked(*reversed(rows)) == ["m6", "m5", "m4", "m3"]  # the backend's order says nothing (I9)
+def test_at_most_eight_are_asked_about_and_the_nearest_come_first() -> None:
+    rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.6 + place / 100) for place in range(12)]
+    eight = ["m11", "m10", "m9", "m8", "m7", "m6", "m5", "m4"]
+    assert NEAREST_ASKED + ALIKE_ASKED == len(eight)
+    assert asked(*rows) == eight
+    assert asked(*reversed(rows)) == eight  # the backend's order says nothing (I9)
 
 
-def test_far_away_only_the_two_nearest_are_worth_a_question() -> None:
-    """What a text updates is nearly always among them."""
-    rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.41 + place / 100) for place in range(7)]
-    assert asked(*rows) == ["m6", "m5"]
-    near = [(stored("n0", f"{OPEN} once"), CLOSE_AT), (stored("n1", f"{OPEN} twice"), 0.9)]
-    assert asked(*rows, near[1]) == ["n1", "m6"]
-    assert asked(*rows, *near) == ["n1", "n0"]
+def test_beyond_the_nearest_those_that_share_most_words_are_asked_about() -> None:
+    """A vector misses what the words show, most of all in languages that the embedder hardly knows."""
+    near = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.9 - place / 100) for place in range(9)]
+    worded = (stored("w", "Nothing ships by itself"), 0.4)
+    assert asked(*near, worded) == ["m0", "m1", "m2", "m3", "w", "m4", "m5", "m6"]
+    assert "w" not in asked(*near, (stored("w", "Lunch is at noon"), 0.4))
 
 
 def test_of_equally_near_ones_the_order_is_that_of_their_ids() -> None:
     """I4."""
-    rows = [(stored(name, f"{OPEN} {name}"), 0.7) for name in "edcba"]
-    assert asked(*rows) == asked(*reversed(rows)) == ["a", "b", "c", "d"]
+    rows = [(stored(name, f"{OPEN} {name}"), 0.7) for name in "jihgfedcba"]
+    assert asked(*rows) == asked(*reversed(rows)) == ["a", "b", "c", "d", "e", "f", "g", "h"]
 
 
-def test_what_is_left_out_takes_no_place_among_the_four() -> None:
-    closed = [(stored(f"x{place}", f"  {NEW}{'!' * place}"), 0.99) for place in range(4)]
-    open_ones = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.6) for place in range(4)]
-    assert asked(*closed, *open_ones) == ["m0", "m1", "m2", "m3"]
+def test_what_is_left_out_takes_no_place_among_them() -> None:
+    closed = [(stored(f"x{place}", f"  {NEW}{'!' * place}"), 0.99) for place in range(8)]
+    open_ones = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.6) for place in range(8)]
+    assert asked(*closed, *open_ones) == [f"m{place}" for place in range(8)]
 
 
 LEFT_OUT: dict[str, tuple[Memory, float | None, NewMemory | None]] = {
@@ -147,7 +146,9 @@ def test_a_write_that_ignores_conflicts_asks_nothing() -> None:
         ("fact", "decision", ["m"]),
         ("episode", "fact", ["m"]),
         ("note", "lesson", ["m"]),
-        ("semantic", "lesson", []),  # S2-21
+        ("semantic", "lesson", ["m"]),  # one family
+        ("episodic", "lesson", []),  # raw chat stays among itself
+        ("feedback", "semantic", ["m"]),  # an update crosses every kind but the append-only ones
         ("lesson", "knowledge", ["m"]),
         ("decision", "decision", ["m"]),  # compared by no vector stage of its own, so only for a contradiction
         ("thesis", "fact", []),  # append-only kinds are events: neither asked nor asked about
@@ -156,13 +157,14 @@ def test_a_write_that_ignores_conflicts_asks_nothing() -> None:
     ],
 )
 def test_another_kind_is_asked_about_only_where_both_look_further(new: str, old: str, found: list[str]) -> None:
-    """S0-52, S4-16: kinds are never merged, but a decision may tell that a fact has changed."""
+    """§12: kinds are kept apart for dropping only; restatements cross a family, marks every kind but events."""
     assert asked((stored(kind=old), 0.7), new=NewMemory(content=NEW, kind=new)) == found
 
 
 @pytest.mark.parametrize("closed", ["decision", "fact"])
 def test_one_kind_that_keeps_to_its_own_is_enough_to_ask_nothing(closed: str) -> None:
-    policy = Policy(kinds={**DEFAULT_KINDS, closed: replace(DEFAULT_KINDS[closed], conflicts_with="own_kind")})
+    own = replace(DEFAULT_KINDS[closed], conflicts_with="own_kind", family="", updates="list")
+    policy = Policy(kinds={**DEFAULT_KINDS, closed: own})
     assert asked((stored(), 0.7), new=NewMemory(content=NEW, kind="decision"), policy=policy) == []
 
 

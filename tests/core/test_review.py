@@ -106,7 +106,7 @@ def test_at_most_four_are_asked_the_nearest_first():
 def test_where_no_memory_of_its_own_is_stored_nothing_is_asked(policy, kind, content, similarity):
     evidence = near((memory(kind=kind), similarity))
     new, decision, at = decided(evidence, content=content, kind=kind, at=moment(kind, **policy))
-    assert decision.outcome == {"semantic": "created", "lesson": "duplicate", "knowledge": "evolved"}[kind]
+    assert decision.outcome == {"semantic": "created", "lesson": "restated", "knowledge": "evolved"}[kind]
     assert left_open(decision, new, evidence, at) == ()
 
 

@@ -229,7 +229,7 @@ def test_a_memory_grows_where_the_model_is_sure_enough_that_the_text_adds(refine
 def test_a_text_that_a_newer_memory_contradicts_repeats_an_old_value():
     """It is no repeat of the older memory that says the same: it says the old value again."""
     rows = memory("a", "threshold 0.85", kind="knowledge"), memory("b", "threshold 0.95", kind="knowledge")
-    for newer, outcome in ((-1, "duplicate"), (1, "created")):
+    for newer, outcome in ((-1, "restated"), (1, "created")):
         older, later = rows[0], replace(rows[1], created_at=NOW - 2 * DAY + newer * DAY)
         older = replace(older, created_at=NOW - 2 * DAY)
         near = tuple(Candidate(row, "vector", cosine) for row, cosine in ((older, 0.99), (later, 0.95)))

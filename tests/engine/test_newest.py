@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 
 from stores import BACKENDS, Desk, desk
-from wellkept.core.recall import rank
-from wellkept.errors import ModelUnavailable
-from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import Hit
+from wellkept.core.gate.probable_acts import MAY_UPDATE_AT
+from wellkept.types import MAY_UPDATE, Hit, Link
 
 ASKED = "who pays her"
 OLD = "Ana works at Acme, her employer"
@@ -21,34 +20,40 @@ NEW = "Globex is the new employer"
 class Case:
     """Two statements, the better answer first; what the model says of them, and how near they are."""
 
-    conflict: float | None = 0.5
+    conflict: float | None = 0.4
     similarity: float = 0.6
     share: float = 0.6
     old: str = OLD
     new: str = NEW
-    old_source: str = ""
-    new_source: str = ""
+    kinds: tuple[str, str] = ("fact", "fact")
 
 
-def told(table: Desk, case: Case) -> None:
+def store_both(table: Desk, case: Case) -> None:
     """Store both, the better answer first; they are this near to each other and to the question."""
-    model = table.options["relation_model"]
     table.near(case.old, case.new, case.similarity)
     table.near(case.old, ASKED, 0.8)
     table.near(case.new, ASKED, 0.8 * case.share)
-    for text, source in ((case.old, case.old_source), (case.new, case.new_source)):
+    if case.conflict is not None:
+        table.options["relation_model"].declare(case.old, case.new, conflict=case.conflict)
+    for text, kind in zip((case.old, case.new), case.kinds, strict=True):
         table.clock.advance(hours=3)
-        table.store.remember(text, on_conflict="ignore", source=source)
-    if case.conflict is not None and isinstance(model, FakeRelationModel):
-        model.declare(case.old, case.new, conflict=case.conflict)
+        table.store.remember(text, kind=kind)
 
 
 def answers(table: Desk, **options: object) -> list[Hit]:
     return list(table.store.recall(ASKED, touch=False, **options))
 
 
+def links(table: Desk) -> list[Link]:
+    ctx = table.store._ctx
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return [link for link in tx.links() if link.rel == MAY_UPDATE]
+
+
 @pytest.fixture(params=BACKENDS)
 def table(request, tmp_path):
+    from wellkept.testing.relations import FakeRelationModel
+
     made = desk(request.param, tmp_path, relation_model=FakeRelationModel())
     made.options["relation_model"] = made.store._ctx.relation_model
     yield made
@@ -59,60 +64,77 @@ def table(request, tmp_path):
     ("case", "newer_is_first"),
     [
         pytest.param(Case(), True, id="an update in other words comes first"),
-        pytest.param(Case(conflict=rank.UPDATE_AT), True, id="at the least probability"),
-        pytest.param(Case(conflict=rank.UPDATE_AT - 0.01), False, id="below it"),
+        pytest.param(Case(conflict=MAY_UPDATE_AT), True, id="at the least probability"),
+        pytest.param(Case(conflict=MAY_UPDATE_AT - 0.01), False, id="below it"),
         pytest.param(Case(similarity=0.1), False, id="what speaks of something else is not asked about"),
         pytest.param(Case(share=0.1), False, id="what hardly answers stays behind"),
-        pytest.param(Case(old_source="chat", new_source="chat"), False, id="one sitting is one account"),
-        pytest.param(Case(old_source="chat", new_source="mail"), True, id="two sources are two accounts"),
         pytest.param(Case(new="Globex, the new employer?"), False, id="a question states nothing"),
         pytest.param(Case(old="雇用主はどこですか？"), False, id="nor does one in another script"),
-        pytest.param(Case(conflict=None), False, id="no opinion and not very near"),
-        pytest.param(Case(conflict=None, similarity=0.85, share=0.98), True, id="no opinion, but nearly the same"),
-        pytest.param(Case(conflict=0.1, similarity=0.85, share=0.98), False, id="an opinion against it counts more"),
+        pytest.param(Case(conflict=None), False, id="no opinion"),
+        pytest.param(Case(kinds=("fact", "decision")), True, id="updates cross kinds"),
+        pytest.param(Case(kinds=("fact", "thesis")), False, id="but not to append-only ones"),
+        pytest.param(Case(kinds=("episodic", "episodic")), False, id="raw chat updates nothing"),
     ],
 )
-def test_what_the_model_takes_for_an_update_comes_before_the_better_answer(table, case, newer_is_first):
-    """S2-15: nothing is hidden by an order, so it may rest on less than a listed contradiction."""
-    told(table, case)
-    assert [hit.memory.content for hit in answers(table)] == (
-        [case.new, case.old] if newer_is_first else [case.old, case.new]
-    )
+def test_what_the_gate_takes_for_a_possible_update_comes_before_the_better_answer(table, case, newer_is_first):
+    """S2-15: nothing is hidden by an order, so it may rest on less than a mark."""
+    store_both(table, case)
+    found = answers(table)
+    assert [hit.memory.content for hit in found] == ([case.new, case.old] if newer_is_first else [case.old, case.new])
+    assert (found[0].moved is not None and found[0].moved.why == "updates") is newer_is_first
 
 
 @pytest.mark.parametrize(
     ("options", "newer_is_first"),
     [({}, True), ({"mode": "semantic"}, False), ({"mode": "hybrid"}, False), ({"limit": 1}, True)],
 )
-def test_only_the_default_mode_asks_the_model(table, options, newer_is_first):
+def test_only_the_default_mode_puts_a_possible_update_first(table, options, newer_is_first):
     """S2-10: the order of the other modes is that of their weights."""
-    told(table, Case())
+    store_both(table, Case())
     assert (answers(table, **options)[0].memory.content == NEW) is newer_is_first
 
 
-def test_the_time_at_the_beginning_of_a_chat_line_is_not_part_of_what_it_says(table):
-    old, new = f"(9:05 am on 3 March, 2024) {OLD}", f"[2024-05-08] {NEW}"
-    told(table, Case(conflict=None, old=old, new=new))
-    table.options["relation_model"].declare(OLD, NEW, conflict=0.9)
-    assert answers(table)[0].memory.content == new
-
-
-def test_few_pairs_are_asked_about_and_each_once(table):
-    for number in range(12):
-        table.clock.advance(hours=3)
-        text = f"The employer of number {number} is Acme {number}"
-        table.near(text, ASKED, 0.8 - number / 100)
-        table.store.remember(text, on_conflict="ignore")
-    model = table.options["relation_model"]
-    model.asked.clear()
+def test_no_model_is_asked_at_the_time_of_a_question(table):
+    """§12: a recall uses what the gate wrote."""
+    store_both(table, Case())
+    table.options["relation_model"].asked.clear()
     answers(table)
-    assert len(model.asked) == len(set(model.asked)) <= rank.MOST_ASKED
+    assert table.options["relation_model"].asked == []
 
 
-def test_a_reviewed_pair_keeps_its_order(table):
-    """Somebody has decided: both hold, so the better answer is first, whatever the model thinks."""
+def test_an_update_in_other_words_is_found_through_the_memory_that_it_may_replace(table):
+    """The pool of one candidate holds only the older; the link brings the newer into it."""
+    store_both(table, Case())
+    (hit,) = answers(table, limit=1, overfetch=1)
+    assert hit.memory.content == NEW
+
+
+def test_a_possible_update_is_taken_back_with_its_write(table):
+    """I1: the link is an effect like any other."""
+    store_both(table, Case())
+    (link,) = links(table)
+    rows = {row.content: row.id for row in table.store.list()}
+    assert (link.src, link.dst) == (rows[NEW], rows[OLD])
+    newest = table.store.journal()[-1]
+    assert [reason.rule for reason in newest.reasons][-1] == MAY_UPDATE
+    table.store.undo(newest.seq)
+    assert links(table) == []
+
+
+def test_a_late_value_and_one_that_does_not_hold_yet_come_before_nothing(table):
     model = table.options["relation_model"]
-    model.declare(OLD, NEW, conflict=0.95)
+    for days in (-30, 30):
+        case = Case(old=f"{OLD} {days}", new=f"{NEW} {days}")
+        table.near(case.old, case.new, 0.6)
+        model.declare(case.old, case.new, conflict=0.4)
+        table.store.remember(case.old, kind="fact")
+        table.store.remember(case.new, kind="fact", event_time=table.clock() + timedelta(days=days))
+    assert links(table) == []
+
+
+def test_a_settled_pair_keeps_its_order(table):
+    """Somebody has decided: both hold, so the better answer is first, whatever the model thinks."""
+    table.options["relation_model"].declare(OLD, NEW, conflict=0.95)
     table.near(OLD, NEW, 0.9)
     table.near(OLD, ASKED, 0.8)
     table.near(NEW, ASKED, 0.5)
@@ -122,12 +144,3 @@ def test_a_reviewed_pair_keeps_its_order(table):
     assert answers(table)[0].memory.content == NEW
     table.store.resolve(conflict.key, "keep_both")
     assert answers(table)[0].memory.content == OLD
-
-
-def test_an_outage_of_the_model_is_told_and_leaves_the_order_of_the_scores(table):
-    """I7: nothing fails because a model does."""
-    told(table, Case())
-    table.options["relation_model"].failure = ModelUnavailable("gone", where="model", todo="Install it")
-    found = answers(table)
-    assert [hit.memory.content for hit in found] == [OLD, NEW]
-    assert all("relation" in hit.degraded for hit in found)

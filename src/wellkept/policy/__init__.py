@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, POLICY_KEYS
 from wellkept.policy.packs import DEFAULT_KINDS, PACKS, TOLD_AGAIN_AT, PolicyPack, kinds_of, pack_of
-from wellkept.policy.policies import Policy
+from wellkept.policy.policies import Policy, former_default
 from wellkept.policy.presets import PRESETS
 from wellkept.policy.record import (
     AUTO_LINK_AT,
@@ -63,6 +63,7 @@ __all__ = [
     "SIMILARITY_EDGE_THRESHOLD",
     "ScopeKey",
     "TOLD_AGAIN_AT",
+    "former_default",
     "kinds_of",
     "pack_of",
 ]

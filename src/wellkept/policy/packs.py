@@ -31,6 +31,12 @@ _EPISODIC = Decay(14, 2.0, 0.5, 0.1, 180)
 _SIGNALS = Decay(2, 1.5, 0.5, 0.15, 30)
 
 
+STATEMENTS = "statements"
+"""The family of the kinds that state something; within it a restatement is kept as a wording across kinds."""
+_STATING = frozenset(
+    ("fact", "note", "preference", "lesson", "decision", "semantic", "procedural", "knowledge", "summary", "episode")
+)
+
 TOLD_AGAIN_AT = 0.60
 """Similarity from which default kinds accept the relation model's `same` as a duplicate."""
 
@@ -62,9 +68,8 @@ def _of(
 
 
 def _pack(name: str, about: str, kinds: Mapping[str, tuple[KindPolicy, str]]) -> PolicyPack:
-    return PolicyPack(
-        name, about, {kind: one for kind, (one, _) in kinds.items()}, {kind: use for kind, (_, use) in kinds.items()}
-    )
+    policies = {kind: replace(one, family=STATEMENTS) if kind in _STATING else one for kind, (one, _) in kinds.items()}
+    return PolicyPack(name, about, policies, {kind: use for kind, (_, use) in kinds.items()})
 
 
 _LONG = Decay(120, 3.5, 0.3, 0.03, 365)
@@ -87,7 +92,10 @@ PACKS: tuple[PolicyPack, ...] = (
         "the memory types of agent frameworks",
         {
             "semantic": (_of("general", conflicts_with="own_kind"), "knowledge of any sort; the default"),
-            "episodic": (_of("general", decay=_EPISODIC, conflicts_with="own_kind"), "events; they fade within weeks"),
+            "episodic": (
+                replace(_of("general", decay=_EPISODIC, conflicts_with="own_kind"), updates="list"),
+                "events; they fade within weeks",
+            ),
             "procedural": (_of("general", decay=_LONG, conflicts_with="own_kind"), "how something is done"),
             "feedback": (_of("general", conflicts_with="own_kind"), "what a person said about the work"),
         },

@@ -57,6 +57,11 @@ class Policy:
         return tuple(sorted(wide))
 
     @cached_property
+    def outdating(self) -> tuple[str, ...]:
+        """The kinds of which a memory may be marked as outdated by one of another of these kinds, sorted by name."""
+        return tuple(sorted(kind for kind, own in self.kinds.items() if kind != "*" and own.updates != "list"))
+
+    @cached_property
     def families(self) -> Mapping[str, tuple[str, ...]]:
         """The kinds of each family, sorted by name."""
         found: dict[str, list[str]] = {}
@@ -117,8 +122,22 @@ class Policy:
         return cls(**PolicyReader(text, origin).fields(parsed_toml(text, where=origin, error=InvalidPolicy)))
 
 
-# Kinds and fields added after the first release: at their defaults they do not change the hash.
-_ADDED_KINDS: Mapping[str, KindPolicy] = {"preference": DEFAULT_KINDS["preference"]}
+def former_default() -> Policy:
+    """The default policy of the releases before wordings and marks; their journals name it by its hash.
+
+    Example:
+        >>> former_default().for_kind("fact").repeats
+        'drop'
+    """
+    return Policy(kinds={kind: _former(one) for kind, one in DEFAULT_KINDS.items()})
+
+
+def _former(one: KindPolicy) -> KindPolicy:
+    return replace(one, repeats="drop", updates="list", family="")
+
+
+# Kinds and fields added after the first release: at the defaults of their time they do not change the hash.
+_ADDED_KINDS: Mapping[str, KindPolicy] = {"preference": _former(DEFAULT_KINDS["preference"])}
 _ADDED: Mapping[str, object] = {
     "wikilinks": True,
     "auto_link": 0,

@@ -16,6 +16,8 @@ from wellkept.policy.record import (
 PRESETS: Mapping[str, KindPolicy] = {
     "insight": KindPolicy(
         preset="insight",
+        repeats="fold",
+        updates="mark",
         stages=("hash", "canonical", "vector"),
         bands=(Band(DEDUP_CHECK_THRESHOLD, "skip"), Band(SIMILARITY_EDGE_THRESHOLD, "link")),
         delivery="sync",
@@ -23,12 +25,16 @@ PRESETS: Mapping[str, KindPolicy] = {
     "append_only": KindPolicy(preset="append_only", admit="anything"),
     "general": KindPolicy(
         preset="general",
+        repeats="fold",
+        updates="mark",
         scope=("kind", "tags"),
         stages=("hash", "canonical", "vector"),
         bands=(Band(DEDUP_CHECK_THRESHOLD, "merge"),),
     ),
     "fact": KindPolicy(
         preset="fact",
+        repeats="fold",
+        updates="mark",
         scope=("kind", "agent"),
         stages=("hash", "canonical", "subject", "vector"),
         bands=(Band(DEDUP_CHECK_THRESHOLD, "skip"),),
@@ -38,14 +44,20 @@ PRESETS: Mapping[str, KindPolicy] = {
     ),
     "episode": KindPolicy(
         preset="episode",
+        repeats="fold",
+        updates="mark",
         scope=("kind", "agent"),
         stages=("window",),
         admit="anything",
         decay=Decay(14, 2.0, 0.5, 0.1, 180),
     ),
-    "decision": KindPolicy(preset="decision", scope=("kind", "agent"), admit="decision"),
+    "decision": KindPolicy(
+        preset="decision", repeats="fold", updates="mark", scope=("kind", "agent"), admit="decision"
+    ),
     "knowledge": KindPolicy(
         preset="knowledge",
+        repeats="fold",
+        updates="mark",
         stages=("hash", "canonical", "vector"),
         bands=(
             Band(EVOLUTION_THRESHOLDS["duplicate"], "skip", inclusive=False),

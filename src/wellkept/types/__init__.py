@@ -40,6 +40,7 @@ from wellkept.types.journal import (
     Version,
 )
 from wellkept.types.links import (
+    MAY_UPDATE,
     Graph,
     Link,
     Neighbour,
@@ -121,6 +122,7 @@ from wellkept.types.words import (
 __all__ = [
     "ACTION_TYPES",
     "ALL_STATUSES",
+    "MAY_UPDATE",
     "PLAN_SCHEMA",
     "SEARCHED",
     "Action",

@@ -9,6 +9,9 @@ from typing import Literal, Self
 
 from wellkept.types.memories import Memory
 
+MAY_UPDATE = "may_update"
+"""Relation of a memory to an older one that it may replace: recall puts the newer first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

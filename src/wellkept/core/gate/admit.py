@@ -61,16 +61,11 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     replaced = _same_slot(new, policy, evidence, moment)
     reverted = _reverted(new, policy, evidence, moment)
     grown = grown_ones(new, evidence, moment)
-    if not reverted:
-        parts = [found for one in grown for found in (one.first, *one.parts)]
-        repeats = [found for found in (*judged, *parts) if allowed(found, policy, evidence) in ("skip", "merge")]
-        overtaken = bool(repeats) and _is_overtaken(repeats[0], judged, evidence, moment)
-        if repeats and not overtaken and not _is_newer_elsewhere(repeats[0], replaced):
-            others = [found for found in judged if found not in repeats]
-            if policy.repeats == "drop" or canonical(repeats[0].memory.content) == canonical(new.content):
-                return duplicate(new, repeats, others, evidence, moment)
-            return restated(new, repeats[0], others, None, evidence, moment)
+    repeat = None if reverted else _sure_repeat(new, judged, grown, replaced, evidence, moment)
+    if repeat is not None:
+        return repeat
     outdated = probable_acts.outdated(new, evidence, moment)
+    possible = probable_acts.possibly_outdated(new, evidence, moment)
     reported = _reported([*judged, *elsewhere], policy, evidence)
     against = [found for found in contradicted_parts(grown) if _is_reported(found, policy, evidence)]
     against = [found for found in against if found.memory.id not in {other.memory.id for other in reported}]
@@ -88,7 +83,7 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     if not replaced and not reverted:
         again = _told_again_elsewhere(new, outdated, evidence, moment)
         if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
-            return restated(new, again.judged, judged, again.probability, evidence, moment)
+            return restated(new, again.judged, judged, again.probability, evidence, moment, possible)
     if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or outdated is None):
         for found in _extended(judged, grown):
             if allowed(found, policy, evidence) == "evolve":
@@ -106,10 +101,31 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     story.warn(repeated, "duplicate")
     if outdated is not None:
         story.outdate(outdated.judged, outdated.probability)
+    story.may_update(possible)
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
     story.link(refined, "refines")
     return story.decision()
+
+
+def _sure_repeat(
+    new: NewMemory,
+    judged: list[Judged],
+    grown: list[Grown],
+    replaced: list[Memory],
+    evidence: Evidence,
+    moment: Moment,
+) -> Decision | None:
+    """The decision about a text that repeats a memory by the policy's bands; None when it repeats none."""
+    policy = moment.policy.for_kind(new.kind)
+    parts = [found for one in grown for found in (one.first, *one.parts)]
+    repeats = [found for found in (*judged, *parts) if allowed(found, policy, evidence) in ("skip", "merge")]
+    if not repeats or _is_overtaken(repeats[0], judged, evidence, moment) or _is_newer_elsewhere(repeats[0], replaced):
+        return None
+    others = [found for found in judged if found not in repeats]
+    if policy.repeats == "drop" or canonical(repeats[0].memory.content) == canonical(new.content):
+        return duplicate(new, repeats, others, evidence, moment)
+    return restated(new, repeats[0], others, None, evidence, moment)
 
 
 # --------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Each outcome carries its effects, matches and reasons. `core.gate.admit` chooses
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -22,6 +22,7 @@ from wellkept.core.records.lifecycle import (
 )
 from wellkept.core.records.merge import absorbed, confirm, confirmed, evolve, gathered, has_room, short
 from wellkept.types import (
+    MAY_UPDATE,
     Conflict,
     ConflictKind,
     Decision,
@@ -128,17 +129,27 @@ def restated(
     probability: float | None,
     evidence: Evidence,
     moment: Moment,
+    older: Sequence[Memory] = (),
 ) -> Decision:
     """The text is kept as a wording of the memory that it restates; that memory is confirmed.
 
     A wording does not change its head: what the head lacks is read from the wording. `probability` is that of the
-    head over the list; None where similarity or the relation model alone decided.
+    head over the list; None where similarity or the relation model alone decided. `older` are memories that the text
+    may replace, so that recall puts its head before them.
     """
     if probability is None:
         reason = Reason(_skipped(found), told(found))
     else:
         reason = Reason("restates", f"probability {probability:.4f}; {told(found)}")
-    return _as_wording(new, found, others, reason, evidence, moment)
+    decision = _as_wording(new, found, others, reason, evidence, moment)
+    links = tuple(
+        Link(moment.id, old.id, MAY_UPDATE, moment.now) for old in older[:MAX_LINKS] if old.id != found.memory.id
+    )
+    return replace(
+        decision,
+        effects=(*decision.effects, *(LinkChange(None, link) for link in links)),
+        links=(*decision.links, *links),
+    )
 
 
 def _as_wording(
@@ -244,6 +255,7 @@ class Story:
         self._moment = moment
         self._actions: dict[str, MatchAction] = {}
         self._reasons: list[Reason] = []
+        self._possible: list[Reason] = []
         self._later: list[Effect] = []
         self._links: dict[tuple[str, str, str], Link] = {}
         self._conflicts: list[Conflict] = []
@@ -317,6 +329,12 @@ class Story:
             self._reasons.append(Reason("similarity_link" if rel == "related" else rel, told(found)))
             self._actions.setdefault(found.memory.id, "connect")
 
+    def may_update(self, olds: Sequence[Memory]) -> None:
+        """Link the new memory to each older one that it may replace, so that recall puts it first."""
+        for old in [old for old in olds if self._may_mark(old)][:MAX_LINKS]:
+            self._note(LinkChange(None, Link(self._memory.id, old.id, MAY_UPDATE, self._moment.now)))
+            self._possible.append(Reason(MAY_UPDATE, f"{old.id} comes after it in answers"))
+
     def decision(self) -> Decision:
         """The decision: superseded when an older memory was hidden, created otherwise."""
         memory = self._memory
@@ -331,7 +349,7 @@ class Story:
             ),
             conflicts=tuple(self._conflicts),
             links=tuple(self._links.values()),
-            reasons=tuple(self._reasons) or (self._plain_reason(),),
+            reasons=(*(self._reasons or (self._plain_reason(),)), *self._possible),
             degraded=self._evidence.degraded,
         )
 

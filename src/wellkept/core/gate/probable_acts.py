@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from wellkept.core.judging.compare import compare
-from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_restate
+from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import text_to_read
+from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Memory, NewMemory
+
+MAY_UPDATE_AT = 0.3
+"""Least P(*conflict*) at which recall puts the newer text before the older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +49,33 @@ def outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | N
     return _probable("mark", evidence.bounds.mark, new, evidence, moment)
 
 
+def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memory, ...]:
+    """The memories that the text may replace, too improbable for a mark: recall puts the text before them.
+
+    The order of answers hides nothing, so it may be wrong more often than a mark.
+    """
+    if moment.policy.for_kind(new.kind).updates == "list" or is_question(new.content) or is_turn(new.content):
+        return ()
+    found = {
+        head.id: head
+        for hit, row in _read(new, evidence, moment)
+        if evidence.opinions[row.id].conflict >= MAY_UPDATE_AT
+        and may_outdate(new, row, head := hit.memory, moment)
+        and not is_turn(row.content)
+    }
+    return tuple(found.values())
+
+
 def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
     if head is None or is_question(new.content):
         return None
     found = list(_read(new, evidence, moment))
-    if not found:
+    may = may_restate if act == "fold" else may_outdate
+    places = [place for place, (hit, row) in enumerate(found) if may(new, row, hit.memory, moment)]
+    if not places:
         return None
     read = [Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
-    place = best_for(act, read)
+    place = best_for(act, read, places)
     probability = head.probability(features_of(act, new.content, read, place))
     if probability < head.least:
         return None
@@ -70,9 +93,8 @@ def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, m
 
 
 def _read(new: NewMemory, evidence: Evidence, moment: Moment) -> Iterator[tuple[Candidate, Memory]]:
-    """The candidates with an opinion, each as the current memory that it stands for and the row that was read."""
+    """The candidates with an opinion, each as the memory that it stands for and the row that was read."""
     for candidate in evidence.neighbours:
         row = candidate.memory
-        memory = evidence.heads.get(row.id, row)
-        if row.id in evidence.opinions and may_restate(new, row, memory, moment):
-            yield replace(candidate, memory=memory), row
+        if row.id in evidence.opinions:
+            yield replace(candidate, memory=evidence.heads.get(row.id, row)), row

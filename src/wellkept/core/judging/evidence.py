@@ -266,21 +266,52 @@ def _with_hook(
 
 
 def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
-    """Whether the text may restate or outdate a memory; `row` is that memory, or a wording that stands behind it."""
-    if row.status not in SEARCHED or head.status != "active" or is_expired(head, moment.now):
+    """Whether the text may restate a memory; `row` is that memory, or a wording that stands behind it."""
+    if not _is_current(row, head, moment):
         return False
     if not in_scope(new, head, moment.policy.for_kind(new.kind)) and not is_of_family(new, head, moment.policy):
         return False
+    if _is_episode(head.kind, moment.policy) or is_ahead(
+        new, head, recorded=new.recorded_at or moment.now, now=moment.now
+    ):
+        return False
+    return fields_agree(new, head)
+
+
+def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether the text may outdate a memory; `row` is that memory, or a wording that stands behind it."""
+    if not _is_current(row, head, moment) or not is_outdating(new, head, moment.policy):
+        return False
     if is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now):
         return False
-    return fields_agree(new, head) and not is_question(row.content)
+    return slots_agree(new, head)
+
+
+def _is_current(row: Memory, head: Memory, moment: Moment) -> bool:
+    current = row.status in SEARCHED and head.status == "active" and not is_expired(head, moment.now)
+    return current and not is_question(row.content)
+
+
+def _is_episode(kind: str, policy: Policy) -> bool:
+    """Whether memories of the kind are episodes: each happened once, so nothing restates them."""
+    known = policy.kinds.get(kind) or policy.kinds.get("*")
+    return known is not None and "window" in known.stages
 
 
 def is_of_family(new: Statement, old: Memory, policy: Policy) -> bool:
-    """Whether two kinds of one family meet, so that one may restate or outdate the other; each keeps its scope."""
+    """Whether two kinds of one family meet, so that one may restate the other; each keeps its scope."""
     asked = policy.for_kind(new.kind)
     known = policy.kinds.get(old.kind) or policy.kinds.get("*")
     if new.kind == old.kind or not asked.family or known is None or known.family != asked.family:
+        return False
+    return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
+
+
+def is_outdating(new: Statement, old: Memory, policy: Policy) -> bool:
+    """Whether a memory of one kind may outdate one of the other: both kinds mark updates; each keeps its scope."""
+    asked = policy.for_kind(new.kind)
+    known = policy.kinds.get(old.kind) or policy.kinds.get("*")
+    if asked.updates == "list" or known is None or known.updates == "list":
         return False
     return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
 
@@ -310,8 +341,6 @@ def says_the_same(new: Statement, old: Memory) -> bool:
 def fields_agree(new: Statement, old: Memory) -> bool:
     """Whether no field but the kind differs; titles do not count."""
     apart = (
-        (slot_key(new.subject), slot_key(old.subject)),
-        (slot_key(new.attribute), slot_key(old.attribute)),
         (canonical(new.summary), canonical(old.summary)),
         (canonical(new.trigger), canonical(old.trigger)),
         (new.event_time, old.event_time),
@@ -319,4 +348,13 @@ def fields_agree(new: Statement, old: Memory) -> bool:
     )
     if any(a and b and a != b for a, b in apart):
         return False
-    return new.polarity * old.polarity != -1 and new.agent == old.agent
+    return new.polarity * old.polarity != -1 and slots_agree(new, old)
+
+
+def slots_agree(new: Statement, old: Memory) -> bool:
+    """Whether both are about one subject and attribute, as far as they name them, and come from the same agent."""
+    apart = (
+        (slot_key(new.subject), slot_key(old.subject)),
+        (slot_key(new.attribute), slot_key(old.attribute)),
+    )
+    return new.agent == old.agent and not any(a and b and a != b for a, b in apart)

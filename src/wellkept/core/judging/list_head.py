@@ -59,14 +59,15 @@ class Head:
         return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), 4)
 
 
-def best_for(act: Act, read: Sequence[Read]) -> int:
+def best_for(act: Act, read: Sequence[Read], places: Sequence[int]) -> int:
     """The position of the candidate that the act would concern: the one of the largest probability.
 
     Args:
         act: The act.
-        read: The candidates; at least one.
+        read: The candidates.
+        places: Positions of those that the act may concern; at least one.
     """
-    return max(range(len(read)), key=lambda place: (_wanted(act, read[place].opinion), read[place].cosine, -place))
+    return max(places, key=lambda place: (_wanted(act, read[place].opinion), read[place].cosine, -place))
 
 
 def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, ...]:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from wellkept.core.judging.compare import LONG_TEXT, compare
-from wellkept.core.judging.evidence import Evidence, Moment, in_scope, is_of_family, is_talk, may_contradict
+from wellkept.core.judging.evidence import (
+    Evidence,
+    Moment,
+    in_scope,
+    is_of_family,
+    is_outdating,
+    is_talk,
+    may_contradict,
+)
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original
-from wellkept.core.text.forms import canonical
+from wellkept.core.text.forms import canonical, search_terms
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy import KindPolicy, Policy
-from wellkept.types import Candidate, Memory, NewMemory
+from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
+from wellkept.types import Candidate, Memory, NewMemory, Statement
 
-MOST_ASKED = 4
-"""Most pairs per write; a fifth neighbour is rarely relevant."""
+NEAREST_ASKED = 4
+ALIKE_ASKED = 4
+MOST_ASKED = NEAREST_ASKED + ALIKE_ASKED
+"""Most pairs per write: the nearest by vector, and of the other neighbours those that share most words.
+
+Measured on the calibration stories: 98 to 99 % of the restated and replaced memories are among them in English, 95 to
+97 % in other languages; the four nearest alone hold 96 % and 78 to 81 %.
+"""
 CLOSE_AT = 0.6
-FEW_ASKED = 2
-"""Pairs below `CLOSE_AT`: only the two nearest, because an update nearly always concerns one of them."""
 MOST_PARTS = 2
 """Additions read of one memory that has grown, beside its original."""
 ASK_AT = 0.3
@@ -25,21 +40,48 @@ ASK_AT = 0.3
 
 
 def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memory, ...]:
-    """Select the memories for the model, nearest first; at most four.
+    """Select the memories for the model: the nearest, then those that share most words.
 
     Decided pairs are excluded: verbatim repeats, decisive differences, other subjects.
     """
     policy = moment.policy.for_kind(new.kind)
     if policy.on_conflict == "ignore" or len(new.content) > LONG_TEXT:
         return ()
-    asked: list[Memory] = []
     nearest = sorted(evidence.neighbours, key=lambda item: (-(item.cosine or 0.0), item.memory.id))
-    for candidate in _originals_first(nearest, evidence, moment.policy):
-        if len(asked) >= _most(candidate, evidence):
-            break
-        if _is_open(new, candidate, policy, evidence, moment):
-            asked.append(candidate.memory)
-    return tuple(asked)
+    candidates = list(_originals_first(nearest, evidence, moment.policy))
+    texts = [text_to_read(candidate.memory, moment.policy) for candidate in candidates]
+    asked = chosen(new.content, texts, lambda place: _is_open(new, candidates[place], policy, evidence, moment))
+    return tuple(candidates[place].memory for place in asked)
+
+
+def chosen(new: str, texts: Sequence[str], is_open: Callable[[int], bool]) -> list[int]:
+    """The positions of the texts to read: the first open ones, then of the others those that share most words.
+
+    Args:
+        new: The new text.
+        texts: The stored texts, nearest first.
+        is_open: Whether the rules leave the text at this position open.
+
+    Example:
+        >>> texts = ["Tea at four.", "Tea is late.", "Sour milk.", "Cold rice.", "Ovens.", "A plate.", "Lunch at one."]
+        >>> chosen("Lunch is at one.", texts, lambda place: place != 1)
+        [0, 2, 3, 4, 6, 5]
+    """
+    rest = iter(range(len(texts)))
+    first = list(islice((place for place in rest if is_open(place)), NEAREST_ASKED))
+    alike = sorted(rest, key=lambda place: (-_shared(new, texts[place]), place))
+    return [*first, *islice((place for place in alike if is_open(place)), ALIKE_ASKED)]
+
+
+def _shared(new: str, old: str) -> float:
+    """Common terms, as a share of the text that has fewer."""
+    ours, theirs = _terms(new), _terms(old)
+    return len(ours & theirs) / max(1, min(len(ours), len(theirs)))
+
+
+@remembered(16 * MIB)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(search_terms(text))
 
 
 def has_parts(memory: Memory, policy: Policy) -> bool:
@@ -72,12 +114,6 @@ def _originals_first(nearest: Iterable[Candidate], evidence: Evidence, policy: P
             yield candidate
 
 
-def _most(candidate: Candidate, evidence: Evidence) -> int:
-    if candidate.cosine is None or evidence.calibration is None:
-        return 0
-    return MOST_ASKED if evidence.calibration.similarity(candidate.cosine) >= CLOSE_AT else FEW_ASKED
-
-
 def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
     memory = candidate.memory
     head = evidence.heads.get(memory.id, memory)
@@ -85,17 +121,22 @@ def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence:
         return False
     searched = "vector" in policy.stages and in_scope(new, memory, policy)
     told = not is_talk(new, memory) and (
-        may_contradict(new, memory, moment.policy) or is_of_family(new, memory, moment.policy)
+        may_contradict(new, memory, moment.policy)
+        or is_of_family(new, memory, moment.policy)
+        or is_outdating(new, memory, moment.policy)
     )
     if not searched and not told:
         return False
     if candidate.cosine is None or evidence.calibration is None:
         return False
-    similarity = evidence.calibration.similarity(candidate.cosine)
+    return is_left_open(new, memory, evidence.calibration.similarity(candidate.cosine), moment.policy.opposites)
+
+
+def is_left_open(new: Statement, memory: Memory, similarity: float, opposites: Opposites = NO_OPPOSITES) -> bool:
+    """Whether the rules leave a near pair open: neither verbatim, nor decided by a difference, nor another subject."""
     if similarity < ASK_AT or canonical(new.content) == canonical(memory.content):
         return False
-    opposites = moment.policy.opposites
-    comparison = compare(new, memory, cosine=candidate.cosine, similarity=similarity, opposites=opposites)
+    comparison = compare(new, memory, cosine=None, similarity=similarity, opposites=opposites)
     if comparison.relation == "distinct":
         return False  # another subject or time was given
     # Negations by rule are asked again: "no other than X" negates nothing.

@@ -103,20 +103,6 @@ def activation(
     return {key: worth / best for key, worth in reached.items()} if best > 0 else reached
 
 
-OLDER_AMONG = 3
-"""Best answers that a newer one may precede."""
-LATER_AMONG = 5
-"""Best answers among which the newer one is searched."""
-UPDATE_NEAR = 0.3
-"""Least similarity of two answers for the newer to count as an update."""
-MOST_ASKED = 6
-"""Most pairs sent to the relation model per query."""
-UPDATE_AT = 0.3
-"""Least P(conflict) to put the newer first. Lower than for a flag, because nothing is hidden."""
-NEAR_AT = 0.8
-"""Without an opinion: least similarity to put the newer first."""
-NEAR_SHARE = 0.8
-"""Without an opinion: least share of the older one's score that the newer must have."""
 LEAST_SHARE = 0.2
 """Least share of the older one's score that a newer contradicting statement must have."""
 

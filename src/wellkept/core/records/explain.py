@@ -33,6 +33,7 @@ _REASON_WORDS = {
     "told_again": "a paraphrase of what is stored",
     "restates": "another wording of a stored memory",
     "outdated": "it probably replaces the older text",
+    "may_update": "it may replace an older memory",
     "similarity_evolve": "similar enough to be appended",
     "no_room_to_grow": "it adds to a memory that is long enough already",
     "similarity_link": "similar to a stored memory",

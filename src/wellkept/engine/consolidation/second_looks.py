@@ -2,7 +2,7 @@
 
 The scratch store holds the older memories as the gate would have left them, so that a text that restates a restatement
 stands behind the same head. The decision is the gate's own (`engine.gate.rejudge`): for each memory the relation model
-reads at most four pairs. Nothing is written.
+reads at most eight pairs. Nothing is written.
 """
 
 from __future__ import annotations

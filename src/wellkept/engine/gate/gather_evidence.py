@@ -11,7 +11,15 @@ from typing import Self
 import numpy as np
 
 from wellkept.core.gate.outcomes import born
-from wellkept.core.judging.evidence import Evidence, Moment, in_scope, is_of_family, may_contradict, reaches
+from wellkept.core.judging.evidence import (
+    Evidence,
+    Moment,
+    in_scope,
+    is_of_family,
+    is_outdating,
+    may_contradict,
+    reaches,
+)
 from wellkept.core.judging.what_to_ask import ASK_AT, MOST_ASKED
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import head_of
@@ -23,7 +31,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError
-from wellkept.policy import KindPolicy
+from wellkept.policy import KindPolicy, Policy
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -38,7 +46,7 @@ from wellkept.types import (
 )
 
 MAX_COMPARED = 16
-MAX_BESIDE = 8
+MAX_BESIDE = 16
 MAX_WORDINGS = 4
 """Nearest wordings of one memory that are compared."""
 SHORT = 24
@@ -56,7 +64,7 @@ class Item:
         policy: The policy of its kind.
         text: The text that is embedded for it.
         aliases: Its exact and its canonical alias.
-        kinds: The kinds it is compared with, its own first (`conflicts_with`, `family`).
+        kinds: The kinds it is compared with, its own first (`conflicts_with`, `family`, `updates`).
     """
 
     place: int
@@ -74,6 +82,7 @@ class Item:
         if ctx.relation_model is not None:
             kinds += ctx.policy.widely_compared if reaches(new.kind, ctx.policy) else ()
             kinds += ctx.policy.families.get(policy.family, ())
+            kinds += ctx.policy.outdating if policy.updates != "list" else ()
         return cls(place, new, policy, text_of(new), aliases(new.content), tuple(dict.fromkeys(kinds)))
 
     @property
@@ -267,11 +276,16 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
                     continue  # not checked for a contradiction with its own source
                 if searched and in_scope(new, row, policy):
                     inside.append(Candidate(row, "vector", close[row.id]))
-                elif may_contradict(new, row, ctx.policy) or is_of_family(new, row, ctx.policy):
+                elif _is_beside(new, row, ctx.policy):
                     beside.append(Candidate(row, "vector", close[row.id]))
         if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
             return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
         limit *= 8
+
+
+def _is_beside(new: NewMemory, row: Memory, policy: Policy) -> bool:
+    """Whether a memory outside of the scope may be contradicted, restated or outdated."""
+    return may_contradict(new, row, policy) or is_of_family(new, row, policy) or is_outdating(new, row, policy)
 
 
 def _are_too_many(row: Memory, behind: Counter[str]) -> bool:

@@ -54,14 +54,8 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     scored = reranked(ctx, scored, q)
     with look() as tx:
         # `semantic` is the plain order of the cosines.
-        hits = scored if q.mode == "semantic" else _current_first(tx, newer_first.newer_first(tx, scored, q.now), q)
-        # With the caller's own weights, age counts as given: only contradictions change the order.
-        later = newer_first.later(ctx, tx, hits, q.now) if q.blended else []
+        hits = scored if q.mode == "semantic" else _newer_first(tx, scored, q)
         known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
-    if later:
-        hits = newer_first.updates_first(hits, later, opinions, q.now)
-        if opinions.failure is not None:
-            hits = [replace(hit, degraded=(*hit.degraded, "relation")) for hit in hits]
     seen = _Seen(tuple(hits), hidden, known)
     things = _things(ctx, seen, q, opinions)
     with look() as tx:
@@ -94,6 +88,11 @@ def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[
         )
         for group in groups
     ]
+
+
+def _newer_first(tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
+    """The newer before the older; with the caller's own weights, age counts as given and only contradictions do."""
+    return _current_first(tx, newer_first.newer_first(tx, scored, q.now, possible=q.blended), q)
 
 
 def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:

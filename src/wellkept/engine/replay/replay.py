@@ -22,7 +22,7 @@ from wellkept.engine.replay import past_decisions
 from wellkept.engine.replay.cached_models import AskedOnce, StoredFirst
 from wellkept.engine.replay.past_decisions import EXCERPT, PastPolicies
 from wellkept.errors import ConflictError, InvalidInput, UnknownKind
-from wellkept.policy import Policy
+from wellkept.policy import Policy, former_default
 from wellkept.types import Effect, Filter, JournalEntry, Memory, MemoryChange, NewMemory, Reason, WriteResult
 from wellkept.types.replay import (
     Differing,
@@ -88,7 +88,7 @@ class _Replay:
         self._past = Past(ctx.namespace, ctx.storage.header())
         self._vectors = StoredFirst(ctx.embedder, self._past)
         self._relations = None if ctx.relation_model is None else AskedOnce(ctx.relation_model)
-        self._policies = PastPolicies((ctx.policy, policy, Policy()), self._batched)
+        self._policies = PastPolicies((ctx.policy, policy, Policy(), former_default()), self._batched)
         self._done: dict[int, tuple[Effect, ...]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._under: Counter[str] = Counter()
