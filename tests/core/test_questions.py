@@ -44,7 +44,7 @@ def test_at_most_four_are_asked_about_and_the_nearest_come_first() -> None:
 
 
 def test_far_away_only_the_two_nearest_are_worth_a_question() -> None:
-    """What a text updates is nearly always among them."""
+    """The memory that a text updates is nearly always among them."""
     rows = [(stored(f"m{place}", f"{OPEN} {'.' * place}"), 0.41 + place / 100) for place in range(7)]
     assert asked(*rows) == ["m6", "m5"]
     near = [(stored("n0", f"{OPEN} once"), CLOSE_AT), (stored("n1", f"{OPEN} twice"), 0.9)]

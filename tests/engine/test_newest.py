@@ -1,4 +1,4 @@
-"""Of two answers about one thing the newer comes first, also when nobody listed a contradiction (S2-15, E-3.8)."""
+"""Of two hits about one subject the newer comes first, also without a listed contradiction (S2-15, E-3.8)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEW = "Globex is the new employer"
 
 @dataclass
 class Case:
-    """Two statements, the better answer first; what the model says of them, and how near they are."""
+    """Two statements, the better hit first, with the model's opinion and their similarity."""
 
     conflict: float | None = 0.5
     similarity: float = 0.6
@@ -110,7 +110,7 @@ def test_few_pairs_are_asked_about_and_each_once(table):
 
 
 def test_a_reviewed_pair_keeps_its_order(table):
-    """Somebody has decided: both hold, so the better answer is first, whatever the model thinks."""
+    """A review decided that both hold, so the better hit is first, whatever the model's opinion."""
     model = table.options["relation_model"]
     model.declare(OLD, NEW, conflict=0.95)
     table.near(OLD, NEW, 0.9)
