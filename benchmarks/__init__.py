@@ -1,1 +1,1 @@
-"""Speed of Wellkept as ratios against a floor; `make bench` runs it, docs/performance.md explains it."""
+"""Benchmarks of Wellkept as ratios over a floor; `make bench` runs them, docs/performance.md explains them."""

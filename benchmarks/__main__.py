@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, print a table, leave nothing behind."""
+"""`python -m benchmarks`: run the measurements and print a table; no files remain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.report import Figure, as_json, as_table, machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for; the exit code says nothing about goals, only that all ran."""
+    """Run the selected measurements; the exit code shows only that they ran, not whether goals are met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed of Wellkept over a floor.")
     parser.add_argument("--quick", action="store_true", help="small sizes; shows that it runs, not how fast")
     parser.add_argument("--only", action="append", choices=list(MEASURES), help="one measurement; may be repeated")

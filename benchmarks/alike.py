@@ -1,11 +1,11 @@
-"""`python -m benchmarks.alike STORIES`: whether every backend gives the same answers to the same lives (I9).
+"""`python -m benchmarks.alike STORIES`: checks that every backend gives the same results for the same stories.
 
-Each story is written into a namespace of its own in memory, in a file and in PostgreSQL, at the same times and
-with the same ids; then its questions are asked, and what consolidation would do is planned, done and taken back.
-Everything that comes back is compared whole: outcomes, reasons, conflicts, ranked answers with their scores, plan
-ids, what was applied, and at the end all that is stored, to the byte. It exits with 1 on any difference.
+Each story is written into its own namespace in memory, in a file and in PostgreSQL, at the same times and with the same
+ids. Then its questions are asked, and a consolidation is planned, executed and undone. All results are compared
+completely: outcomes, reasons, conflicts, ranked answers with scores, plan ids, applied actions, and at the end the
+stored data byte by byte. The exit code is 1 on any difference.
 
-Stories are in the format of `wellkept eval stories`. It needs what the tests need: `PYTHONPATH=tests`.
+Stories are in the format of `wellkept eval stories`. It needs modules of the tests: `PYTHONPATH=tests`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHOWN = 300
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare, print, leave nothing behind."""
+    """Compare and print; no files remain."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.alike", description="The same on every backend.")
     parser.add_argument("stories", type=Path, help="a file of stories, as `wellkept eval stories` takes it")
     parser.add_argument("--embedder", default="auto", help="as everywhere; `hashing` is quick")
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def life(
     place: str, stories: Sequence[Story], embedder: Warm, relations: RelationModel | None
 ) -> Iterator[tuple[str, Any]]:
-    """All that a store answers, one thing after the other, with the kind of each."""
+    """The results of a store in order, each with its kind."""
     clock = FrozenClock()
     options: dict[str, Any] = {"embedder": embedder, "relation_model": relations or "none"}
     with wellkept.open(place, clock=clock, new_id=CountingIds(), **options) as opened:
@@ -95,12 +95,12 @@ def _told(story: Story, store: wellkept.MemoryStore, clock: FrozenClock) -> Iter
 
 
 def _put(clock: FrozenClock, at: datetime) -> None:
-    """Set the time; a story may say something late, but no clock goes back."""
+    """Set the clock; a late line of a story does not turn it back."""
     clock.advance(seconds=max(0.0, (at - clock()).total_seconds()))
 
 
 def compare(lives: dict[str, Iterator[tuple[str, Any]]]) -> tuple[Counter[str], Counter[str]]:
-    """How much was compared of each kind, and how much of it differed; the first difference of a kind is shown."""
+    """Counts of compared and of different results, by kind; prints the first difference of each kind."""
     compared: Counter[str] = Counter()
     different: Counter[str] = Counter()
     for told in zip(*lives.values(), strict=True):

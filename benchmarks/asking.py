@@ -1,8 +1,8 @@
-"""What the relation model costs on real streams: how many writes ask it, about how many pairs, for how long.
+"""Cost of the relation model on real streams: share of writes that ask it, pairs per write, and time.
 
     python -m benchmarks.asking FILE.jsonl[.gz] --text text --namespace conv --limit 2000
 
-Prints one JSON object. Times are shares of one run on one machine; compare them with each other only.
+Prints one JSON object. Times are from one run on one machine and are comparable only with each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wellkept.types import Opinion
 
 
 class TimedModel(PackagedRelationModel):
-    """The packaged model with a stop-watch."""
+    """The packaged model with timing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class TimedModel(PackagedRelationModel):
 
 
 class TimedEmbedder(MiniLmEmbedder):
-    """MiniLM with a stop-watch."""
+    """MiniLM with timing."""
 
     seconds = 0.0
 

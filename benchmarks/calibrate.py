@@ -1,9 +1,9 @@
-"""Make the built-in tables of `wellkept.core.judging.calibration`, and show how far they carry.
+"""Generate the built-in tables of `wellkept.core.judging.calibration` and measure how well they transfer.
 
-Fits each built-in embedder on the graded pairs that ship with the product (as `wellkept calibrate`
-does), and prints the table as Python source, the raw cosine of the usual thresholds and the error on
-pairs left out. Other graded pairs, given as JSON lines with `a`, `b` and `score`, are only measured:
-the share at or above each threshold, raw and mapped, and the error against their own grades.
+Fits each built-in embedder on the packaged graded pairs (as `wellkept calibrate` does). Prints the table as Python
+source, the raw cosine of the usual thresholds and the error on held-out pairs. Other graded pairs, given as JSON lines
+with `a`, `b` and `score`, are only measured: the share at or above each threshold, raw and mapped, and the error
+against their own grades.
 
     python benchmarks/calibrate.py --check DIR/stsb.jsonl 0 5 --check DIR/sick.jsonl 1 5
 """
@@ -24,13 +24,13 @@ from wellkept.models.similarity.graded import measure, shipped
 
 
 def source(knots: Knots) -> str:
-    """The table as Python source, five knots a line."""
+    """The table as Python source, five knots per line."""
     rows = [", ".join(map(str, knots[at : at + 5])) for at in range(0, len(knots), 5)]
     return "(\n" + "".join(f"    {row},\n" for row in rows) + ")\n"
 
 
 def transfer(embedder: Embedder, table: Calibration, path: Path, low: float, high: float) -> str:
-    """What the table makes of pairs that others graded from `low` to `high`."""
+    """Figures of the table on foreign pairs with grades from `low` to `high`."""
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = list(dict.fromkeys(text for row in rows for text in (row["a"], row["b"])))

@@ -1,13 +1,13 @@
-"""What a consolidation of a large store costs, and what it finds: time, CPU, memory, growth.
+"""Cost and results of a consolidation of a large store: time, CPU, memory, growth.
 
     python -m benchmarks.consolidating build STORE.db LINES.txt[.gz] … --rows 100000
     python -m benchmarks.consolidating run STORE.db [--execute] [--sizes 10000,30000,100000]
     python -m benchmarks.consolidating semhash STORE.db
 
-`build` mixes lines of the files, the same way for the same seed, and stores them without the gate, vectors
-and all. `run` plans over the first rows of each size, and with `--execute` applies the plan over all of them,
-takes the run back, and compares a hash over all rows before and after. `semhash` (to be installed beside) finds
-repeats in the same vectors at the same cosine, in the same process and run. One JSON object a line.
+`build` mixes lines of the files, reproducibly by seed, and stores them with vectors, without the gate. `run` plans over
+the first rows of each size. With `--execute` it applies the plan over all of them, undoes the run, and compares a hash
+of all rows before and after. `semhash` (installed separately) finds duplicates in the same vectors at the same cosine,
+in the same process and run. Prints one JSON object per line.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _digest(store: MemoryStore) -> str:
 
 
 def _semhash(args: argparse.Namespace) -> None:
-    """The same vectors through semhash at the cosine that stands for our .95."""
+    """Run semhash on the same vectors at the raw cosine of similarity .95."""
     import numpy as np
     from semhash import SemHash  # type: ignore[import-not-found]
 
@@ -158,7 +158,7 @@ def _semhash(args: argparse.Namespace) -> None:
         plan = store.plan()
         ours_seconds, ours_cpu = time.perf_counter() - started, time.process_time() - cpu
         ours = [set(action.targets) for action in plan.actions if action.type == "merge"]
-    # They drop the later of two, we the older: what is compared is who was found to repeat somebody.
+    # semhash drops the later of two texts and Wellkept the older, so the comparison is by found pairs.
     merged = set().union(*ours)
     _tell(
         act="semhash",

@@ -1,6 +1,6 @@
-"""What a search is compared with: numpy, usearch and sqlite-vec, each over the same rows.
+"""The baselines of a search: numpy, usearch and sqlite-vec, each over the same rows.
 
-The last two are used when they are installed and left out when they are not; the product needs neither.
+The last two are skipped if they are not installed; the product needs neither.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Search = Callable[[NDArray[np.float32]], set[int]]
-"""Gives the places of the nearest rows to a query."""
+"""Returns the places of the nearest rows of a query."""
 
 NAMES = ("numpy", "int8", "int8-simsimd", "usearch", "usearch-exact", "sqlite-vec")
 
 
 def contender(name: str, rows: NDArray[np.float32], *, top: int, folder: Path) -> Search:
-    """Something that finds the nearest rows.
+    """The search function of a baseline.
 
     Args:
         name: One of `NAMES`.
         rows: Unit vectors.
-        top: How many to find.
-        folder: Where a database may be put.
+        top: Number of rows to find.
+        folder: Folder for a database.
 
     Raises:
-        ImportError: It is not installed.
+        ImportError: The baseline is not installed.
     """
     match name:
         case "numpy":
@@ -48,7 +48,7 @@ def contender(name: str, rows: NDArray[np.float32], *, top: int, folder: Path) -
 
 
 def _brute_force(rows: NDArray[np.float32], top: int) -> Search:
-    """float32, one product with the whole matrix, and a partition."""
+    """float32: one product with the whole matrix, and a partition."""
 
     def search(query: NDArray[np.float32]) -> set[int]:
         scores = rows @ query
@@ -61,11 +61,11 @@ Kernel = Callable[[NDArray[np.int8], NDArray[np.int8]], NDArray[Any]]
 
 
 def _int8(rows: NDArray[np.float32], top: int, kernel: Kernel) -> Search:
-    """A scan of one byte a component, then the exact products of all rows that can be among the best.
+    """A scan with one byte per component, then exact products of all rows that can be among the best.
 
-    With x = c n + e, where n are the rounded numbers and c the row's scale, and the query written alike,
-    x·q = c c' (n·n') + e·q + c n·e', so it is off by at most |e| + (1 + |e|) |e'|: a row whose upper bound
-    stays below the limit-th best lower bound is out, and the answer is exact whatever the vectors are.
+    With x = c n + e, where n are the rounded numbers and c the row's scale, and the query in the same form,
+    x·q = c c' (n·n') + e·q + c n·e', so the error is at most |e| + (1 + |e|) |e'|. A row whose upper bound is below the
+    limit-th best lower bound is excluded, so the result is exact for all vectors.
     """
     numbers, scales, rests = _rounded(rows)
 
@@ -90,7 +90,7 @@ def _rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.fl
 
 
 def _int8_blocks(numbers: NDArray[np.int8], asked: NDArray[np.int8]) -> NDArray[np.float32]:
-    """numpy has no fast product of bytes: some rows at a time are made float32, which fits the cache."""
+    """Converts blocks of rows to float32 that fit the cache, because numpy has no fast product of bytes."""
     wide = asked.astype(np.float32)
     scores = np.empty(len(numbers), dtype=np.float32)
     block = np.empty((256, numbers.shape[1]), dtype=np.float32)
@@ -111,7 +111,7 @@ def _int8_simsimd() -> Kernel:
 
 
 def _usearch(rows: NDArray[np.float32], top: int) -> Search:
-    """The graph index with its own defaults, float16."""
+    """The graph index of usearch with its defaults, float16."""
     module: Any = import_module("usearch.index")
     index = module.Index(ndim=rows.shape[1], metric="ip", dtype="f16")
     keys = np.arange(len(rows))
@@ -121,7 +121,7 @@ def _usearch(rows: NDArray[np.float32], top: int) -> Search:
 
 
 def _usearch_exact(rows: NDArray[np.float32], top: int) -> Search:
-    """The same package scanning everything, one thread."""
+    """The exact scan of usearch, one thread."""
     module: Any = import_module("usearch.index")
 
     def search(query: NDArray[np.float32]) -> set[int]:
@@ -132,7 +132,7 @@ def _usearch_exact(rows: NDArray[np.float32], top: int) -> Search:
 
 
 def _sqlite_vec(rows: NDArray[np.float32], top: int, folder: Path) -> Search:
-    """Its virtual table, float32, through apsw: the standard library's sqlite3 often cannot load extensions."""
+    """The virtual table of sqlite-vec, float32, through apsw, because sqlite3 often cannot load extensions."""
     apsw: Any = import_module("apsw")
     extension: Any = import_module("sqlite_vec")
     path = folder / f"sqlite-vec-{len(rows)}.db"

@@ -1,9 +1,8 @@
-"""Sentences an agent might keep: made from word lists with a fixed seed, the same on every machine.
+"""Synthetic sentences of an agent's memory, from word lists with a fixed seed, the same on every machine.
 
-A sentence is a subject, what happened to it, a detail and mostly a circumstance, from one of a dozen
-topics in five languages; some texts are two sentences long. A few of a hundred repeat an earlier one,
-as it was or in another spelling, and a few give one of its figures a new value, since that is what a
-memory has to deal with.
+A sentence has a subject, an event, a detail and mostly a circumstance, from one of a dozen topics in five languages.
+Some texts have two sentences. A few percent repeat an earlier text, unchanged or in another spelling, and a few percent
+change one of its figures.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _FIGURE = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Topic:
-    """Parts that can be put together in one language; `frame` says how, `{n}` is a figure."""
+    """Parts of sentences in one language; `frame` is their template, `{n}` a figure."""
 
     frame: str
     subjects: tuple[str, ...]
@@ -290,7 +289,7 @@ TOPICS: tuple[Topic, ...] = (
 
 
 def texts(count: int, *, seed: int = 1) -> list[str]:
-    """The first texts of the endless series that belongs to a seed."""
+    """The first `count` texts of the endless series of a seed."""
     return list(islice(_series(seed), count))
 
 
@@ -314,7 +313,7 @@ def _series(seed: int) -> Iterator[str]:
 
 
 def _fresh(draw: random.Random) -> str:
-    # A topic has more to say the more words it has, so that no small one is worn out.
+    # Topics are weighted by their number of words, so that small ones do not repeat too often.
     topic = draw.choices(TOPICS, weights=[len(topic.subjects) * len(topic.circumstances) for topic in TOPICS])[0]
     frame = topic.frame
     if draw.random() < _PLAIN:
@@ -338,7 +337,7 @@ def _sentence(draw: random.Random, topic: Topic, frame: str) -> str:
 
 
 def _again(draw: random.Random, text: str) -> str:
-    """The same text, or the same words in another spelling."""
+    """The same text, unchanged or in another spelling."""
     match draw.randrange(3):
         case 0:
             return text
@@ -349,7 +348,7 @@ def _again(draw: random.Random, text: str) -> str:
 
 
 def _updated(draw: random.Random, text: str) -> str:
-    """The same statement with another figure; a text without one gets a fresh neighbour instead."""
+    """The same statement with another figure; for a text without one, a new text."""
     figures = list(_FIGURE.finditer(text))
     if not figures:
         return _fresh(draw)

@@ -1,9 +1,8 @@
-"""The floor: the least that a durable memory with search can do per write, and what ours is measured against.
+"""The floor: the minimum work of a durable memory with search per write, as the baseline of the ratios.
 
-SQLite in WAL mode with the durability of the product (`synchronous=FULL`), one row with its text and
-its vector as float16 BLOB, FTS5 over the text, one transaction per text, and an exact scan for the
-nearest row. It judges nothing, keeps no journal, and can take nothing back. Cache and checkpoint
-interval are the product's own, so that no setting makes the floor slower than it has to be.
+SQLite in WAL mode with the durability of the product (`synchronous=FULL`), one row with its text and its vector as
+float16 BLOB, FTS5 over the text, one transaction per text, and an exact scan for the nearest row. It has no judgement,
+no journal and no undo. Cache size and checkpoint interval are those of the product, so that no setting slows the floor.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ CREATE VIRTUAL TABLE words USING fts5 (text, content = 'memory', content_rowid =
 
 
 class Floor:
-    """A file of texts with vectors; the matrix of all vectors is kept in memory as well.
+    """A file of texts with vectors; memory also holds the matrix of all vectors.
 
     Args:
-        path: The file; must not exist.
-        embedder: The same one as the product's: its time is part of both.
+        path: The file, which must not exist.
+        embedder: The product's embedder; its time is part of both.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
@@ -60,7 +59,7 @@ class Floor:
         return self._count
 
     def add(self, text: str) -> int:
-        """Store one text in a transaction of its own; return the row nearest to it, 0 for none."""
+        """Store one text in its own transaction; return the nearest row, 0 for none."""
         vector = self._vector(text)
         self._database.execute("BEGIN IMMEDIATE")
         nearest = 0
@@ -71,7 +70,7 @@ class Floor:
         return nearest
 
     def fill(self, texts: Sequence[str]) -> None:
-        """Store many texts in one transaction without looking for anything; never measured."""
+        """Store many texts in one transaction without a search; not measured."""
         self._database.execute("BEGIN IMMEDIATE")
         for text in texts:
             self._insert(text, self._vector(text))

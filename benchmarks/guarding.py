@@ -1,11 +1,12 @@
-"""`python -m benchmarks.guarding`: what the guarantee costs on PostgreSQL, and what grows with what.
+"""`python -m benchmarks.guarding`: cost of the gate's guarantee on PostgreSQL, and growth with many namespaces.
 
-Eight processes store the same facts in two wordings, in eight namespaces, through the gate and naively (search,
-then insert, in one transaction of the usual kind), on one server; and through the gate into one SQLite file. Then
-the nearest rows of one namespace among 200 others, and a write and a search as namespaces become many.
+Eight processes store the same facts in two wordings, in eight namespaces: through the gate and naively (search, then
+insert, in one transaction with the default isolation level) on one server, and through the gate into one SQLite file.
+Then it measures the search for nearest rows in one namespace among 200 others, and a write and a search with a growing
+number of namespaces.
 
-The server is started for it, with its data and the file of SQLite in the same place; `WELLKEPT_TEST_POSTGRES`
-names another one. It needs what the tests need: `PYTHONPATH=tests` shows where their server is.
+It starts a server whose data is in the same folder as the SQLite file; `WELLKEPT_TEST_POSTGRES` names another server.
+It needs modules of the tests: `PYTHONPATH=tests`.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ _KIND = "fact"
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured.
+    """Sizes of the measurements.
 
     Attributes:
-        processes: That store at the same time.
-        facts: That each of them stores.
-        turns: How often gate, naive way and SQLite take turns.
-        rows: Of the namespace that is searched.
-        namespaces: How many there are, from step to step.
-        samples: Searches, and writes, of one figure.
+        processes: Number of processes that store at the same time.
+        facts: Facts per process.
+        turns: Turns of each variant: gate, naive and SQLite.
+        rows: Sizes of the searched namespace.
+        namespaces: Numbers of namespaces, step by step.
+        samples: Searches, and writes, per figure.
     """
 
     processes: int = 8
@@ -71,7 +72,7 @@ QUICK = Sizes(processes=2, facts=16, turns=1, rows=(200, 400), namespaces=(5, 20
 
 
 def storing(running: Server, folder: Path, sizes: Sizes) -> list[Figure]:
-    """Rates and slowest calls of the three ways, taken in turns; ratios turn by turn."""
+    """Rates and slowest calls of the three variants, measured in turns; ratios per turn."""
     told: dict[str, list[facts.Spread]] = {"guarded": [], "naive": [], "sqlite": []}
     second = 0
     for turn in range(sizes.turns):
@@ -116,7 +117,7 @@ def _spread(way: str, url: str, sizes: Sizes) -> facts.Spread:
 
 
 def _second_rows(way: str, url: str, sizes: Sizes) -> int:
-    """How many more rows there are than facts: none, through the gate."""
+    """Number of duplicate rows; 0 through the gate."""
     table = "naive" if way == "naive" else "wellkept.memory"
     with psycopg.connect(url) as connection:
         (count,) = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() or (0,)
@@ -129,7 +130,7 @@ def _second_rows(way: str, url: str, sizes: Sizes) -> int:
 
 
 def searching(running: Server, sizes: Sizes) -> list[Figure]:
-    """The ten nearest, through the port with its transaction, as the namespace grows."""
+    """Time of the ten nearest rows, through the port with its transaction, by size of the namespace."""
     url = running.database()
     store = PostgresStorage(url)
     store.configure(embedder="bench", dim=DIM, policy="bench")
@@ -142,7 +143,7 @@ def searching(running: Server, sizes: Sizes) -> list[Figure]:
         for begin in range(filled, size, _AT_ONCE):
             _append(store, "searched", begin, vectors[begin : min(size, begin + _AT_ONCE)])
         filled = size
-        _nearest(store, asked[0])  # the matrix of the namespace is read once
+        _nearest(store, asked[0])  # loads the matrix of the namespace
         times = [_timed(partial(_nearest, store, query), clock=time.process_time) for query in asked]
         figures.append(plain(f"nearest_{size}", f"ten nearest of {size:,}, CPU of the caller", times, unit="ms"))
         first = first or median(times)
@@ -172,7 +173,7 @@ def _nearest(store: Storage, query: NDArray[np.float32]) -> int:
 
 
 def growing(running: Server, sizes: Sizes) -> list[Figure]:
-    """A write and a recall in namespaces that are there, as there are more and more of them."""
+    """Time of a write and a recall in existing namespaces, by number of namespaces."""
     url = running.database()
     storage = PostgresStorage(url)
     store = wellkept.open(storage, embedder=HashingEmbedder(), relation_model="none")
@@ -185,7 +186,7 @@ def growing(running: Server, sizes: Sizes) -> list[Figure]:
         texts = [f"Lamp {count} {at} is dim." for at in range(len(chosen))]
         writes = [_timed(partial(here.remember, text, kind=_KIND)) for here, text in zip(chosen, texts, strict=True)]
         reads = [_timed(partial(here.recall, "which gate", touch=False)) for here in chosen]
-        # Of each the fastest tenth: whatever else the machine does only makes a call slower.
+        # The fastest tenth of each, because other load only makes calls slower.
         best = (_fast(writes), _fast(reads))
         first = first if first[0] else best
         label = f"{count:,} namespaces"
@@ -216,7 +217,7 @@ def _timed(work: Callable[[], object], *, clock: Callable[[], float] = time.perf
 
 @contextmanager
 def served() -> Iterator[tuple[Server, Path]]:
-    """A server, and a folder beside its data."""
+    """A server, and a folder next to its data."""
     running = Server(URL) if URL else start(*DURABLE)
     beside = running.folder.parent if running.folder is not None else None
     try:
@@ -227,7 +228,7 @@ def served() -> Iterator[tuple[Server, Path]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, leave nothing behind."""
+    """Measure and print; no files remain."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guarding", description="The guarantee on PostgreSQL.")
     parser.add_argument("--quick", action="store_true", help="small sizes; shows that it runs, not how fast")
     parser.add_argument("--only", action="append", choices=["storing", "searching", "growing"], help="may be repeated")

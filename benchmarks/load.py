@@ -1,9 +1,8 @@
-"""Many clients at once, with a server that is killed twice: what a request costs then, and that nothing is lost.
+"""Load test: many clients and a server that is killed twice; measures requests and checks that nothing is lost.
 
-A third of the writes repeats what another one said, a tenth contradicts another one. Each client goes on
-until every write of its part is acknowledged, whatever becomes of the server meanwhile; afterwards the store
-is looked through: each acknowledged text is there, none has a second row, and `verify` finds nothing.
-The same writes, one after the other, are made in process into a store of their own, for the ratio.
+A third of the writes repeats another one, a tenth contradicts another one. Each client retries until all its writes are
+acknowledged. Then the store is checked: each acknowledged text is stored, none has a second row, and `verify` finds
+nothing. For the ratio, the same writes are made in process, one after the other, into a separate store.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ KILLS = 2
 _SECONDS = 120
 
 Start = Callable[[int], tuple["subprocess.Popen[str]", str]]
-"""Starts the server on a port, 0 for any: its process and address."""
+"""Starts the server on a port (0 for any); returns its process and address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A text to be written, and under which key."""
+    """A text to write, with its idempotency key."""
 
     content: str
     kind: str
@@ -47,13 +46,13 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of a write.
+    """The result of a write.
 
     Attributes:
-        write: It.
-        memory_id: Where its text is, by the answer.
-        outcome: Of the answer.
-        seconds: How long the answer took; None where a killed server was in between.
+        write: The write.
+        memory_id: Id of the memory in the answer.
+        outcome: Outcome in the answer.
+        seconds: Time of the request; None if the server was killed during it.
     """
 
     write: Write
@@ -63,7 +62,7 @@ class Told:
 
 
 def mixed(count: int, *, seed: int = 6) -> list[Write]:
-    """Writes, of which a third repeats and a tenth contradicts an earlier one; a fifth are events of their own."""
+    """Writes, of which a third repeats and a tenth contradicts an earlier one; a fifth are separate events."""
     rng = random.Random(seed)
     made: list[Write] = []
     said: list[Write] = []
@@ -88,7 +87,7 @@ def mixed(count: int, *, seed: int = 6) -> list[Write]:
 
 @dataclass
 class Load:
-    """The clients, and what they were told."""
+    """The clients and the answers they received."""
 
     headers: dict[str, str]
     address: str = ""
@@ -98,7 +97,7 @@ class Load:
     felt: int = 0
 
     def client(self, part: Sequence[Write]) -> None:
-        """Send a part of the writes, one after the other."""
+        """Send some of the writes, one after the other."""
         with httpx2.Client(headers=self.headers, timeout=_SECONDS) as http:
             for write in part:
                 told = self._sent(http, write)
@@ -107,7 +106,7 @@ class Load:
                     self.counted.notify_all()
 
     def wait_for(self, count: int) -> None:
-        """Until so many are acknowledged."""
+        """Wait until `count` writes are acknowledged."""
         with self.counted:
             self.counted.wait_for(lambda: len(self.told) >= count)
 
@@ -119,7 +118,7 @@ class Load:
             began = time.perf_counter()
             try:
                 answer = http.post(f"{self.address}/v1/memories", json=body, headers={"Idempotency-Key": write.key})
-            except httpx2.TransportError:  # nobody knows what became of it, so once more under its key
+            except httpx2.TransportError:  # its result is unknown, so retry with the same key
                 repeated = True
                 with self.counted:
                     self.felt += 1
@@ -131,7 +130,7 @@ class Load:
 
 
 def under_load(db: Path, start: Start, headers: dict[str, str], *, namespace: str, count: int) -> list[Figure]:
-    """Send `count` writes by many clients, kill the server in between, look the store through, and compare."""
+    """Send `count` writes by many clients, kill the server in between, check the store, and compare."""
     given = mixed(count)
     load = Load(headers)
     process, load.address = start(0)
@@ -160,7 +159,7 @@ def under_load(db: Path, start: Start, headers: dict[str, str], *, namespace: st
 
 
 def problems(db: Path, told: Sequence[Told], given: Sequence[Write], *, namespace: str) -> list[str]:
-    """What is not as it should be after all that: empty when nothing was lost and nothing is there twice."""
+    """Lost writes, duplicate rows and findings of `verify`; empty if there are none."""
     with wellkept.open(str(db), embedder=HashingEmbedder(), relation_model="none", namespace=namespace) as store:
         rows = {row.id: row.content for row in store.list(Filter(statuses=ALL_STATUSES))}
         found = [f"verify: {problem}" for problem in store.verify()]
@@ -176,7 +175,7 @@ def problems(db: Path, told: Sequence[Told], given: Sequence[Write], *, namespac
 
 
 def _in_process(db: Path, given: Sequence[Write], namespace: str) -> list[float]:
-    """Seconds of each write by one caller in process."""
+    """Seconds per write of one caller in process."""
     times = []
     with wellkept.open(str(db), embedder=HashingEmbedder(), relation_model="none", namespace=namespace) as store:
         for write in given:

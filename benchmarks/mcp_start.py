@@ -1,8 +1,8 @@
-"""From the start of `wellkept mcp` to its first answers, over a bare MCP server with three tools.
+"""Time from the start of `wellkept mcp` to its first answers, relative to a minimal MCP server with three tools.
 
-Both are started as an MCP client starts them and asked the same over standard input: the handshake, the
-list of tools, and one call. Runs alternate, so that whatever slows the machine slows both. Run it with
-`python -m benchmarks.mcp_start`; the goal is a ratio of at most 1.5 up to the list of tools.
+Both are started as by an MCP client and get the same requests over standard input: handshake, list of tools, and one
+call. Runs alternate, so that other load slows both. Run it with `python -m benchmarks.mcp_start`; the goal is a ratio
+of at most 1.5 up to the list of tools.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ server.run("stdio")
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds from the start of the process."""
+    """Seconds since the start of the process."""
 
     listed: float
     called: float
 
 
 def started(command: Sequence[str], folder: Path) -> Times:
-    """Start a server, ask it, and end it."""
+    """Start a server, send the requests, and stop it."""
     begun = time.perf_counter()
     with subprocess.Popen(
         command,
@@ -88,7 +88,7 @@ def started(command: Sequence[str], folder: Path) -> Times:
 
 
 def _environment() -> dict[str, str]:
-    """Where this process finds its packages, the servers find theirs, whatever folder they start in."""
+    """The environment in which servers find this process's packages, whatever their working directory."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(part).absolute()) for part in sys.path if part)}
 
 
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (folder / "bare.py").write_text(BARE, encoding="utf-8")
         ours = [sys.executable, "-m", "wellkept.cli", "--embedder", given.embedder, "--db", "bench.db", "mcp"]
         bare = [sys.executable, "bare.py"]
-        started(bare, folder), started(ours, folder)  # the files of both are in the cache afterwards
+        started(bare, folder), started(ours, folder)  # warms the file cache for both
         pairs = [(started(bare, folder), started(ours, folder)) for _ in range(given.runs)]
         for key, value in machine(folder).items():
             print(f"{key}: {value}")

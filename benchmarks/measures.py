@@ -1,7 +1,7 @@
-"""The measurements. Each takes its sizes and an empty folder, and gives figures.
+"""The measurements. Each takes its sizes and an empty folder, and returns figures.
 
-Product and floor are measured in turns of a few hundred writes in one process, so that whatever
-disturbs the machine disturbs both; ratios are taken turn by turn, and the median of them counts.
+Product and floor are measured in turns of a few hundred writes in one process, so that other load slows both. The
+result is the median of the ratios per turn.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from wellkept.models.port import Embedded, Embedder
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured.
+    """Sizes of the measurements.
 
     Attributes:
-        turn: Writes of one turn.
-        writes: Texts written in all to each store of `writes`.
-        gate: Texts written in batches with MiniLM; the store that `check` asks.
+        turn: Writes per turn.
+        writes: Texts written to each store in `writes`.
+        gate: Texts written in batches with MiniLM, before its calls of `check`.
         checks: Calls of `check`.
-        filled: Memories in the store that `check` asks with the hashing embedder.
-        imports: Pairs of runs.
-        grown: Memories at the end of `growth`; it starts at a fiftieth of them.
+        filled: Memories in the store of `check` with the hashing embedder.
+        imports: Pairs of runs in `import_time`.
+        grown: Memories at the end of `growth`, which starts at a fiftieth of them.
         samples: Turns measured in each tenth of `growth`.
     """
 
@@ -59,7 +59,7 @@ QUICK = Sizes(turn=10, writes=40, gate=20, checks=10, filled=100, imports=2, gro
 
 
 class TimedEmbedder:
-    """Another embedder, and how long it has worked so far; what is left of a call is ours.
+    """Wraps an embedder and measures its time, so that the rest of a call is the time of Wellkept.
 
     Attributes:
         seconds: Time spent inside `embed`.
@@ -116,7 +116,7 @@ def _turns(given: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 def writes(sizes: Sizes, folder: Path) -> list[Figure]:
-    """Writes per second, one by one and in batches, over the floor's."""
+    """Writes per second, single and in batches, relative to the floor."""
     embedder = HashingEmbedder()
     single: list[float] = []
     batch: list[float] = []
@@ -167,7 +167,7 @@ def _told(figure: Figure, note: str) -> Figure:
 
 
 def gate(sizes: Sizes, folder: Path) -> list[Figure]:
-    """What the gate adds to the embedding of a batch with MiniLM, and to a `check` afterwards."""
+    """Time of the gate in addition to embedding with MiniLM, for batches and for `check`."""
     embedder = TimedEmbedder(MiniLmEmbedder())
     given = texts(sizes.gate + sizes.checks, seed=2)
     try:
@@ -196,11 +196,11 @@ def gate(sizes: Sizes, folder: Path) -> list[Figure]:
 
 
 def check(sizes: Sizes, folder: Path) -> list[Figure]:
-    """Time of one `check` beyond embedding."""
+    """Time of one `check` without embedding."""
     embedder = TimedEmbedder(HashingEmbedder())
     given = texts(sizes.filled + sizes.checks, seed=3)
     with wellkept.open(str(folder / "check.db"), embedder=embedder) as store:
-        store.remember_many(given[: sizes.filled], on_conflict="ignore")  # only there to be searched
+        store.remember_many(given[: sizes.filled], on_conflict="ignore")  # content for the searches
         times = _checks(store, embedder, given[sizes.filled :])
     slow = sorted(times)[int(0.95 * len(times))]
     return [
@@ -229,11 +229,11 @@ _EXTRA_MS = 60.0
 
 
 def import_time(sizes: Sizes, folder: Path) -> list[Figure]:
-    """A whole Python process that imports the package, beside one that imports three standard modules."""
+    """Time of a Python process that imports the package, and of one that imports three standard modules."""
     ours: list[float] = []
     floor: list[float] = []
     surroundings = os.environ | {"PYTHONPATH": str(Path(wellkept.__file__).parents[1])}
-    for turn in range(-1, sizes.imports):  # the first pair fills the caches
+    for turn in range(-1, sizes.imports):  # the first pair warms the caches
         for times, code in ((floor, _PLAIN_IMPORT), (ours, "import wellkept")):
             spent = 1e3 * _seconds(partial(subprocess.run, [sys.executable, "-c", code], check=True, env=surroundings))
             if turn >= 0:
@@ -251,10 +251,10 @@ def import_time(sizes: Sizes, folder: Path) -> list[Figure]:
 
 
 def growth(sizes: Sizes, folder: Path) -> list[Figure]:
-    """How write time grows with the namespace: turns in its first and last tenth.
+    """Growth of the write time with the size of the namespace: turns in its first and last tenth.
 
-    What lies between the turns is only there to be searched: it is stored without judging, and the
-    floor is filled without a scan.
+    The memories between the turns are only content for the searches: they are stored without judging, and the floor is
+    filled without a scan.
     """
     embedder = HashingEmbedder()
     given = texts(sizes.grown, seed=4)
@@ -309,4 +309,4 @@ MEASURES: dict[str, Callable[[Sizes, Path], list[Figure]]] = {
     "import": import_time,
     "growth": growth,
 }
-"""What `--only` may name."""
+"""The measurements by name, for `--only`."""

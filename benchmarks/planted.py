@@ -1,12 +1,12 @@
-"""Repeats and contradictions planted among real observations: how many does a consolidation find, and what else?
+"""Recall and precision of a consolidation on duplicates and contradictions planted among real observations.
 
     python -m benchmarks.planted OBSERVATIONS.jsonl PAIRS.jsonl
 
-OBSERVATIONS holds one memory a line (`text`, `conv`); PAIRS labelled pairs (`old`, `new`, `relation`, `subtype`).
-3 in 100 lines are planted repeats: a third in other case, a third with other punctuation and blanks, a third both
-texts of a pair that says the same in other words. 1 in 100 is a planted contradiction, both texts of a *conflict*
-pair. As a third check all PAIRS are one store of their own. Each conversation is a namespace; the planted
-pairs go where they fall. One JSON object a line; merges are printed in full, to be read by eye.
+OBSERVATIONS has one memory per line (`text`, `conv`), PAIRS labelled pairs (`old`, `new`, `relation`, `subtype`).
+3 % of the lines are planted duplicates: a third in other case, a third with other punctuation and spacing, a third both
+texts of a paraphrase pair. 1 % are planted contradictions, both texts of a *conflict* pair. In addition, all PAIRS form
+one separate store. Each conversation is a namespace; planted pairs are placed at random. Prints one JSON object per
+line; merges are printed completely for review by eye.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _planted(rows: list[dict[str, Any]], pairs: list[dict[str, Any]], kind: str)
     chance = random.Random(SEED)
     lines = [(row.get("conv", ""), row["text"]) for row in rows]
     names = sorted({conv for conv, _ in lines})
-    planted: list[tuple[str, str, str, str]] = []  # what, namespace, older, newer
+    planted: list[tuple[str, str, str, str]] = []  # type, namespace, older, newer
     repeats, against = round(len(lines) * REPEATS), round(len(lines) * CONTRADICTIONS)
     for conv, text in chance.sample(lines, repeats * 2 // 3):
         how = "case" if len(planted) % 2 else "punctuation"
@@ -107,7 +107,7 @@ def _pairs_of(plan: Plan, texts: dict[str, str]) -> tuple[set[frozenset[str]], s
 
 
 def _of_pairs(pairs: list[dict[str, Any]], kind: str) -> None:
-    """All pairs as one store: which of them a merge joins, by their label."""
+    """Store all pairs in one store and count those that a merge joins, by label."""
     with wellkept.open("memory:") as store:
         store.remember_many([{"content": pair["old"], "kind": kind} for pair in pairs], on_conflict="ignore")
         store.remember_many([{"content": pair["new"], "kind": kind} for pair in pairs], on_conflict="ignore")

@@ -1,4 +1,4 @@
-"""Figures, the machine they were taken on, and how both are printed."""
+"""Figures and facts about the machine, and their output."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Figure:
     """One measured number.
 
     Attributes:
-        name: Stable, for programs.
-        label: What was measured, for people.
-        value: The number; None when it could not be measured, then `note` says why.
+        name: Stable name for programs.
+        label: Description for readers.
+        value: The number; None if it could not be measured, with the reason in `note`.
         unit: "x" for a ratio, otherwise a unit.
-        n: How many single measurements it is the median of.
-        goal: What it should be, in words; empty when there is no goal.
-        met: Whether it is; None without a goal or a value.
-        note: What else a reader should know.
+        n: Number of single measurements, of which the value is the median.
+        goal: The goal as text; empty without one.
+        met: Whether the goal is met; None without a goal or a value.
+        note: Remarks.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Figure:
 
 
 def least(name: str, label: str, values: Sequence[float], *, goal: float, unit: str = "x") -> Figure:
-    """The median of the values, which should be at least the goal."""
+    """The median of the values, with a goal as a minimum."""
     value = statistics.median(values)
     return Figure(name, label, value, unit, len(values), f"at least {goal:g}", value >= goal)
 
 
 def most(name: str, label: str, values: Sequence[float], *, goal: float, unit: str = "x") -> Figure:
-    """The median of the values, which should be at most the goal."""
+    """The median of the values, with a goal as a maximum."""
     value = statistics.median(values)
     return Figure(name, label, value, unit, len(values), f"at most {goal:g}", value <= goal)
 
@@ -59,7 +59,7 @@ def plain(name: str, label: str, values: Sequence[float], *, unit: str) -> Figur
 
 
 def missing(name: str, label: str, why: str) -> Figure:
-    """A figure that could not be taken on this machine."""
+    """A figure that could not be measured on this machine."""
     return Figure(name, label, None, "", 0, note=why)
 
 
@@ -68,7 +68,7 @@ def missing(name: str, label: str, why: str) -> Figure:
 
 
 def machine(folder: Path) -> dict[str, str]:
-    """What the figures depend on, without anything that tells whose machine it is."""
+    """Facts about the machine that affect the figures, without identifying it."""
     return {
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
@@ -88,7 +88,7 @@ def _version(package: str) -> str:
 
 
 def _synced_write(folder: Path) -> float:
-    """Milliseconds to put one page on the disk for good: the part of a write that no code can save."""
+    """Milliseconds to write and sync one page, the part of a write that no code can avoid."""
     times = []
     with (folder / "sync").open("wb") as file:
         for _ in range(51):
@@ -110,7 +110,7 @@ def as_json(facts: Mapping[str, str], figures: Sequence[Figure]) -> str:
 
 
 def as_table(facts: Mapping[str, str], figures: Sequence[Figure]) -> str:
-    """Everything as text: a line for each figure, ratios marked with x, the goal beside each."""
+    """Everything as text: one line per figure with its goal; ratios are marked with x."""
     rows = [("", "median", "n", "goal", "")]
     rows += [(figure.label, _value(figure), str(figure.n or ""), figure.goal, _verdict(figure)) for figure in figures]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]

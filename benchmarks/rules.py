@@ -1,10 +1,10 @@
-"""How often the rules are right where they speak: precision and count per kind of decisive difference.
+"""Precision and count of the rules per kind of decisive difference.
 
-Reads pairs given as JSON lines with `a`, `b` and `label`, and cases as `training/cases` holds them
-(`same`, `refines`, `general`, `conflict`, `distinct`). A decisive difference says "both cannot hold":
-it is right on pairs labelled contradiction, and between what a case says and what contradicts it. Sets
-without any contradiction only tell entailment from neutral; there it is wrong on an entailed pair.
-Vetoes (differences that only forbid to call two texts the same) are counted on true repeats.
+Reads pairs as JSON lines with `a`, `b` and `label`, and cases in the format of `training/cases` (`same`, `refines`,
+`general`, `conflict`, `distinct`). A decisive difference means that two texts cannot both hold. It is correct on pairs
+labelled contradiction, and between texts of a case and its contradictions. Sets without contradictions distinguish only
+entailment from neutral; there it is wrong on an entailed pair. Vetoes (differences that only forbid *same*) are counted
+on true paraphrases.
 
     python -m benchmarks.rules --cases training/cases DIR/breaking_nli.jsonl DIR/sick.jsonl
 """
@@ -24,7 +24,7 @@ from wellkept.core.differences.find import differences
 from wellkept.types import Difference
 
 HARD = frozenset(("number", "sign", "version", "identifier", "date", "time", "name", "subject"))
-"""Kinds that forbid *same* whatever the model says; on a true repeat each is a gap of the rules."""
+"""Kinds that forbid *same* whatever the model's opinion; on a true paraphrase each is an error of the rules."""
 
 Pair = tuple[str, str, str]
 """Old text, new text, label."""
@@ -32,13 +32,13 @@ Pair = tuple[str, str, str]
 
 @dataclass
 class Tally:
-    """What the rules did on one set.
+    """Results of the rules on one set.
 
     Attributes:
-        pairs: How many pairs it has, and how many of them are contradictions.
-        right / wrong: Decisive differences by kind.
-        spoke: Pairs with a decisive difference, right and wrong.
-        same: Pairs that repeat each other; `barred` of them by kind of hard difference.
+        pairs: Number of pairs; `contradictions`: number of contradictions among them.
+        right / wrong: Correct and wrong decisive differences by kind.
+        spoke: Numbers of wrong and of correct pairs with a decisive difference.
+        same: Number of paraphrases; `barred`: those with a hard difference, by kind.
     """
 
     pairs: int = 0
@@ -52,24 +52,24 @@ class Tally:
 
     @property
     def precision(self) -> float | None:
-        """Share of the pairs with a decisive difference in which it is right; None where rules are silent."""
+        """Share of correct ones among pairs with a decisive difference; None if there are none."""
         return self.spoke[1] / sum(self.spoke) if sum(self.spoke) else None
 
     @property
     def recall(self) -> float | None:
-        """Share of the contradictions that rules find."""
+        """Share of the contradictions that the rules find."""
         return self.spoke[1] / self.contradictions if self.contradictions else None
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """The pairs of a file; `both` and the like are left out."""
+    """The labelled pairs of a file."""
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
     return [(row["a"], row["b"], row["label"]) for row in rows]
 
 
 def read_cases(path: Path) -> list[Pair]:
-    """All pairs whose relation the cases of a file give directly."""
+    """All pairs whose relation the cases of a file state directly."""
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
     return [pair for row in rows for pair in _of_case(row)]
@@ -84,7 +84,7 @@ def _of_case(row: dict[str, list[str]]) -> Iterator[Pair]:
 
 
 def tally(pairs: Iterable[Pair]) -> Tally:
-    """Asks the rules about every pair."""
+    """Apply the rules to every pair."""
     listed = list(pairs)
     found = Tally(pairs=len(listed), contradictions=sum(label == "contradiction" for *_, label in listed))
     for old, new, label in listed:
@@ -130,7 +130,7 @@ def _figure(value: float | None) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Counts and prints."""
+    """Count and print."""
     parser = argparse.ArgumentParser(description="Precision of the decisive differences, per kind and set.")
     parser.add_argument("pairs", nargs="*", type=Path, help="JSON lines with a, b and label")
     parser.add_argument("--cases", type=Path, help="folder with cases as in training/cases")

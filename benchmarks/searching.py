@@ -1,7 +1,7 @@
-"""`python -m benchmarks.searching`: how fast the nearest memories are found in one namespace.
+"""`python -m benchmarks.searching`: speed of the nearest-neighbour search in one namespace.
 
-Everything is measured side by side: each query goes to all contenders, in turns, so that whatever disturbs
-the machine disturbs all, and ratios are taken query by query. Prints one JSON object a line.
+Each query goes to all contenders in turns, so that other load slows all of them, and ratios are computed per query.
+Prints one JSON object per line.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Clocked:
     """Times of one contender.
 
     Attributes:
-        wall: Seconds on the clock, one a search.
-        cpu: Seconds of computing, of all threads.
+        wall: Elapsed seconds of each search.
+        cpu: CPU seconds of each search, over all threads.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Clocked:
         self.cpu: list[float] = []
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do it once and note how long it took."""
+        """Run once and record its times."""
         wall, cpu = time.perf_counter(), time.process_time()
         work()
         self.cpu.append(time.process_time() - cpu)
@@ -73,9 +73,9 @@ def _ratio(ours: Sequence[float], other: Sequence[float]) -> float:
 def searches(
     rows: NDArray[np.float32], path: Path | None, folder: Path, *, queries: int, rivals: Sequence[str]
 ) -> Iterator[Told]:
-    """Times and recall of a search through the port, of its scan alone, of reading memory, and of others.
+    """Times and recall of a search through the port, of its scan alone, of reading memory, and of the baselines.
 
-    Without a file there is no search through the port.
+    Without a file, the search through the port is skipped.
     """
     asked = sentences(queries, seed=77)
     asked[::2] = rows[:: max(1, 2 * len(rows) // queries)][: len(asked[::2])] + 0.3 * asked[1::2][: len(asked[::2])]
@@ -92,7 +92,7 @@ def searches(
     }
     if store is not None:
         jobs["search"] = lambda query: set(_ask(store, query))
-    for _ in range(4 + len(rows) // 16_384):  # until the first pass is made
+    for _ in range(4 + len(rows) // 16_384):  # until the sieve is built
         assert store is None or jobs["search"](asked[0]) == jobs["scan"](asked[0])
         jobs["scan"](asked[0])
     times = {name: Clocked() for name in jobs}
@@ -129,7 +129,7 @@ def _ask(store: SqliteStorage, query: NDArray[np.float32]) -> list[int]:
 
 
 def _space(rows: NDArray[np.float32]) -> Space:
-    """The matrix alone, as a store holds it."""
+    """A matrix as in a store."""
     space = Space()
     ids = [f"{number:012}" for number in range(len(rows))]
     blocks = (
@@ -142,7 +142,7 @@ def _space(rows: NDArray[np.float32]) -> Space:
 
 
 def _truth(rows: NDArray[np.float32], query: NDArray[np.float32]) -> set[int]:
-    """The nearest of the rows as they are stored: in half precision, brought back to length one."""
+    """The exact nearest rows in stored form: half precision, scaled to length 1."""
     likely = np.argpartition(rows @ query, len(rows) - 20 * TOP)[-20 * TOP :]
     near = rows[likely].astype("<f2").astype(np.float64)
     scores = near @ query.astype(np.float64) / np.linalg.norm(near, axis=1)
@@ -159,11 +159,11 @@ def _others(rows: NDArray[np.float32], rivals: Sequence[str], folder: Path) -> I
 
 
 # --------------------------------------------------------------------------------------------
-# A process that opens the store and asks once; the floor reads as many bytes and scans them
+# A process that opens the store and searches once; the floor reads and scans as many bytes
 
 
 def opening(path: Path, size: int, *, runs: int) -> Iterator[Told]:
-    """Opening and the first answer in a fresh process, out of the disk's cache and in it; memory a vector."""
+    """Opening and first search in a new process, with a cold and a warm file cache; memory per vector."""
     told: dict[str, list[dict[str, float]]] = {"cold": [], "warm": []}
     for _ in range(runs):
         for how, each in told.items():
@@ -176,7 +176,7 @@ def opening(path: Path, size: int, *, runs: int) -> Iterator[Told]:
 
 
 def _opens(path: Path) -> None:
-    """In the fresh process: what opening, the first answer and the next one take."""
+    """In the new process: times of opening, of the first search and of the next one."""
     query = sentences(1, seed=78)[0]
     before = _resident()
     times, cpu = [time.perf_counter()], [time.process_time()]
@@ -213,7 +213,7 @@ def _opens(path: Path) -> None:
 
 
 def _resident(line: str = "VmRSS") -> int:
-    """Bytes this process has in memory now, or at its highest; 0 where the system does not tell."""
+    """Resident memory of this process in bytes, current or peak; 0 if the system does not report it."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -222,7 +222,7 @@ def _resident(line: str = "VmRSS") -> int:
 
 
 def _forget(path: Path) -> None:
-    """Ask the system to drop the file from its cache; one that cannot leaves it warm."""
+    """Drop the file from the system's cache, if the system supports it."""
     if not hasattr(os, "posix_fadvise"):
         return
     with path.open("rb") as file:
@@ -231,13 +231,13 @@ def _forget(path: Path) -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# Eight threads that read, beside a process that writes, and beside one that only computes
+# Eight reading threads with a concurrent process that writes, and with one that only computes
 
 
 def beside(path: Path, size: int, *, rounds: int, seconds: float) -> Iterator[Told]:
-    """Times of reads alone, beside a process that computes, beside one that writes without a pause.
+    """Times of reads alone, with a concurrent computing process, and with a concurrent writing process.
 
-    The computing one takes the processor as the writing one does; what is left between them is waiting.
+    Both processes use the CPU to the same extent, so the difference between them is waiting.
     """
     asked = sentences(64, seed=79)
     store = SqliteStorage(path, index_bytes=1 << 33)
@@ -287,7 +287,7 @@ def _reading(store: SqliteStorage, asked: NDArray[np.float32], seconds: float) -
 
 @contextmanager
 def _companion(arguments: Sequence[str]) -> Iterator[list[int]]:
-    """A process beside this one while the block lasts; it says at the end how much it wrote."""
+    """Run a process within the block; at the end it reports the number of its writes."""
     said = [0]
     if not arguments:
         yield said
@@ -302,7 +302,7 @@ def _companion(arguments: Sequence[str]) -> Iterator[list[int]]:
 
 
 def _until_told(work: Callable[[int], None]) -> None:
-    """In the companion: work until the other end is closed, then say how often."""
+    """In the companion process: work until standard input is closed, then print the number of rounds."""
     over = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
     print("ready", flush=True)
@@ -341,7 +341,7 @@ def _child(*arguments: str) -> str:
 def measure(
     size: int, folder: Path, *, queries: int, rivals: Sequence[str], quick: bool = False, file: bool = True
 ) -> Iterator[Told]:
-    """All figures of one size; without a file those of the matrix alone, which needs no hours to fill."""
+    """All figures of one size; without a file only those of the matrix, which does not take hours to fill."""
     rows = sentences(size, seed=1)
     if not file:
         yield from searches(rows, None, folder, queries=queries, rivals=rivals)
@@ -357,12 +357,12 @@ def measure(
     del rows
     yield from opening(path, size, runs=1 if quick else 7)
     changing = path.with_suffix(".changing")
-    shutil.copyfile(path, changing)  # so that a store that is kept stays what it is
+    shutil.copyfile(path, changing)  # keeps the given store unchanged
     yield from beside(changing, size, rounds=1 if quick else 5, seconds=0.3 if quick else 2.0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for, or be one of the processes that a measurement needs."""
+    """Run the selected measurement, or act as one of its helper processes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.searching", description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SMALL)), help="rows of one namespace, e.g. 10000,100000")
     parser.add_argument("--queries", type=int, default=100, help="searches of each contender")

@@ -1,9 +1,9 @@
-"""`python -m benchmarks.serving`: what a request costs over the same operation in process.
+"""`python -m benchmarks.serving`: cost of a request relative to the same operation in process.
 
-The server is a process of its own, on loopback, with a token, as somebody would run it. Both sides get
-the same texts in turns, so that whatever disturbs the machine disturbs both; a ratio is taken turn by
-turn, and the median of them counts. Several clients at once, whose server is killed twice, are measured
-against one caller in process (see `load`): SQLite has one writer, so more clients fill the gaps and no more.
+The server is a separate process on loopback with a token, as in normal use. Both sides get the same texts in turns, so
+that other load slows both; the result is the median of the ratios per turn. Several concurrent clients, whose server is
+killed twice, are compared with one caller in process (see `load`). SQLite has one writer, so more clients only fill its
+idle time.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def served(db: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def client_headers(db: Path) -> dict[str, str]:
-    """What a client with a token of its own sends with each request."""
+    """The request headers of a client with its own token."""
     _, secret = Tokens(tokens_file(db)).create(name="bench", namespaces=["bench/*"], scopes=["write"])
     return {"Authorization": f"Bearer {secret}", "Wellkept-Namespace": NAMESPACE}
 
 
 def started(db: Path, port: int) -> tuple[subprocess.Popen[str], str]:
-    """A server as a process of its own, and its address; whoever starts it ends it."""
+    """Start a server process; returns it with its address. The caller ends it."""
     sources = Path(wellkept.__file__).parents[1]
     paths = os.pathsep.join((str(sources), *sys.path))
     command = [sys.executable, "-m", "wellkept.cli", "--db", str(db), "--embedder", "hashing"]
@@ -70,7 +70,7 @@ def started(db: Path, port: int) -> tuple[subprocess.Popen[str], str]:
 
 
 def measure(folder: Path, count: int, writes: int) -> list[Figure]:
-    """Remember and recall by one client, `count` each, and `writes` mixed writes by many, over the library."""
+    """Remember and recall by one client, `count` each, and `writes` mixed writes by many, relative to the library."""
     given = texts(count, seed=6)
     figures: list[Figure] = []
     with (
@@ -100,7 +100,7 @@ def measure(folder: Path, count: int, writes: int) -> list[Figure]:
 def _in_turns(
     given: Sequence[str], first: Callable[[str], object], second: Callable[[str], object]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds of each call, the two sides in turns."""
+    """Milliseconds of each call of the two sides, in turns."""
     times: tuple[list[float], list[float]] = ([], [])
     for start in range(0, len(given), _TURN):
         for side, call in enumerate((first, second)):
@@ -117,7 +117,7 @@ def _figures(name: str, ours: list[float], own: list[float]) -> list[Figure]:
         plain(f"{name}_http_p50", f"{name} over HTTP, one client, p50", [median(ours)], unit="ms"),
         plain(f"{name}_http_p99", f"{name} over HTTP, one client, p99", [slow[0]], unit="ms"),
     ]
-    if name == "health":  # nothing to compare with: the price of a request that does nothing
+    if name == "health":  # the cost of an empty request, without a baseline
         return found
     turns = range(0, len(ours), _TURN)
     ratios = [median(ours[at : at + _TURN]) / median(own[at : at + _TURN]) for at in turns]
@@ -132,7 +132,7 @@ def _figures(name: str, ours: list[float], own: list[float]) -> list[Figure]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, leave nothing behind."""
+    """Measure and print; no files remain."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description="What a request costs.")
     parser.add_argument("--quick", action="store_true", help="small sizes; shows that it runs, not how fast")
     parser.add_argument("--writes", type=int, default=10_000, help="of all clients together")

@@ -1,4 +1,4 @@
-"""Vectors like those of sentences, the same on every machine, and a store filled with them in bulk."""
+"""Synthetic sentence vectors, the same on every machine, and bulk filling of a store with them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def sentences(count: int, *, seed: int) -> NDArray[np.float32]:
-    """Unit vectors with the spectrum of MiniLM on chat sentences: 128 of 384 directions hold 87 % of it.
+    """Unit vectors with the spectrum of MiniLM on chat sentences, where 128 of 384 directions hold 87 %.
 
-    Some topics are frequent and most are rare; 6 of 100 are near twins of another one.
+    Some topics are frequent and most are rare; 6 % of the vectors are near duplicates of another one.
 
     Args:
-        count: How many.
-        seed: The topics are the same for every seed.
+        count: Number of vectors.
+        seed: Seed of the vectors; the topics are the same for every seed.
     """
     place = np.arange(DIM)
     spread = np.sqrt((place + 1.0) ** -0.8 * np.exp(-place / 220)).astype(np.float32)
@@ -52,7 +52,7 @@ def sentences(count: int, *, seed: int) -> NDArray[np.float32]:
 
 
 def row(number: int) -> Memory:
-    """A memory with a short text; its vector is kept under `vector-NUMBER`."""
+    """A memory with a short text; its vector's hash is `vector-NUMBER`."""
     made = _START + timedelta(seconds=number)
     return Memory(
         id=f"00000000-0000-7000-8000-{number:012}",
@@ -66,7 +66,7 @@ def row(number: int) -> Memory:
 
 
 def fill(path: Path, vectors: NDArray[np.float32]) -> None:
-    """A store with these vectors in one namespace, written through the storage port, a thousand an entry."""
+    """Create a store with these vectors in one namespace through the storage port, a thousand per journal entry."""
     store = SqliteStorage(path, durability="relaxed")
     store.configure(embedder=EMBEDDER, dim=DIM, policy="bench")
     for start in range(0, len(vectors), _AT_ONCE):

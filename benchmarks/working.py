@@ -1,10 +1,9 @@
-"""`python -m benchmarks.working`: how much faster several workers consolidate many namespaces than one.
+"""`python -m benchmarks.working`: speed-up of consolidating many namespaces by several workers.
 
-Each worker is a process with a connection of its own, as `wellkept work` is; opening the store and loading
-Python are not counted. Every number of workers gets namespaces of its own with the same texts, so each finds
-the same work. Beside the time on the clock, which others on the machine disturb, stands what a namespace costs
-the workers in CPU time: where that stays the same, more workers are limited by cores alone. Rules alone judge,
-or with `--model` the relation model too.
+Each worker is a process with its own connection, like `wellkept work`; starting Python and opening the store are not
+counted. Each number of workers gets separate namespaces with the same texts, so the work is the same. Other load
+affects the elapsed time, so CPU time per namespace is reported too: if it stays constant, only the number of cores
+limits the speed-up. Pairs are judged by rules alone, or with `--model` also by the relation model.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ _SECONDS, _OPENING = 600.0, 90.0
 
 @contextmanager
 def database(url: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Where the store is, and what to call it: the address given, a server of our own, or a file.
+    """Address and name of the store: the given address, a started server, or a file.
 
-    An address must lead to a store that holds nothing, since what is measured stays there.
+    A given address must lead to an empty store, because the measured data remains in it.
     """
     if url:
         with opened(url, "default") as store:
@@ -59,14 +58,14 @@ def database(url: str, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def opened(url: str, namespace: str, *, model: bool = False) -> wellkept.MemoryStore:
-    """The store as every worker opens it."""
+    """Open the store as each worker does."""
     return wellkept.open(
         url, embedder=HashingEmbedder(), relation_model="packaged" if model else "none", namespace=namespace
     )
 
 
 def fill(url: str, names: Sequence[str], memories: int) -> None:
-    """The same sentences in every namespace, each of them twice: once as it is, once in another spelling."""
+    """Write the same sentences into every namespace, each twice: unchanged and in another spelling."""
     given = texts(memories, seed=11)
     with opened(url, names[0]) as store:
         for name in names:
@@ -78,7 +77,7 @@ def fill(url: str, names: Sequence[str], memories: int) -> None:
 def _worker(url: str, start: Any, told: Any, *, model: bool) -> None:
     file = None if "://" in url else Path(url + ".jobs")
     with opened(url, "default", model=model) as store:
-        if model:  # loaded when it is first asked
+        if model:  # loads the model
             store.check("The relation model is loaded.")
         kinds = chosen((KIND,), among=errands())
         queue = queue_of(store._ctx, file)
@@ -90,7 +89,7 @@ def _worker(url: str, start: Any, told: Any, *, model: bool) -> None:
 
 
 def measure(url: str, *, counts: Sequence[int], namespaces: int, memories: int, model: bool) -> list[Figure]:
-    """Namespaces a second, and CPU for each, with each number of workers; and both over the first number."""
+    """Namespaces per second and CPU time per namespace for each number of workers, and ratios over the first number."""
     context = multiprocessing.get_context("spawn")
     rates: dict[int, float] = {}
     cpu: dict[int, float] = {}
@@ -128,7 +127,7 @@ def measure(url: str, *, counts: Sequence[int], namespaces: int, memories: int, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, leave nothing behind but in a database that was named."""
+    """Measure and print; data remains only in a given database."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.working", description="Workers over one worker.")
     parser.add_argument("--url", default="", help="an empty database; a server of its own, or a file, by default")
     parser.add_argument("--workers", default="1,2,4", help="numbers of workers, the first is the measure")

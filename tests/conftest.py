@@ -26,7 +26,7 @@ settings.load_profile("repeatable")
 
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Neither the environment nor the home directory of whoever runs the tests has a say."""
+    """Tests are independent of the environment and the home directory of their user."""
     for name in [name for name in os.environ if name.startswith("WELLKEPT_")]:
         monkeypatch.delenv(name)
     home = _home(tmp_path_factory)
@@ -50,7 +50,7 @@ def stopped_postgres() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def returned_databases(own_settings: None) -> Iterator[None]:
-    """A database that stands for a test's file goes with the test; of a session's or a module's, with the session."""
+    """The database for a test's file is removed after the test; one of a session or module, after the session."""
     shelf = sys.modules["postgres.server"].shelf if "postgres.server" in sys.modules else None
     held = len(shelf.held) if shelf else 0
     yield
@@ -60,7 +60,7 @@ def returned_databases(own_settings: None) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def on_file(request: pytest.FixtureRequest) -> None:
-    """What is said of a file is no test of a database."""
+    """Skip tests of files when stores are databases."""
     if EVERYWHERE and request.node.get_closest_marker("file"):
         pytest.skip("tests a file")
 

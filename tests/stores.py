@@ -42,7 +42,7 @@ class Desk:
     options: dict[str, Any] = field(default_factory=dict)
 
     def near(self, old: str | NewMemory, new: str | NewMemory, cosine: float) -> None:
-        """Declare the cosine of two statements; text stands for a statement without a title."""
+        """Declare the cosine of two statements; a text means a statement without a title."""
         self.fake.relate(embedded(old), embedded(new), cosine)
 
     def snapshot(self) -> tuple[Any, ...]:
@@ -55,7 +55,7 @@ class Desk:
 
 
 def place(path: Path) -> Place:
-    """Where a test keeps a store: in this file, or in a database that stands for it until the test has ended."""
+    """Address of a test's store: this file, or a database in place of it until the end of the test."""
     if not EVERYWHERE:
         return path
     from postgres.server import shelf
@@ -69,7 +69,7 @@ def scratch(folder: Path) -> str:
 
 
 def embedded(statement: str | NewMemory) -> str:
-    """The text whose vector stands for a statement."""
+    """The embedded text of a statement."""
     return text_of(NewMemory(content=statement) if isinstance(statement, str) else statement)
 
 
@@ -92,7 +92,7 @@ def desk(backend: str | Storage, folder: Path, *, fake: FakeEmbedder | None = No
 
 
 def fold(store: wellkept.MemoryStore, memory_id: str, head_id: str) -> int:
-    """Put a memory behind another one as its wording, as the gate does with a restatement; no model is asked."""
+    """Make a memory a wording of another one, as the gate does with a restatement, without a model."""
     ctx = store._ctx
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         row, head = acts.fetch(tx, memory_id), acts.fetch(tx, head_id)

@@ -1,4 +1,4 @@
-"""Settings: which place wins, and what every wrong file, key and value is told."""
+"""Settings: precedence of their sources, and errors for every invalid file, key and value."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def documents() -> str:
 
 
 def explained(value: Any) -> bool:
-    """Whether somebody wrote its docstring; a dataclass without one gets its signature."""
+    """Whether it has a written docstring; a dataclass without one gets its signature."""
     text = inspect.cleandoc(value.__dict__.get("__doc__") or "" if inspect.isclass(value) else value.__doc__ or "")
     return len(text.split()) >= 3 and not text.startswith(f"{value.__name__}(")
 
@@ -71,7 +71,7 @@ def test_every_verb_is_explained_with_an_example(name: str, verb: Callable[..., 
 @pytest.mark.skipif(os.name == "nt", reason="a colon is no letter of a name there")
 @pytest.mark.parametrize("name", ["a.db", "memory:", "sqlite:", "Ünïcode 名前.db"])
 def test_a_path_names_a_file_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """As text, `memory:` is no file; queued writes wait beside the file all the same."""
+    """The text `memory:` means no file; a path with this name is a file, with its queue beside it."""
     monkeypatch.chdir(tmp_path)
     for path in (tmp_path / name, Path(name)):
         with wellkept.open(path, embedder="hashing", relation_model="none") as store:

@@ -1,7 +1,7 @@
-"""A tiny NLI model written byte by byte: it adds up one row of logits for every token of a pair.
+"""A tiny NLI model built byte by byte: it sums one row of logits per token of a pair.
 
-Nothing of it is trained. Its tokens say by hand what they stand for, so that a test can compute every
-probability on paper: "shut" speaks for a contradiction, more so in the second text than in the first.
+It is not trained. The logits of its tokens are chosen by hand, so that a test can compute every probability: "shut"
+raises the contradiction, more in the second text than in the first.
 """
 
 from __future__ import annotations

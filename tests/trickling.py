@@ -17,10 +17,10 @@ ENDLESS = b"HTTP/1.1 200 OK\r\n\r\n"
 
 @contextmanager
 def trickling(at_once: bytes, *, first: bytes = b"") -> Iterator[str]:
-    """The address of a server; each byte that it sends is in time for a client that waits for single reads.
+    """The address of a server that sends each byte within the timeout of a single read.
 
     Args:
-        at_once: What of an answer it sends without delay; the rest is spaces.
+        at_once: The part of an answer that it sends without delay; the rest is spaces.
         first: The body of the answer to the first request, which it sends at once, on a connection that stays open.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:

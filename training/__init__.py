@@ -1,1 +1,1 @@
-"""How the relation model is made: material, trainer, evaluation, export. Not part of the installed product."""
+"""Training of the relation model: material, trainer, evaluation, export. Not part of the installed product."""

@@ -1,9 +1,9 @@
-"""Make the table of characters that the product folds text by, from what the package `tokenizers` does.
+"""Generate the character table for text folding from the behaviour of the package `tokenizers`.
 
     PYTHONPATH=src .venv-dev/bin/python -m training.characters     (the environment of the tests has tokenizers)
 
-The table is frozen, so a Python with another version of Unicode reads a text no differently. It says what BERT's
-normaliser and pre-tokeniser do with each character, canonical combining classes included.
+The table is frozen, so that texts are read the same under every Unicode version of Python. It contains the action of
+BERT's normaliser and pre-tokeniser for each character, and its canonical combining class.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 TABLE = Path(__file__).parent.parent / "src" / "wellkept" / "models" / "data" / "characters.json.gz"
 PRIVATE, HANGUL = "Co", range(0xAC00, 0xD7A4)
-"""What needs no row: neither changes with the version of Unicode."""
+"""Characters without a row, because they are the same in all versions of Unicode."""
 
 _CLEANED = BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)
 _SET_APART = BertNormalizer(clean_text=False, handle_chinese_chars=True, strip_accents=False, lowercase=False)
@@ -29,7 +29,7 @@ _SPLIT = BertPreTokenizer()
 
 
 def table() -> dict[str, object]:
-    """Ranges of code points by what happens to them, forms of those that change, and canonical classes."""
+    """Ranges of code points by action, replacements of characters that change, and canonical combining classes."""
     kinds: dict[str, list[int]] = {"removed": [], "space": [], "ideograph": [], "punctuation": [], "mark": []}
     forms: dict[str, str] = {}
     classes: dict[str, int] = {}
@@ -58,7 +58,7 @@ def table() -> dict[str, object]:
 
 
 def _class(character: str) -> int:
-    """The canonical class by which `tokenizers` sorts marks; 0 for what it takes for no mark."""
+    """The canonical combining class by which `tokenizers` sorts marks; 0 for characters that it does not sort."""
     rank = unicodedata.combining(character)
     # A mark changes place with one of a lower class behind it, or of a higher class before it.
     text = f"a{character}\u0334" if rank > 1 else f"a\u0345{character}"

@@ -1,8 +1,8 @@
-"""Labelled pairs of memories out of frames and cases.
+"""Generates labelled pairs of memories from frames and cases.
 
-Compositions cross wordings, values, aliases and updates, so that neither the overlap of words nor
-a marker of change predicts the label. A pair is drawn in three steps: the relation, the material,
-the sentences. Everything follows from one random generator, so a seed gives the same pairs.
+Compositions combine wordings, values, aliases and updates, so that neither word overlap nor a marker of change predicts
+the label. A pair is drawn in three steps: relation, material, sentences. There is one random generator, so a seed
+always gives the same pairs.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Labels: TypeAlias = tuple[str, ...]
 
 _RELATIONS = {"same": 0.24, "refines": 0.19, "conflict": 0.24, "distinct": 0.33}
 _CASES_SHARE = 0.62
-"""Cases are worded as people word things; frames teach that the words do not matter."""
+"""Share of pairs from cases, which have natural wordings; frames teach that the label does not depend on the words."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two memories and how the newer relates to the older.
+    """Two memories and the relation of the newer to the older.
 
     Attributes:
-        labels: Usually one; several where the material only says that it is one of them.
+        labels: Usually one relation; several if the material does not determine which of them holds.
         source: Id of the frame or case.
     """
 
@@ -41,17 +41,17 @@ class Pair:
     source: str
 
     def swapped(self) -> Pair:
-        """The same pair read the other way round."""
+        """The pair with older and newer exchanged."""
         labels = tuple(MIRRORED.get(label, label) for label in self.labels)
         return replace(self, old=self.new, new=self.old, labels=labels)
 
 
 class Composer:
-    """Draws pairs without end.
+    """Draws an endless series of pairs.
 
     Args:
         frames / cases: The material; either may be empty.
-        seed: Where the random generator starts.
+        seed: Seed of the random generator.
         noisy: Whether casing, prefixes and typing errors are added.
     """
 
@@ -110,7 +110,7 @@ class Composer:
         return Pair(old, new, (relation,), case.lang, case.id)
 
     def _stranger(self, case: Case) -> Case:
-        """Another case, as a rule of the same language."""
+        """Another case, usually of the same language."""
         for _ in range(8):
             found = self._random.choice(self._cases)
             if found.id != case.id and found.lang == case.lang:
@@ -118,7 +118,7 @@ class Composer:
         return next(item for item in self._cases if item.id != case.id)
 
     def _namesake(self, case: Case, stranger: Case, told: str) -> str:
-        """What is told of a stranger, mostly told of this case's subject: a name in common makes no contradiction."""
+        """The stranger's text, mostly with its name replaced by this case's; a shared name is no contradiction."""
         ours, theirs = _name_of(case), _name_of(stranger)
         if not ours or not theirs or self._random.random() < 0.25:
             return told
@@ -205,7 +205,7 @@ class Composer:
         return Pair(self._fill(frame, forms[0], values), new, ("distinct",), frame.lang, frame.id)
 
     def _moved(self, frame: Frame, values: dict[str, str], slots: Sequence[str]) -> dict[str, str] | None:
-        """The same values with one of these slots changed; None when none can change."""
+        """The values with one of these slots changed; None if none can change."""
         able = [name for name in slots if len(frame.slots.get(name, ())) > 1]
         if not able:
             return None
@@ -224,12 +224,12 @@ class Composer:
 # --------------------------------------------------------------------------------------------
 
 _NAMED_IN = 0.6
-"""Share of a case's wordings that a word must stand in to be what the case is about."""
+"""Minimum share of a case's wordings that contain a word before it counts as the case's subject."""
 
 
 @cache
 def _name_of(case: Case) -> str:
-    """The word with a capital, not only at the beginning, that most wordings of the case share; empty if none."""
+    """The capitalised word, not only at sentence starts, that most wordings of the case contain; empty without one."""
     wordings = case.parts["same"]
     shares: Counter[str] = Counter()
     for text in wordings:
@@ -263,7 +263,7 @@ _PREFIXES = (
 
 
 def noise(text: str, chance: random.Random) -> str:
-    """What writers add that means nothing: casing, a prefix, a missing full stop, a typing error."""
+    """Add meaningless variation: casing, a prefix, a missing full stop, a typing error."""
     roll = chance.random()
     if roll < 0.04:
         text = text.lower()

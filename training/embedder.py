@@ -1,9 +1,9 @@
-"""Make the embedder that ships with Wellkept: all-MiniLM-L6-v2 as an ONNX file in integers.
+"""Export of the packaged embedder: all-MiniLM-L6-v2 as an ONNX file with integer weights.
 
     python -m training.embedder build/minilm
 
-The rounding of the weights is fitted on sentences of our own material. Prints how far the vectors lie from those in
-single precision, on sentences of the selection part.
+The rounding of the weights is fitted on sentences of the training material. Prints the deviation of the vectors from
+those in single precision, on sentences of the selection split.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def encoder(checkpoint: Path) -> RelationModel:
-    """The encoder with the one mark it knows added to its places; the head is not used."""
+    """The encoder with its only mark embedding added to the position embeddings; the head is not used."""
     model = from_minilm(checkpoint, [])
     with torch.no_grad():
         model.marks.weight.zero_()
@@ -53,7 +53,7 @@ def encoder(checkpoint: Path) -> RelationModel:
 
 
 def rows(split: Split) -> list[Row]:
-    """Sentences of a part of the material, as the embedder reads them."""
+    """Sentences of a split of the material, as inputs of the embedder."""
     chosen = cases(split)
     random.Random(SEED).shuffle(chosen)
     sentences = [text for case in chosen for part in ("same", "conflict") for text in case.parts[part][:1]]
@@ -67,7 +67,7 @@ def rows(split: Split) -> list[Row]:
 
 
 def compare(checkpoint: Path, path: Path, unseen: Sequence[Row]) -> None:
-    """Print cosines with the vectors in single precision, and how far the cosines of pairs move."""
+    """Print cosines with the vectors in single precision, and the changes of pair cosines."""
     running = session(path.read_bytes(), what="the embedder", where=path, todo="", exact=True)
     made = np.array([running.run(None, {"pieces": np.array([row.pieces])})[0][0] for row in unseen])
     full = encoder(checkpoint)

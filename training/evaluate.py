@@ -1,8 +1,8 @@
-"""Figures of a packaged model on the material it never saw: the selection split, by relation and by language.
+"""Evaluation of the packaged model on unseen material: the selection split, by relation and by language.
 
     python -m training.evaluate
 
-Reads the installed package as the product does, so that what is measured is what runs.
+Loads the installed package as the product does, so that the product's own model is measured.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The network as an ONNX graph that gives the same answer on every processor.
+"""The network as an ONNX graph that gives the same result on every processor.
 
-- Products of matrices are products of integers (`training/quantise.py`), so they are exact.
-- Each row of inputs has a step of its own, so a text has the same result alone and in any batch.
-- Of arithmetic in single precision there are only additions, multiplications, divisions and roundings,
-  one operation to a node: IEEE 754 leaves no choice there. GELU is a table.
-- Whatever adds up many numbers, and the exponential of the attention, works in double precision. What
-  processors do otherwise there lies some nine digits below what is rounded next.
+- Matrix products are products of integers (`training/quantise.py`), so they are exact.
+- Each row of inputs has its own quantisation step, so a text has the same result alone and in any batch.
+- Single precision is used only for additions, multiplications, divisions and roundings, one per node, which IEEE 754
+  fully determines. GELU is a table.
+- Sums of many numbers and the exponential of the attention use double precision. Differences between processors are
+  about nine digits below the next rounding.
 
-The graph must be run without fusions that put several operations into one (`models/onnx.py`).
+The graph must be run without fusion of operations (`models/onnx.py`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _FLOAT, _DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT
 _GELU_STEP = 1 / 1024
 _GELU_MIDDLE = 32_768
 _ZERO = 128
-"""What stands for zero where inputs have a sign."""
+"""Zero point of signed inputs."""
 _FAR = -1e4
-"""Added to the score of padding."""
+"""Attention score added for padding."""
 
 State = Mapping[str, NDArray[np.float32]]
-"""Parameters in single precision, by their names in `training/model.py`."""
+"""Parameters in single precision, by name in `training/model.py`."""
 
 
 def relation_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
@@ -68,7 +68,7 @@ def embedder_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None
 
 
 class _Bytes(NamedTuple):
-    """Rows of numbers as bytes: (integers - zero) * step, with a step for each row."""
+    """Rows of numbers as bytes: (integers - zero) * step, with one step per row."""
 
     integers: str
     step: str
@@ -76,7 +76,7 @@ class _Bytes(NamedTuple):
 
 
 class _Graph:
-    """Nodes and constants of one graph, added one after the other; values are known by their names."""
+    """Builder of a graph: nodes and constants are added in order, and values are referenced by name."""
 
     def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
@@ -101,7 +101,7 @@ class _Graph:
     # What is read
 
     def words(self, state: State) -> str:
-        """Vectors of the pieces and of their places, shape (rows, length, width)."""
+        """Sum of piece and position embeddings, shape (rows, length, width)."""
         table = state["words.weight"]
         step = np.maximum(np.abs(table).max(axis=1) / 127, np.float32(1e-12))
         integers = (np.rint(table / step[:, None]) + _ZERO).astype(np.uint8)
@@ -164,7 +164,7 @@ class _Graph:
         return self.cast(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), flat), _FLOAT)
 
     def normalised(self, values: str) -> str:
-        """Each row with mean 0 and variance 1."""
+        """Rows normalised to mean 0 and variance 1."""
         apart = self.cast(values, _DOUBLE)
         apart = self.op("Sub", apart, self.op("ReduceMean", apart, self.axis(1)))
         squares = self.op("ReduceSumSquare", apart, self.axis(1))
@@ -179,19 +179,19 @@ class _Graph:
     def inputs(
         self, name: str, maps: Mapping[str, Linear], even: str, gain: NDArray[np.float32], shift: NDArray[np.float32]
     ) -> _Bytes:
-        """What a linear map gets of a normalised row, centred and levelled, as bytes."""
+        """Input bytes of a linear map from normalised rows, centred and levelled."""
         of = maps[name]
         return self.bytes_of(self.scaled(name, even, gain / of.width, (shift - of.centre) / of.width))
 
     # Integers
 
     def bytes_of(self, values: str) -> _Bytes:
-        """Rows as unsigned bytes around 128, and the step of each row."""
+        """Rows as unsigned bytes with zero point 128, and the step of each row."""
         top = self.op("ReduceMax", self.op("Abs", values), self.axis(1), keepdims=0)
         return self._bytes(values, top, 127, np.uint8(_ZERO))
 
     def positive_bytes_of(self, values: str) -> _Bytes:
-        """Rows without negative values as bytes, and the step of each row."""
+        """Rows of non-negative values as bytes, and the step of each row."""
         return self._bytes(values, self.op("ReduceMax", values, self.axis(1), keepdims=0), 255, np.uint8(0))
 
     def _bytes(self, values: str, top: str, levels: int, zero: np.uint8) -> _Bytes:
@@ -209,7 +209,7 @@ class _Graph:
         return self.op("Add", self.op("Mul", scaled, given.step), self.constant(f"{name}.bias", of.bias))
 
     def gelu(self, values: str, width: int) -> str:
-        """GELU, raised by its floor so that it is never negative; a table in steps of 1/1024."""
+        """GELU plus `GELU_FLOOR`, so that it is never negative; a table in steps of 1/1024."""
         middle = self.constant("gelu.middle", np.uint16(_GELU_MIDDLE))
         places = self.op("QuantizeLinear", values, self.constant("gelu.step", np.float32(_GELU_STEP)), middle)
         places = self.op("Reshape", self.cast(places, _INT32), self.constant("all", np.array([-1], np.int64)))
@@ -219,7 +219,7 @@ class _Graph:
     # Results
 
     def mean(self, hidden: str, share: str) -> str:
-        """The mean over the places of a share, shape (rows, width)."""
+        """The weighted mean over positions by `share`, shape (rows, width)."""
         shared = self.op("Mul", hidden, self.op("Unsqueeze", share, self.axis(2)))
         total = self.op("ReduceSum", shared, self.axis(1), keepdims=0)
         count = self.op("ReduceSum", share, self.axis(1), keepdims=1)

@@ -1,15 +1,14 @@
-"""Make `src/wellkept/core/lexicon/wordnet.txt.gz`: what English words are to each other, out of WordNet 3.0.
+"""Generate `src/wellkept/core/lexicon/wordnet.txt.gz`: relations of English words from WordNet 3.0.
 
 Source: the Debian package `wordnet-base`, version 1:3.0-37, whose files this script checks by sha256
-(package: 61060d960f9ada8fa120872312eccd3ecebfbab8c4579e4f5a74e1cf67620752). WordNet's licence asks for
-its notice, which stands beside the result and in NOTICE. The raw data is not part of the repository:
+(package: 61060d960f9ada8fa120872312eccd3ecebfbab8c4579e4f5a74e1cf67620752). WordNet's licence requires its notice,
+which is in the folder of the result and in NOTICE. The raw data is not part of the repository:
 
     apt-get download wordnet-base && dpkg-deb -x wordnet-base_*.deb DIR
     python -m training.lexicon DIR/usr/share/wordnet
 
-Kept are words that WordNet's own sense-tagged texts contain, the members of the classes below and the
-names of places; of these their senses, what a sense is a kind of, where a place lies, and direct opposites.
-The same input always gives the same bytes.
+The table contains the words of WordNet's sense-tagged texts, the members of the classes below, and place names, with
+their senses, hypernyms, the wholes of places, and direct antonyms. The same input always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -72,14 +71,14 @@ CLASSES: dict[str, tuple[tuple[str, int], ...]] = {
 _WORD = re.compile("[a-z]{2,24}")
 _NAME = re.compile("[A-Za-z.' -]{2,40}")
 _PERSONS = (5, 18)
-"""Lexicographer files of animals and persons: man and woman, bull and cow are two beings, no opposites."""
+"""Lexicographer files of animals and persons: man and woman, bull and cow are two beings, not antonyms."""
 _PLACES = 15
 _DIRECTION = frozenset("left right up down north south east west".split())
 
 
 @dataclass
 class Sense:
-    """One synset: its words, lexicographer file, kinds it belongs to, wholes it lies in, opposites by word."""
+    """One synset: words, lexicographer file, hypernyms, wholes, and antonyms by word."""
 
     key: str
     file: int
@@ -90,7 +89,7 @@ class Sense:
 
 
 def read_senses(folder: Path) -> dict[str, Sense]:
-    """All synsets by part of speech and offset."""
+    """All synsets, by part of speech and offset."""
     found: dict[str, Sense] = {}
     for name, part in PARTS.items():
         for line in (folder / f"data.{name}").read_text(encoding="utf-8").splitlines():
@@ -131,7 +130,7 @@ def read_order(folder: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def read_counts(folder: Path) -> dict[tuple[str, str, int], int]:
-    """(word, part of speech, number of the sense) -> how often texts were tagged with it."""
+    """(word, part of speech, number of the sense) -> its tag count."""
     found: dict[tuple[str, str, int], int] = defaultdict(int)
     parts = {number: "a" if part == "s" else part for part, number in _NUMBERS.items()}
     for line in (folder / "cntlist.rev").read_text(encoding="utf-8").splitlines():
@@ -142,7 +141,7 @@ def read_counts(folder: Path) -> dict[tuple[str, str, int], int]:
 
 
 class Table:
-    """Chooses what is kept and writes it; lives for one run."""
+    """Selects the entries of the table and formats them."""
 
     def __init__(self, folder: Path) -> None:
         self.senses = read_senses(folder)
@@ -155,14 +154,14 @@ class Table:
         self.ancestors: dict[str, frozenset[str]] = {}
 
     def above(self, key: str) -> frozenset[str]:
-        """Everything a sense is a kind of."""
+        """All hypernyms of a sense, transitively."""
         if key not in self.ancestors:
             parents = self.senses[key].parents
             self.ancestors[key] = frozenset(parents).union(*(self.above(parent) for parent in parents))
         return self.ancestors[key]
 
     def words(self) -> dict[str, list[tuple[str, int]]]:
-        """Word -> its senses with their tag counts, nouns first, each part by frequency."""
+        """Word -> its senses with tag counts; nouns first, then by frequency."""
         kept: dict[str, list[tuple[str, int]]] = defaultdict(list)
         roots = {root for listed in self.classes.values() for root in listed}
         for (word, part), senses in sorted(self.order.items(), key=lambda item: (item[0][0], "nvar".index(item[0][1]))):
@@ -175,7 +174,7 @@ class Table:
         return kept
 
     def opposites(self) -> Iterator[tuple[str, str, str]]:
-        """Pairs of opposites among the frequent senses of frequent words, and their grade."""
+        """Antonyms among the frequent senses of frequent words, with their grade."""
         found: dict[tuple[str, str], str] = {}
         for key, sense in self.senses.items():
             for place, target, other_place in sense.opposites:
@@ -192,7 +191,7 @@ class Table:
             yield first, second, grade
 
     def _rank(self, word: str, key: str) -> int:
-        """The number of a sense among those of its word; 0 for a rare sense or a word never met in texts."""
+        """The frequency rank of a sense of a word; 0 for a rare sense or an untagged word."""
         senses = self.order.get((word, key[0]), [])
         if key not in senses:
             return 0
@@ -201,7 +200,7 @@ class Table:
         return rank if count and rank <= 3 else 0
 
     def lines(self) -> Iterator[str]:
-        """The file: senses by a running number with what they are a kind of and lie in, words, opposites, classes."""
+        """The lines of the file: numbered senses with hypernyms and wholes, words, antonyms, classes."""
         words = self.words()
         needed = {key for senses in words.values() for key, _ in senses}
         for key in list(needed):
@@ -224,7 +223,7 @@ class Table:
             yield name + " " + " ".join(str(numbers[root]) for root in roots)
 
     def _around(self, key: str) -> frozenset[str]:
-        """Every place a place lies in, and what those are kinds of."""
+        """All places that contain a place, transitively, and their hypernyms."""
         if self.senses[key].file != _PLACES:
             return frozenset()
         found: set[str] = set()
@@ -238,10 +237,10 @@ class Table:
 
 
 def check(folder: Path) -> None:
-    """Refuses any other version of the source.
+    """Check that the source has the expected version.
 
     Raises:
-        SystemExit: When a file is not the one this script was written for.
+        SystemExit: A file differs from the version of this script.
     """
     for name, expected in SHA256.items():
         actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
@@ -250,7 +249,7 @@ def check(folder: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Reads the source folder, writes the table."""
+    """Read the source folder and write the table."""
     parser = argparse.ArgumentParser(description="Derive the English word relations from WordNet 3.0.")
     parser.add_argument("folder", type=Path, help="folder with data.noun, index.noun, cntlist.rev …")
     parser.add_argument("--target", type=Path, default=TARGET)

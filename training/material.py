@@ -1,12 +1,10 @@
-"""What the relation model learns from: frames, cases and dossiers, read from the folders of these names.
+"""The training material of the relation model: frames, cases and dossiers, in the folders of these names.
 
-A *frame* is one kind of fact with slots, so that the same sentence serves many values; a *case* is
-one concrete fact and what may be said around it, worded as freely as people do; a *dossier* is what
-a memory holds about one person or thing, many facts that are all true at once. All are written by
-hand and released CC0. Their keys are described in `training/README.md`.
+A *frame* is a type of fact with slots, so that one sentence serves many values. A *case* is one concrete fact and
+related statements, in natural wordings. A *dossier* is a set of facts about one person or thing that are all true at
+the same time. All are written by hand and released under CC0. Their keys are described in `training/README.md`.
 
-Material is split by what it is about, never by pair: whoever has seen a frame in one wording has
-seen its answer (issue: split by frame and by author).
+Material is split by frame, case and dossier, never by pair, because one wording of a frame already shows its answer.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ CALIBRATE_PERCENT = 14
 
 @dataclass(frozen=True)
 class Frame:
-    """One kind of fact with slots.
+    """A type of fact with slots.
 
     Attributes:
         slots: Values by slot name.
-        subject: Slots whose change makes another fact.
-        exclusive: Slots whose change makes the same fact different.
+        subject: Slots whose change gives another fact.
+        exclusive: Slots whose change gives a contradicting value of the same fact.
         parts: Sentences by their role: forms, updates, negations, details, general, siblings.
         aliases: Other spellings of a value.
     """
@@ -48,7 +46,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One concrete fact: ways to say it, and what refines, generalises, contradicts or only resembles it."""
+    """One concrete fact: its wordings, and texts that refine, generalise, contradict or only resemble it."""
 
     id: str
     lang: str
@@ -60,7 +58,7 @@ CASE_PARTS = ("same", "refines", "general", "conflict", "distinct")
 
 
 def split_of(identity: str) -> Split:
-    """Which part of the material a frame or case belongs to; a hash, so that it never moves."""
+    """The split of a frame or case, by a hash of its id, so that it never changes."""
     place = int(hashlib.sha256(identity.encode()).hexdigest()[:8], 16) % 100
     if place < SELECT_PERCENT:
         return "select"
@@ -73,7 +71,7 @@ def frames(split: Split, folder: Path = HERE / "frames") -> list[Frame]:
 
 
 def cases(split: Split, folder: Path = HERE / "cases", dossiers: Path = HERE / "dossiers") -> list[Case]:
-    """The cases of a split, in a fixed order; then each fact of its dossiers, beside which all others are distinct."""
+    """The cases of a split in a fixed order, then the facts of its dossiers, which are all distinct from each other."""
     found = []
     for row in _rows(folder):
         if split_of(row["id"]) == split:
@@ -98,7 +96,7 @@ def _facts(dossier: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def texts(items: Sequence[Frame | Case]) -> Iterator[tuple[str, str]]:
-    """Language and sentence of everything in the material, slots as they stand."""
+    """Language and sentence of all texts in the material, with unfilled slots."""
     for item in items:
         for sentences in item.parts.values():
             for sentence in sentences:

@@ -1,8 +1,7 @@
-"""The relation model in PyTorch: the MiniLM-L6 encoder over both texts at once, and a small head.
+"""The relation model in PyTorch: the MiniLM-L6 encoder over both texts together, and a small head.
 
-Names of the encoder's parameters are those of the original checkpoint, so that its weights load as
-they are. The head sees the first piece, the mean of all pieces, and how far the means of the two
-texts lie apart.
+The encoder's parameters have the names of the original checkpoint, so that its weights load unchanged. The inputs of
+the head are the vector of the first piece, the mean of all pieces, and the difference of the means of the two texts.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class RelationModel(nn.Module):
 
     Args:
         pieces: Size of the vocabulary.
-        layers: How many encoder layers.
+        layers: Number of encoder layers.
     """
 
     def __init__(self, pieces: int, layers: int = LAYERS) -> None:
@@ -64,7 +63,7 @@ class RelationModel(nn.Module):
         self.head = nn.Sequential(nn.Linear(4 * WIDTH, 256), nn.GELU(), nn.Dropout(0.1), nn.Linear(256, len(LABELS)))
 
     def encoded(self, pieces: Tensor, marks: Tensor) -> Tensor:
-        """A vector for each piece."""
+        """One vector per piece."""
         present = (pieces != 0).float()
         places = torch.arange(pieces.shape[1], device=pieces.device)
         hidden = self.drop(self.norm(self.words(pieces) + self.positions(places) + self.marks(marks)))
@@ -99,12 +98,12 @@ _PARTS = {
 
 
 def from_minilm(checkpoint: Path, extra: Sequence[Sequence[int]], layers: int = LAYERS) -> RelationModel:
-    """The model with the encoder of an all-MiniLM-L6-v2 checkpoint.
+    """A model whose encoder is initialised from an all-MiniLM-L6-v2 checkpoint.
 
     Args:
         checkpoint: `model.safetensors` of all-MiniLM-L6-v2 (Apache-2.0).
-        extra: For each piece added to the vocabulary, the known pieces whose mean it starts from.
-        layers: How many of the six layers to keep, evenly spread.
+        extra: For each piece added to the vocabulary, the existing pieces whose mean initialises it.
+        layers: Number of the six layers to keep, evenly spaced.
     """
     weights = load_file(checkpoint)
     words = weights["embeddings.word_embeddings.weight"]
@@ -129,7 +128,7 @@ def from_minilm(checkpoint: Path, extra: Sequence[Sequence[int]], layers: int = 
 
 
 def tensors(rows: Sequence[Row]) -> tuple[Tensor, Tensor]:
-    """Rows padded to the longest of them."""
+    """Rows padded to the length of the longest."""
     longest = max(len(row.pieces) for row in rows)
     pieces = torch.zeros(len(rows), longest, dtype=torch.long)
     marks = torch.zeros_like(pieces)

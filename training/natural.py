@@ -1,7 +1,7 @@
-"""Pairs for measuring: each composition of a case once, without noise, and a few fillings of each frame.
+"""Pairs for evaluation: each composition of a case once, without noise, and a few fillings of each frame.
 
-Facts of one dossier are measured as a store meets them: each beside the few others that lie nearest, since
-only those are ever read by the model. They are kept apart from the near misses, which are far rarer.
+Each fact of a dossier is paired with its few nearest other facts, because the model reads only those in a store. These
+pairs are separate from the near misses, which are far rarer in a store.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from wellkept.core.records.vectors import cosines
 from wellkept.models.minilm import MiniLmEmbedder
 
 FRAME_PAIRS = 12
-"""Pairs drawn of each frame; cases count more, since they are worded as people word things."""
+"""Pairs drawn per frame; cases have more weight, because their wordings are natural."""
 
 
 def natural_pairs(cases: Sequence[Case], frames: Sequence[Frame] = (), *, seed: int = 11) -> list[Pair]:
-    """All pairs of the cases, and a few of each frame, in a fixed order."""
+    """All pairs of the cases and a few of each frame, in a fixed order."""
     found = [pair for case in cases for pair in of_case(case)]
     composer = Composer(frames, [], seed=seed, noisy=False)
     found += [composer.draw() for _ in range(FRAME_PAIRS * len(frames))]
@@ -37,7 +37,7 @@ def natural_pairs(cases: Sequence[Case], frames: Sequence[Frame] = (), *, seed: 
 
 
 def of_case(case: Case) -> list[Pair]:
-    """Every pair whose relation the case gives directly, older text first."""
+    """All pairs whose relation the case states directly, older text first."""
     same = case.parts["same"]
     pairs = [Pair(old, new, ("same",), case.lang, case.id) for old, new in combinations(same, 2)]
     for place, old in enumerate(same[:3]):
@@ -51,11 +51,11 @@ def of_case(case: Case) -> list[Pair]:
 
 
 NEAREST = 4
-"""As many stored neighbours as the gate has read for one write."""
+"""Number of stored neighbours that the gate compares with one write."""
 
 
 def stream_pairs(cases: Sequence[Case]) -> list[Pair]:
-    """Each wording of each dossier's facts beside the nearest wordings of its other facts: all distinct."""
+    """Each wording of a dossier's facts with the nearest wordings of its other facts; all pairs are *distinct*."""
     dossiers: dict[str, list[Case]] = {}
     for case in cases:
         if is_of_dossier(case.id):

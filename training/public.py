@@ -1,8 +1,8 @@
-"""Public inference pairs whose licence allows redistribution, read from a folder the user names.
+"""Public inference pairs with a licence that allows redistribution, read from a given folder.
 
-They teach what entails what; the labels are coarser than ours, so a pair may belong to several of
-our relations. Sets that the product is measured on (breaking_nli, stsb, qqp, sick) are not read.
-Licences and sources stand in the model card; none of the texts is kept in this repository.
+They teach entailment. Their labels are coarser than the relations, so a pair may have several possible relations. Test
+sets of the product (breaking_nli, stsb, qqp, sick) are not read. The model card lists licences and sources; none of the
+texts is in this repository.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LABELS: dict[str, Labels] = {
 
 
 def public_pairs(folder: Path) -> list[Pair]:
-    """The pairs of all known sets in the folder, in a fixed order; sets that are missing are left out."""
+    """The pairs of all known sets in the folder, in a fixed order; missing sets are skipped."""
     found = []
     for name in SETS:
         path = folder / f"{name}.jsonl"

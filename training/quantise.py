@@ -1,12 +1,12 @@
-"""Integer weights for the encoder, such that no processor can overflow or saturate on them.
+"""Integer weights for the encoder that cannot overflow or saturate on any processor.
 
-Kernels without VNNI add two products of an unsigned and a signed byte in 16 bits. With weights from
--63 to 63 the largest sum is 2 * 255 * 63 = 32,130, which fits, so every kernel gives the same integers.
+Kernels without VNNI add two products of an unsigned and a signed byte in 16 bits. With weights from -63 to 63 the
+largest sum is 2 * 255 * 63 = 32,130, which fits. So every kernel gives the same integers.
 
-Seven bits are few, so two known means make up for it. Inputs are centred and their channels are
-levelled against the weights (SmoothQuant, Xiao et al. 2023); both are folded into what comes before:
-the normalisation, or the value projection. Weights are rounded one input channel after the other, and
-the rounding error of each is made up for by those that follow (GPTQ, Frantar et al. 2023).
+Two known methods compensate for the low precision of seven bits. Inputs are centred and their channels are levelled
+against the weights (SmoothQuant, Xiao et al. 2023); both are folded into the preceding normalisation or value
+projection. Weights are rounded one input channel after the other, and later channels compensate the rounding error of
+earlier ones (GPTQ, Frantar et al. 2023).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from training.model import HEADS, WIDTH, RelationModel, tensors
 from wellkept.models.tokenizer.pairs import Row
 
 LARGEST = 63
-"""Of a weight, either sign."""
+"""Largest absolute value of a weight."""
 LEVEL = 0.65
-"""How far channels are levelled: 0 leaves the inputs as they are, 1 makes all of them equally wide."""
+"""Strength of levelling: 0 leaves the inputs unchanged, 1 gives all channels the same width."""
 DAMPING = 0.01
 GELU_FLOOR = 0.1699712
-"""GELU is nowhere less than minus this."""
+"""Negative of the minimum of GELU, rounded up."""
 _BATCH = 32
 _BLOCK = 128
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear map in integers: `round((inputs - centre) / width / step) @ weights * step * scale + bias`.
+    """A linear map with integer weights: `round((inputs - centre) / width / step) @ weights * step * scale + bias`.
 
-    The step is that of a row of inputs at run time.
+    The step is computed per row of inputs at run time.
 
     Attributes:
         weights: int8 from -63 to 63, shape (inputs, outputs).
-        scale, bias: float32, of each output; the centre of the inputs is in the bias already.
-        centre, width: float32, of each input.
+        scale, bias: float32, one per output; the bias already includes the centre of the inputs.
+        centre, width: float32, one per input.
     """
 
     weights: NDArray[np.int8]
@@ -53,14 +53,14 @@ class Linear:
 
 
 def quantised(model: RelationModel, rows: Sequence[Row]) -> dict[str, Linear]:
-    """The linear maps of a model by name: `layers.N.read|output|wide|narrow`, `head.0`, `head.3`.
+    """The quantised linear maps of a model by name: `layers.N.read|output|wide|narrow`, `head.0`, `head.3`.
 
-    `read` is query, key and value side by side, the query divided by the root of a head's width, the
-    value as `output` expects its inputs: centred and levelled.
+    `read` is query, key and value side by side. The query is divided by the square root of a head's width; the value is
+    centred and levelled for `output`.
 
     Args:
-        model: In single precision.
-        rows: Some hundred rows of training material, from which widths and corrections are read off.
+        model: The model in single precision.
+        rows: Some hundred rows of training material for estimating widths and corrections.
     """
     seen = _inputs(model, rows)
     found: dict[str, Linear] = {}
@@ -84,7 +84,7 @@ def quantised(model: RelationModel, rows: Sequence[Row]) -> dict[str, Linear]:
 
 
 def _inputs(model: RelationModel, rows: Sequence[Row]) -> dict[str, Tensor]:
-    """What each linear map of the model is given over these rows, padding left out: shape (places, inputs)."""
+    """The inputs of each linear map over these rows without padding, shape (places, inputs)."""
     seen: dict[str, list[Tensor]] = {}
     present = torch.empty(0)
 
@@ -120,7 +120,7 @@ def _levels(weight: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _after_gelu(linear: nn.Linear, inputs: Tensor) -> Linear:
-    """A map whose inputs come out of GELU: raised by its floor they are never negative and fill all eight bits."""
+    """A map after GELU: its inputs plus `GELU_FLOOR` are never negative and use all eight bits."""
     return _linear(linear.weight, linear.bias, inputs, torch.tensor([-GELU_FLOOR]), torch.ones(1))
 
 
@@ -138,11 +138,11 @@ def _linear(weight: Tensor, bias: Tensor, inputs: Tensor, centre: Tensor, width:
 
 
 def rounded(weight: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-    """Integers and their scale for each output, such that the products with the inputs change little.
+    """Integer weights and their scale per output that minimise the change of the products with the inputs.
 
     Args:
         weight: Shape (outputs, inputs).
-        inputs: What it is multiplied with, shape (places, inputs).
+        inputs: Typical inputs, shape (places, inputs).
 
     Source: Frantar et al. 2023, "GPTQ", algorithm 1, widest channels first.
     """

@@ -1,10 +1,10 @@
-"""Train the relation model; can be stopped and started again at any time.
+"""Train the relation model; a run can be stopped and resumed at any time.
 
     python -m training.train --checkpoint model.safetensors --out build/relation --steps 9000
 
-Runs in bfloat16 where the processor can. Pairs are drawn as they are needed, each chunk from a seed of its own, so that
-a resumed run sees what an uninterrupted one would have seen. They come from stories, from lines of different stories
-that look alike, and from the composer.
+Uses bfloat16 if the processor supports it. Pairs are drawn on demand, each chunk from its own seed, so that a resumed
+run uses the same pairs as an uninterrupted one. They come from stories, from similar lines of different stories, and
+from the composer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BATCH, CHUNK_BATCHES = 32, 24
 LONGEST = 160
 AVERAGING = 0.995
 OF_STORIES, OF_CROWD = 0.55, 0.17
-"""Shares of the pairs that come from one story, and of those that come from two; the others are composed."""
+"""Shares of pairs from one story, and of pairs from two stories; the others are composed."""
 SAVE_EVERY = 250
 SELECT_PAIRS = 1600
 
@@ -70,7 +70,7 @@ def _arguments() -> argparse.Namespace:
 
 
 class _Run:
-    """One training run and everything its continuation needs."""
+    """One training run with its resumable state."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -106,7 +106,7 @@ class _Run:
         )
 
     def resume(self) -> None:
-        """Go on from the last saved state, if there is one."""
+        """Load the last saved state, if there is one."""
         path = self.args.out / "state.pt"
         if path.exists():
             state = torch.load(path)
@@ -115,7 +115,7 @@ class _Run:
             self.averaged, self.step = state["averaged"], state["step"]
 
     def save(self) -> None:
-        """Write the state, the new file in place of the old in one move."""
+        """Save the state by an atomic replacement of the file."""
         out: Path = self.args.out
         state = {
             "model": self.model.state_dict(),
@@ -186,7 +186,7 @@ class _Run:
             yield pieces, marks, targets_of([labels for _, labels in batch])
 
     def select(self) -> str:
-        """Accuracy on frames and cases that are never trained on, with the averaged weights."""
+        """Accuracy with averaged weights on the selection split, which is never trained on."""
         kept = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
         self.model.load_state_dict(self.averaged)
         told = []
@@ -208,7 +208,7 @@ class _Run:
 
 
 def probabilities(model: RelationModel, reader: PairReader, pairs: list[Pair]) -> Tensor:
-    """Probabilities of the five relations, both orders averaged."""
+    """Probabilities of the five relations, averaged over both orders of a pair."""
     model.eval()
     mirrored = torch.tensor([0, 2, 1, 3, 4])
     total = torch.zeros(len(pairs), len(LABELS))
@@ -228,7 +228,7 @@ def probabilities(model: RelationModel, reader: PairReader, pairs: list[Pair]) -
 
 
 def targets_of(labels: list[tuple[str, ...]]) -> Tensor:
-    """1 for each relation that a pair may have."""
+    """Multi-hot targets: 1 for each possible relation of a pair."""
     targets = torch.zeros(len(labels), len(LABELS))
     for row, allowed in enumerate(labels):
         for label in allowed:
@@ -239,14 +239,14 @@ def targets_of(labels: list[tuple[str, ...]]) -> Tensor:
 def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy of the set of allowed relations.
 
-    Not smoothed: acts are chosen by thresholds near 1, where smoothed probabilities say little.
+    Labels are not smoothed, because acts need thresholds near 1, where smoothed probabilities are not informative.
     """
     allowed = (logits.log_softmax(dim=1) + targets.clamp(min=1e-9).log()).logsumexp(dim=1)
     return -allowed.mean()
 
 
 def _story_pairs(args: argparse.Namespace) -> tuple[list[Pair], list[Pair]]:
-    """The pairs of the training stories: of one story, and of two or a story and the crowd."""
+    """The pairs of the training stories: within one story, and between two stories or a story and the crowd."""
     found, chance = stories(*TRAINING), random.Random(args.seed)
     inside = [pair for story in found for pair in pairs_of(story, chance)]
     crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
@@ -261,7 +261,7 @@ def _story_pairs(args: argparse.Namespace) -> tuple[list[Pair], list[Pair]]:
 
 
 def _widen(model: RelationModel, earlier: dict[str, Tensor]) -> None:
-    """Take over an earlier run's weights; its vocabulary may be shorter."""
+    """Load the weights of an earlier run, whose vocabulary may be shorter."""
     fresh = model.state_dict()
     words = earlier.pop("words.weight")
     fresh["words.weight"][: len(words)] = words

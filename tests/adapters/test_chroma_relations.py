@@ -152,7 +152,7 @@ def test_relations_that_cannot_be_kept_leave_a_sound_store_and_lose_no_text(tabl
 
 
 def test_a_repeat_of_what_an_agent_said_never_hides_that(table, tmp_path):
-    """I1: the memory stands for what was said here too."""
+    """I1: the memory represents this text too."""
     table.store.remember("Use ruff for linting.")
     taken(table, folder_with(tmp_path / "chroma", *HOUKAI))
     assert by_text(table.store)["Use"].status == "active"

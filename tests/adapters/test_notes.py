@@ -1,4 +1,4 @@
-"""Markdown notes: which pieces of a note are memories, and what is known of them (issue 4, 8)."""
+"""Markdown notes: which parts of a note become memories, and with which fields (issue 4, 8)."""
 
 from __future__ import annotations
 

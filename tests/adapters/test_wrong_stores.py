@@ -1,4 +1,4 @@
-"""What is no store, or a broken one, is refused with what, where and what to do (issue 4, 8; host rule A3)."""
+"""Foreign files and broken stores are refused with what, where and what to do (issue 4, 8; host rule A3)."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def library_does_not_print(source: Source) -> Iterator[str]:
 
 
 def no_error_is_swallowed(source: Source) -> Iterator[str]:
-    """Whoever catches everything raises again (rollback), or is on the list."""
+    """Code that catches every exception raises it again (rollback), or is on the list."""
     if source.path in SWALLOWS_ALLOWED:
         return
     for node in ast.walk(source.tree):
@@ -158,7 +158,7 @@ def sql_lives_in_sql_files(source: Source) -> Iterator[str]:
 
 
 def comparisons_know_the_policys_opposites(source: Source) -> Iterator[str]:
-    """Whoever compares two texts in the core or the engine says which opposites the policy names."""
+    """Every comparison of two texts in core or engine passes the policy's own antonyms."""
     if not source.below("core/", "engine/"):
         return
     for node in ast.walk(source.tree):

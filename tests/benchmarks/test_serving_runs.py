@@ -1,4 +1,4 @@
-"""`python -m benchmarks.serving` in the smallest form: every figure is there, and the load is what it is said to be."""
+"""`python -m benchmarks.serving` in the smallest form: all figures are there, and the load has the declared mix."""
 
 from __future__ import annotations
 

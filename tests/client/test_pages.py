@@ -1,4 +1,4 @@
-"""What the clients promise whole they fetch in pages, and what is too much for one request they send in several."""
+"""Clients fetch complete lists in pages, and split input that is too large for one request."""
 
 from __future__ import annotations
 

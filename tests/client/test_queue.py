@@ -147,7 +147,7 @@ def test_inner_blocks_leave_the_flush_to_the_outer_one(client: Client) -> None:
 
 
 def test_a_block_collects_in_its_own_thread_and_what_outlives_it_writes_at_once(client: Client, url: str) -> None:
-    """B-27: nobody is answered "Queued" by a queue that no one flushes."""
+    """B-27: a queue that is never flushed gives no answer "Queued"."""
     with client.deferred(), Client(url) as other:
         outlives = copy_context()
         told: list[str] = []
@@ -227,7 +227,7 @@ def test_a_block_of_a_task_is_that_tasks_own(url: str, there: Desk) -> None:
 
 
 def test_a_task_that_is_cancelled_in_its_block_loses_nothing_that_was_acknowledged(url: str, there: Desk) -> None:
-    """What waits lies with the server, which writes it when nobody has added to it for a while."""
+    """The server keeps queued writes and flushes them after a time without further ones."""
 
     async def work() -> None:
         async with AsyncClient(url) as store:

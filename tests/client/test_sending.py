@@ -1,4 +1,4 @@
-"""What a client sends, when it sends it again, and what it makes of an answer that is none."""
+"""Requests of a client, its retries, and its handling of invalid answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTS = {
 
 
 class Line:
-    """A server of canned answers, the last of which stands for all further ones."""
+    """A server of fixed answers, which repeats the last one."""
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)

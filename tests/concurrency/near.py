@@ -26,7 +26,7 @@ DIM = 512
 
 
 class NearEmbedder:
-    """The same words in any order lie at .98 of each other, other words near 0; the same in every process."""
+    """Texts of the same words in any order have similarity .98, others near 0; the same in every process."""
 
     def __init__(self) -> None:
         self.id = "near/1"

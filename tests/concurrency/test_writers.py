@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_texts_of_one_fact_say_the_same_and_lie_near() -> None:
-    """What the tests below rest on: no rule tells them apart, and only the words of one fact are near."""
+    """Assumption of the tests below: no rule distinguishes the wordings, and only wordings of one fact are near."""
     embedder = NearEmbedder()
     groups = facts(300)
     assert len({text for group in groups for text in group}) == 1500

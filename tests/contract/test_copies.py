@@ -85,7 +85,7 @@ def told(worker: subprocess.Popen[str]) -> str:
 
 
 def asked(worker: subprocess.Popen[str], *seeds: int) -> object:
-    """What the other process sees: number, rows, nearest rows, full text."""
+    """The view of the other process: number, rows, nearest rows, full text."""
     assert worker.stdin is not None
     worker.stdin.write(" ".join(map(str, seeds)) + "\n")
     worker.stdin.flush()
@@ -93,7 +93,7 @@ def asked(worker: subprocess.Popen[str], *seeds: int) -> object:
 
 
 def seen(path: Path, *seeds: int) -> object:
-    """The same, seen by somebody who has never seen the store before."""
+    """The same view from a newly opened store."""
     with process(READER, path) as fresh:
         return asked(fresh, *seeds)
 
@@ -132,7 +132,7 @@ def test_a_backup_of_a_store_that_is_written_to_is_one_moment_of_it_and_sound(tm
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_a_killed_backup_leaves_the_former_copy_whole(tmp_path: Path) -> None:
-    """The name is given only to what is whole and on the disk."""
+    """The target name appears only for a complete and synced file."""
     path, copy = tmp_path / "store.db", tmp_path / "copy.db"
     world = filled(path, 60)
     with process(COPIER, path, copy) as worker:
@@ -199,7 +199,7 @@ def by_sqlite_itself(path: Path, copy: Path) -> None:
 
 
 def by_another_file_of_that_name(path: Path, copy: Path) -> None:
-    """As an operator does it: the log belongs to the former file, so it goes with it."""
+    """Replaces the file as an operator does, and removes the log of the former file."""
     fresh = path.with_name("fresh.db")
     shutil.copy(copy, fresh)
     for end in ("-wal", "-shm"):

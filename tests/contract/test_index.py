@@ -25,7 +25,7 @@ KINDS = ("lesson", "fact", "note")
 
 
 def texts_like(count: int, seed: int, *, dim: int = DIM) -> NDArray[np.float32]:
-    """Unit vectors whose lengths lie mostly in some directions, as those of texts do, with near twins."""
+    """Unit vectors with a few dominant directions, like those of texts, with near duplicates."""
     rng = np.random.default_rng(seed)
     spread = np.exp(-np.arange(dim) / 30)
     turned = np.linalg.qr(np.random.default_rng(99).standard_normal((dim, dim)))[0]
@@ -42,7 +42,7 @@ def flat(count: int, seed: int, *, dim: int = DIM) -> NDArray[np.float32]:
 
 
 class Model:
-    """What the matrix should hold, in a dict."""
+    """The expected content of the matrix, as a dict."""
 
     def __init__(
         self, rows: NDArray[np.float32], *, shuffle: np.random.Generator | None = None, ids: Sequence[str] = ()
@@ -194,7 +194,7 @@ def test_every_path_gives_the_ids_and_the_order_of_brute_force(seed: int, sort: 
 
 
 def hard_rows(rng: np.random.Generator, sort: str, count: int, dim: int) -> NDArray[np.float32]:
-    """Unit rows that lie as near to each other as half precision allows, or have the very same cosine."""
+    """Unit rows as near to each other as half precision allows, or with equal cosines."""
     base = texts_like(count, int(rng.integers(1 << 30)), dim=dim)
     match sort:
         case "twins":

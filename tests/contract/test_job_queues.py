@@ -270,7 +270,7 @@ def test_lists_are_by_namespace_and_kind_and_of_what_is_asked_for(yard: Yard) ->
 
 
 def test_a_pass_that_is_noted_came_to_its_end_now_whoever_has_the_job(yard: Yard) -> None:
-    """One step: whoever is killed before it has noted nothing, and after it all."""
+    """`note` is atomic: a process killed before it has recorded nothing, after it everything."""
     yard.queue.note("tidy", "a")
     [first] = yard.queue.jobs()
     assert (first.state, first.turn, first.finished) == ("idle", 0, first.due)

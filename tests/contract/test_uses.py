@@ -42,7 +42,7 @@ def other(path: Path, world: World) -> Iterator[sqlite3.Connection]:
 
 
 def counted(path: Path) -> dict[str, int]:
-    """What stands in the file, as another process sees it."""
+    """The stored counts, as another process reads them."""
     connection = sqlite3.connect(path)
     try:
         return dict(connection.execute("SELECT id, access_count FROM memory ORDER BY id"))

@@ -284,7 +284,7 @@ def test_a_known_conflict_is_told_but_not_opened_again():
 
 
 def test_effects_are_complete_the_row_its_hashes_and_what_follows():
-    """Effects are data: what a backend must write, and nothing else."""
+    """Effects are data: exactly the changes that a backend writes."""
     row = memory(kind="fact", content="status PLANNED", subject="006", pinned=True)
     new = NewMemory(content="is shipped", kind="fact", subject="006")
     decision = judge(new, Evidence(slot=(row,), calibration=IDENTITY), moment())

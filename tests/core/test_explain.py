@@ -193,7 +193,7 @@ def test_why_names_rules_and_differences_once():
     ],
 )
 def test_what_is_stored_as_new_names_a_near_memory_that_was_not_sure_enough(similarity, said):
-    """Odd texts: "nothing like it is stored" beside a match of 72 % is not so."""
+    """Odd texts: a message must not say "nothing like it is stored" with a match of 72 %."""
     reasons = (Reason("nothing_like_it", ""),)
     near = match(similarity, action="none")
     assert why(WriteResult(outcome="created", memory=memory(), reasons=reasons, matches=(near,))) == said

@@ -16,7 +16,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def memory(name: str, days: float, kind: str = "lesson") -> Memory:
-    """One that was told so many days ago and not touched since."""
+    """A memory of this age in days that was never used."""
     at = NOW - timedelta(days=days)
     return Memory(id=name, namespace="n", content=f"About {name}.", kind=kind, created_at=at, updated_at=at)
 

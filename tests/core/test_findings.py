@@ -1,4 +1,4 @@
-"""Groups of equal texts, verdicts on pairs, and what is not looked at any more (S1-19, S1-28, I2, E-2.6, E-3.8)."""
+"""Groups of equal texts, verdicts on pairs, and pairs that are excluded (S1-19, S1-28, I2, E-2.6, E-3.8)."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_the_model_decides_within_its_bounds(opinion: Opinion | None, expected: 
 def test_what_stands_beside_the_texts_is_stronger_than_the_model(
     a: dict[str, Any], b: dict[str, Any], expected: str
 ) -> None:
-    """I2, B-37, S0-52; equal texts and told-the-same texts alike."""
+    """I2, B-37, S0-52; for equal texts and for paraphrases."""
     for text in (TEA, TEA_TOO):
         assert verdict(near(row("a", TEA, **a), row("b", text, 1, **b)), SAME) == expected
 
@@ -261,7 +261,7 @@ def test_letters_alone_never_make_two_texts_the_same() -> None:
     ],
 )
 def test_one_word_in_the_place_of_another_is_not_overruled_by_the_model(a: str, b: str, expected: str) -> None:
-    """I2: in a short text the word is what it is about; the model says *same* with certainty."""
+    """I2: in a short text the replaced word is the topic, although the model is certain of *same*."""
     found = verdict(near(row("a", a), row("b", b, 1), 0.99), SAME)
     assert found == expected or (expected == "apart" and found == "conflict")
 
@@ -293,7 +293,7 @@ def test_a_value_replaced_in_one_frame_is_a_contradiction_at_any_similarity(simi
 
 
 def test_of_the_models_contradictions_only_the_nearest_of_each_newer_memory_stays() -> None:
-    """E-3.8: what the rules found stays whatever the model says."""
+    """E-3.8: findings of the rules stay, whatever the model's opinion."""
     new = row("n", "Billing is run by Bo.", 9)
     court = Court(
         policy=POLICY, bounds_of=lambda kind: BOUNDS,

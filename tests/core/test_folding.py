@@ -1,4 +1,4 @@
-"""What a merge leaves of many memories: the winner's words, and what the others know beside them (S1-39, S1-41)."""
+"""The result of a merge: the winner's text, and fields of the others (S1-39, S1-41)."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ values = st.fixed_dictionaries(
 
 @given(members=st.lists(values, min_size=2, max_size=5), later=st.integers(0, 9))
 def test_a_planned_change_applied_is_the_fold_and_is_recognised(members: list[dict[str, Any]], later: int) -> None:
-    """`done` means done: the state after holds, the state before does not; what was counted since is kept."""
+    """`done` means that the state after holds and the state before does not; later usage counts are kept."""
     rows = [row(f"m{at}", -at, **fields) for at, fields in enumerate(members)]
     whole = folded(rows[0], rows[1:], MERGE)
     change = change_of(rows[0], whole)

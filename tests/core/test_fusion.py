@@ -1,4 +1,4 @@
-"""Words by their stems, meaning and words in one score, and what was told beside a memory (S2-4, S2-14, S2-16)."""
+"""Stemmed terms, meaning and words in one score, and neighbours in a conversation (S2-4, S2-14, S2-16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each thing once: what is grouped, what never is, and that no conflict disappears (B-26, I2, S3-20, S3-26)."""
+"""Grouping of hits: grouped ones, ones that never are, and no conflict disappears (B-26, I2, S3-20, S3-26)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_newest_is_shown_at_the_best_rank_with_the_best_score() -> None:
 
 
 def test_the_worlds_time_tells_what_is_newest() -> None:
-    """B-35: what was written later may be about earlier."""
+    """B-35: a text written later may be about an earlier time."""
     hits = [hit(0, "is shipped"), hit(1, "is shipped", event_time=START - timedelta(days=9))]
     assert ids(hits) == [("m0", "m1")]
 

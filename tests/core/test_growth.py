@@ -1,4 +1,4 @@
-"""What a text adds to a memory that has grown: parts and opinions in, outcome out."""
+"""A new text and a memory that has grown: parts and opinions in, outcome out."""
 
 from __future__ import annotations
 

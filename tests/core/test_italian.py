@@ -1,4 +1,4 @@
-"""Italian, by its one file: what forbids to call two texts the same, what does not, and what is no Italian."""
+"""Italian by its language file: differences that forbid *same*, harmless ones, and texts that are not Italian."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_below_the_bound_the_nearest_of_either_end_are_kept() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(7, 13), (64, 5), (1, 1), (200, 200)])
 def test_the_shape_of_blocks_decides_nothing(monkeypatch: pytest.MonkeyPatch, height: int, width: int) -> None:
-    """I4: blocks are a matter of speed; also where one of them is crowded and thinned out at once."""
+    """I4: blocks change only the speed, also when one of them is crowded and reduced in the same step."""
     rows = np.concatenate([rows_of(3, 90), rows_of(4, 110, spread=0.02)])
     limits = {"floor": 0.3, "all_from": 0.9, "nearest": 3}
     whole = found(rows, **limits)

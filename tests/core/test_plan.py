@@ -90,7 +90,7 @@ def test_flags_come_first_then_merges_promotions_archivings_and_what_is_left_alo
 
 
 def test_a_memory_has_one_action_a_run() -> None:
-    """E-2.3: what is merged is not archived or promoted as well, winner included."""
+    """E-2.3: merged memories, including the winner, are not archived or promoted as well."""
     rows = [replace(A, content="Said."), row("b", 1, content="said", access_count=9, importance=0.9, tags=("sop",))]
     assert told(planned(rows, days=99)) == [("merge", ("a", "b"))]
 

@@ -1,4 +1,4 @@
-"""Plan files: what was written is read back, and no edited file can do what the planner never does.
+"""Plan files are read back as written, and an edited file cannot cause actions that the planner never plans.
 
 Covers S1-10, S1-14, S1-15, S1-43, B-22, and of I1 and S1-4 the part that concerns files.
 """

@@ -30,7 +30,7 @@ BY_HAND = {
 
 
 def sites() -> Iterator[tuple[Path, str, ast.expr]]:
-    """Each place of the product that makes a reason: its file, its function, and what it says of the rule."""
+    """Each place of the product that creates a reason: file, function and rule argument."""
     for file in sorted(ROOT.rglob("*.py")):
         if "testing" in file.relative_to(ROOT).parts:
             continue
@@ -68,7 +68,7 @@ def test_the_rules_are_found_where_they_are_named() -> None:
 
 @pytest.mark.parametrize("rule", sorted(NAMED - {rule.id for rule in DEFAULT_RULES}))
 def test_a_rule_that_can_decide_has_words_of_its_own(rule: str) -> None:
-    """I6: what is shown is no name of a variable."""
+    """I6: the text shown is not a variable name."""
     words = reason_words(rule)
     assert words == _REASON_WORDS[rule]
     assert " " in words and "_" not in words

@@ -48,7 +48,7 @@ def test_what_is_none_stays_as_it_is(text: str) -> None:
 
 
 def test_nothing_is_drawn_in_that_nobody_has_looked_at() -> None:
-    """Taking out the beginning must not show the half of a key that stands at the edge."""
+    """A redaction at the beginning must not move half of a key at the limit into the excerpt."""
     text = "x@example.org " * 60 + "sk-a1b2c3d4e5f6g7h8i9j0k1l2m3n4"
     for cut in range(len(text) - 40, len(text)):
         assert "sk-" not in redacted(text[:cut]) or "[key]" in redacted(text[:cut])

@@ -1,4 +1,4 @@
-"""Reflection as values: which memories become one summary, what it says, what becomes of them (B-28, D2)."""
+"""Reflection as values: clusters, the text of a summary, and the fate of its sources (B-28, D2)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def at(cosine):
 
 
 def material(rows, cosines=None, **values):
-    """Vectors on a fan: the cosine of each with the first axis; 1 where nothing is said."""
+    """Vectors by their cosine with the first axis; 1 by default."""
     cosines = cosines or {}
     ordered = tuple(sorted(rows, key=lambda one: (one.created_at, one.id)))
     return Material(rows=ordered, vectors={one.id: at(cosines.get(one.id, 1.0)) for one in rows}, **values)
@@ -249,7 +249,7 @@ def test_what_becomes_of_the_sources(how, status, rels):
 
 @pytest.mark.parametrize("how", ["default", "hard", "keep"])
 def test_a_reflection_is_a_plan_file_like_any_other(how):
-    """S1: what the file may ask for is what the planner does."""
+    """S1: a file may ask only for actions that the planner plans."""
     plan = plan_of(cluster_of(row("a", TEXTS[0]), row("b", TEXTS[1])), Reflection(consolidate=how))
     refuse_beyond(plan)
     assert plan_from(plan_text(plan)) == plan

@@ -79,7 +79,7 @@ def test_long_texts_are_given_back() -> None:
 
 
 def test_every_cache_by_count_has_short_keys_or_few_entries() -> None:
-    """Whoever adds one for texts of any length takes `remembered`, or says here why its keys are short."""
+    """A cache for texts of any length uses `remembered`, or is listed here with the reason why its keys are short."""
     root = Path(wellkept.__file__).parent
     found = {
         f"{path.relative_to(root).as_posix()}::{name}"

@@ -1,4 +1,4 @@
-"""What a judge is asked, and what its word adds to a decision: a possible conflict, and nothing else."""
+"""Questions to a judge; its answer can only add a possible conflict to a decision."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_judge_that_is_not_sure_changes_nothing(share):
 @pytest.mark.parametrize("similarity", [0.65, 0.99])
 @pytest.mark.parametrize("told", [None, opinion(distinct=0.6, conflict=0.4)])
 def test_whatever_the_policy_a_judge_neither_hides_nor_refuses_nor_keeps_anything(on_conflict, similarity, told):
-    """I4, design §5: outcome, memory, links, earlier effects and conflicts are what they were."""
+    """I4, design §5: outcome, memory, links, earlier effects and conflicts are unchanged."""
     opinions = {} if told is None else {"old": told}
     evidence = near((memory(content="Acme is where Ana spends her days"), similarity), opinions=opinions)
     before, after = answered(1.0, evidence=evidence, at=moment(on_conflict=on_conflict))

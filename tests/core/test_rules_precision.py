@@ -1,4 +1,4 @@
-"""Where the rules must keep silent, and what they must read as the same value (issue item 1, B-3, B-13, B-14)."""
+"""Texts without a difference for the rules, and notations of the same value (issue item 1, B-3, B-13, B-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consolidation takes over from a decision of the gate, and the folds and marks that a plan makes of it."""
+"""Folds and marks that a consolidation plans from a repeated decision of the gate."""
 
 from __future__ import annotations
 

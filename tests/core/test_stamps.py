@@ -1,4 +1,4 @@
-"""What is the time of a line, and what is part of what it says (S2-15, I2)."""
+"""The time stamp of a line and the text of the line (S2-15, I2)."""
 
 from __future__ import annotations
 

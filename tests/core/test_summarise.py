@@ -69,7 +69,7 @@ def test_the_same_sentence_in_another_spelling_is_told_once():
 
 
 def test_a_figure_more_is_another_sentence():
-    """I2: what differs in a number is not said already."""
+    """I2: a sentence that differs in a number is not a repeat."""
     assert summarise(("Port 5433 is open.", "Port 5434 is open.")).split("\n") == [
         "Port 5433 is open.", "Port 5434 is open.",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Titles of a memory: its own, and those under which it was told again."""
+"""Titles of a memory: its own and those of its duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`[[names]]` in texts (S0-42, S0-45): what is one, and what is not."""
+"""`[[names]]` in texts (S0-42, S0-45): valid and invalid ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_memory_is_found_under_its_title_or_its_beginning():
 
 
 def test_a_waiting_end_is_no_memory_and_so_is_touched_by_nothing():
-    """What a text names must not outlive it in the list of ids of its entry (I1)."""
+    """Names in an erased text must not remain in the list of ids of its entry (I1)."""
     end = waiting("Risk Rules!")
     assert end == waiting("risk rules") and is_waiting(end) and not is_waiting("0190a1b2")
     assert touched([LinkChange(None, Link("m", end))]) == ("m",)

@@ -33,7 +33,7 @@ class Fresh:
         (self.site,) = place.glob("lib/python*/site-packages")
 
     def run(self, *command: str, fails: bool = False) -> str:
-        """What a program of this environment prints; it knows nothing of the folder and environment of the tests."""
+        """Output of a program in this environment, independent of the folder and environment of the tests."""
         done = subprocess.run(
             [str(self.bin / command[0]), *command[1:]], cwd=self.home, env=self.surroundings(),
             capture_output=True, text=True, timeout=SECONDS, check=False,

@@ -1,4 +1,4 @@
-"""What people install: wheel and sdist hold what they should, and work in an environment that has nothing else."""
+"""Wheel and sdist contain the right files and work in an otherwise empty environment."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Fresh:
-    """An environment with Wellkept and what it says it needs."""
+    """An environment with Wellkept and its declared dependencies."""
     made = Fresh(tmp_path_factory.mktemp("fresh"), wheel.parent)
     made.link(needed(about(wheel).get_all("Requires-Dist", [])).values())
     made.install("wellkept")

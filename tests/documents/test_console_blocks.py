@@ -1,4 +1,4 @@
-"""The runner of console blocks itself: a document that lies must fail."""
+"""The runner of console blocks: a document with wrong output must fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of docs/recording.md names what there is, on each surface."""
+"""The table of docs/recording.md names existing operations on each surface."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _THINGS = ("drum", "lamp", "sail", "rope", "bell", "coin")
 
 
 def killed(source: str, target: str) -> None:
-    """Move in small blocks and tell of each, so that somebody can end this in the middle of any."""
+    """Move in small blocks and report each, so that a test can kill the process between them."""
     here, there = wellkept._storage(source), wellkept._storage(target)
 
     def told(namespace: str, at: int, whole: int) -> None:

@@ -1,4 +1,4 @@
-"""The two halves of a consolidation as the engine runs them: what they ask, tell, write, and what they cost (S1)."""
+"""Planning and execution of a consolidation in the engine: questions, reports, writes and cost (S1)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def here(tmp_path: Path) -> Any:
 
 
 def test_no_text_is_embedded_again_and_only_open_pairs_are_read(here: World) -> None:
-    """A pass over what is stored costs no embedding; rules decide what they can."""
+    """A pass over stored memories needs no embedding; rules decide first."""
     fill(here, [*TEA, NO_TEA, "Port 8000.", "Port 8001."])
     here.embedder.calls = 0
     model(here).asked.clear()
@@ -76,7 +76,7 @@ def test_the_progress_of_each_step_is_told(here: World) -> None:
 
 
 def test_the_kinds_of_degradation_are_named_in_the_plan(tmp_path: Path) -> None:
-    """I7: what could not run is said."""
+    """I7: the report names parts that could not run."""
     lexical = make("memory", tmp_path, embedder=FakeEmbedder(ALL_NEAR, lexical=True))
     fill(lexical, [*BUS, "Use SQLite.", "use sqlite!"])
     all_the_same(lexical, BUS)
@@ -206,7 +206,7 @@ def test_memories_that_are_gone_or_changed_are_named(here: World) -> None:
 
 
 def test_what_somebody_did_by_hand_already_is_done_and_what_was_half_done_is_stale(tmp_path: Path) -> None:
-    """`done` is said only of an action whose every row is as it would leave it."""
+    """An action is `done` only if all its rows are in the state after it."""
     here = make("memory", tmp_path)
     rows = fill(here, ["A note.", "Another note."])
     here.clock.advance(days=45)
@@ -233,7 +233,7 @@ def test_after_a_promotion_somebody_elses_judgement_is_not_run_over(tmp_path: Pa
 
 
 def test_a_run_of_many_sources_keeps_every_name_and_the_winners_provenance(tmp_path: Path) -> None:
-    """MAX_PROVENANCE: what does not fit stands in the memories that were merged away."""
+    """MAX_PROVENANCE: ids above the limit remain in the merged memories."""
     here = make("memory", tmp_path)
     for number in range(4):
         origins = [f"{number}-{at}" for at in range(600)]
@@ -265,7 +265,7 @@ def test_taking_back_an_import_run_leaves_nothing_of_it(tmp_path: Path) -> None:
 
 
 class Bundle(FakeEmbedder):
-    """All texts near each other, each in a place of its own."""
+    """All texts are near each other, with different vectors."""
 
     def embed(self, texts: Any) -> list[Embedded]:
         made = []
@@ -368,7 +368,7 @@ def test_a_rule_for_one_kind_of_cluster_leaves_the_others_alone(here: World) -> 
 
 
 def test_a_plan_that_was_edited_is_stale_where_it_lies_about_the_memories(tmp_path: Path) -> None:
-    """B-22: a plan is a file. What it says stood there must stand there, and a merge joins active memories only."""
+    """B-22: a plan is a file. Its former states must equal the stored ones, and a merge joins only active memories."""
     with wellkept.open("memory:", embedder="hashing") as store:
         ids = [store.remember(text, on_conflict="ignore").memory.id for text in ("Tea is up.", "tea is up")]  # type: ignore[union-attr]
         plan = store.plan()
@@ -381,7 +381,7 @@ def test_a_plan_that_was_edited_is_stale_where_it_lies_about_the_memories(tmp_pa
 
 
 def test_a_limit_above_the_number_of_memories_leaves_none_out() -> None:
-    """S1-7: the newest so many, and all where there are fewer."""
+    """S1-7: at most this many newest memories."""
     with wellkept.open("memory:", embedder="hashing") as store:
         for text in ("Tea is up.", "tea is up", "Cups are down."):
             store.remember(text, on_conflict="ignore")

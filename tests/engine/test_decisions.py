@@ -107,7 +107,7 @@ def test_without_the_star_the_set_is_closed(make):
 
 
 def test_a_row_written_before_a_field_existed_loads_with_its_default(make):
-    """S2-1, S2-46, S2-54: no migration of rows; what is absent is neutral."""
+    """S2-1, S2-46, S2-54: no migration of rows; missing fields are neutral."""
     table = make()
     row = table.store.remember(TEXT).memory
     plain = to_plain(row)
@@ -123,7 +123,7 @@ def test_a_row_written_before_a_field_existed_loads_with_its_default(make):
 
 
 def test_the_hashes_of_a_revised_memory_follow_its_text(make):
-    """B-8, I1: what it said before is news when it is said again, and must not be taken for a repeat."""
+    """B-8, I1: a former text of a revised memory is news when it is written again, not a duplicate."""
     table = make()
     row = table.store.remember("The port is 5433").memory
     table.store.remember("the port is 5433!")  # absorbed: one more hash

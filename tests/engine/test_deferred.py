@@ -47,7 +47,7 @@ def test_inside_a_block_insights_are_stored_at_once_and_all_others_wait(make, ki
 
 
 def test_a_repeated_insight_inside_a_block_is_told_at_once(make):
-    """S0-44: what was told cannot be taken back later."""
+    """S0-44: an answer that was given cannot be retracted later."""
     table = make()
     with table.store.deferred():
         table.store.remember("Never trade weekends.", kind="lesson")
@@ -78,7 +78,7 @@ def test_a_kind_that_does_not_read_names_promises_no_links(make):
 
 
 def test_a_text_that_cannot_be_used_is_refused_at_once(make):
-    """S0-6: the agent is there to mend it; later nobody is."""
+    """S0-6: invalid input is refused at once, while the agent can correct it."""
     table = make()
     with table.store.deferred() as queue:
         with pytest.raises(UnknownKind):
@@ -156,7 +156,7 @@ def test_a_block_collects_in_its_own_thread_only(make):
 
 
 def test_what_outlives_its_block_writes_at_once_from_then_on(make):
-    """B-27: a task that was begun in a block must not be answered "Queued" by a queue that nobody flushes."""
+    """B-27: a task started in a block must not get "Queued" from a queue that is never flushed."""
     table = make()
     with table.store.deferred():
         outlives = copy_context()
@@ -208,7 +208,7 @@ def test_what_the_call_asked_for_holds_when_it_is_written(make):
 
 
 def test_the_callers_own_key_is_kept(make):
-    """I5: told again outside the block, it is the same call."""
+    """I5: repeated outside the block, it is the same call."""
     table = make()
     given = {"kind": "thesis", "idempotency_key": "k1"}
     with table.store.deferred():

@@ -1,4 +1,4 @@
-"""A store whose vectors an earlier release made: it says what to do, is read meanwhile, and is as before afterwards."""
+"""A store with vectors of an earlier release: it names the remedy, stays readable, and is then repaired."""
 
 from __future__ import annotations
 

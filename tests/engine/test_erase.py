@@ -223,7 +223,7 @@ def test_an_imported_text_is_erased_like_any_other(table, tmp_path):
     ],
 )
 def test_a_text_that_was_refused_can_be_erased_too(table, text, fields):
-    """I1: it stands in the journal, so something must be able to remove it."""
+    """I1: a refused text is in the journal, so erasing must remove it."""
     table.store.remember("a fine note", kind="note")
     if fields["kind"] == "note":
         table.store.remember(text, kind="note")

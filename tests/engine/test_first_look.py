@@ -11,7 +11,7 @@ ITEMS = [{"content": "one", "kind": "note"}, {"content": "Use ruff for linting."
 
 
 class Meanwhile(FakeEmbedder):
-    """Lets somebody else act while the texts are embedded."""
+    """Runs a concurrent action while the texts are embedded."""
 
     then = None
 

@@ -1,4 +1,4 @@
-"""Who writes what waits, and when: one at a time, in order, each once, also across processes that die (S0-45, I5)."""
+"""Flushing the queue: one process at a time, in order, each write once, also when processes die (S0-45, I5)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def contents(store: wellkept.MemoryStore) -> list[str]:
 
 
 def test_what_a_conversation_has_left_is_written_and_what_goes_on_is_not(make: Callable[..., Desk]) -> None:
-    """S0-45: nobody has to know that a queue must be flushed."""
+    """S0-45: the queue is flushed without an explicit call."""
     table = make()
     table.store.in_session("ended").queue.remember("one", kind="thesis")
     table.store.in_namespace("acme/bob").queue.remember("two", kind="thesis")
@@ -136,7 +136,7 @@ def test_whoever_comes_while_another_one_writes_leaves_it_to_him(make: Callable[
 
 
 def test_very_much_that_was_left_is_written_in_parts_and_all_of_it(make: Callable[..., Desk], monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """Whoever wants his own queue flushed has his turn in between."""
+    """Another process gets the turn between two parts of a flush."""
     monkeypatch.setattr("wellkept.engine.queue.flushing._MOST_AT_ONCE", 7)
     table = make()
     for number in range(20):
@@ -149,7 +149,7 @@ def test_very_much_that_was_left_is_written_in_parts_and_all_of_it(make: Callabl
 def test_between_two_parts_anybody_may_flush_or_drop_and_nothing_of_it_is_written_again(
     make: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S0-45, I5: what was read at the beginning is no longer all that is to be written."""
+    """S0-45, I5: further writes were queued after the flush read the queue."""
     monkeypatch.setattr("wellkept.engine.queue.flushing._MOST_AT_ONCE", 2)
     table = make()
     for number in range(8):
@@ -169,7 +169,7 @@ def test_between_two_parts_anybody_may_flush_or_drop_and_nothing_of_it_is_writte
 def test_much_that_was_left_is_read_as_often_as_little(
     make: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Its time grows with what waits, not with the square of it."""
+    """Its time grows linearly with the number of queued writes."""
     monkeypatch.setattr("wellkept.engine.queue.flushing._MOST_AT_ONCE", 2)
     read: list[object] = []
     whole, rows = lines_of_file._whole, PostgresLedger.waiting
@@ -270,7 +270,7 @@ def go_on(process: subprocess.Popen[str]) -> None:
 
 
 def stored(url: str) -> int:
-    """How many memories there are, told by the tables: opening the store would itself write what waits."""
+    """Number of memories, read from the tables, because opening the store would flush the queue."""
     if url.startswith("postgresql:"):
         with psycopg.connect(url) as server:
             return int(server.execute("SELECT count(*) FROM wellkept.memory").fetchone()[0])  # type: ignore[index]
@@ -326,7 +326,7 @@ DAMAGED_RECORDS = ["", "{", "[]", "3", '{"id": "bad"}', "null", "[" * 5000]
 def test_a_row_that_cannot_be_read_is_listed_as_failed_stops_no_other_and_can_be_dropped(
     tmp_path: Path, record: str, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
 ) -> None:
-    """I1, B-27: what was acknowledged is never passed over in silence, and nothing stays for ever."""
+    """I1, B-27: an acknowledged write is never skipped silently, and none stays in the queue forever."""
     url = server().database()
     request.addfinalizer(lambda: server().release(url))
     table = desk(url, tmp_path)
@@ -351,7 +351,7 @@ def test_a_row_that_cannot_be_read_is_listed_as_failed_stops_no_other_and_can_be
 
 
 def test_the_turn_of_a_process_ends_with_it(url: str) -> None:
-    """Nobody has to take a lock of a dead process away."""
+    """The lock of a dead process ends by itself."""
     with opened(url) as store, child(TAKES, url=url) as process:
         assert heard(process) == "True"
         store.queue.remember("one", kind="thesis")
@@ -375,7 +375,7 @@ def database() -> Iterator[str]:
 
 
 def test_who_opens_the_store_leaves_what_another_one_may_still_be_at(database: str, tmp_path: Path) -> None:
-    """S0-45: beside others that run, only what has waited for long was left by one that died."""
+    """S0-45: with other processes running, only writes that have waited long count as left by a dead one."""
     from wellkept.storage.postgres import PostgresStorage
 
     table = desk(PostgresStorage(database), tmp_path)
@@ -409,7 +409,7 @@ def test_many_who_put_writes_off_at_once_keep_the_order_of_each(database: str) -
 
 
 def test_who_has_lost_its_turn_stops_and_what_is_not_marked_is_found_written(database: str) -> None:
-    """The network broke while a server wrote: another one may be at it, so it must not go on."""
+    """After a network failure another server may have the turn, so the flush must stop."""
     with opened(database) as store:
         for text in in_order(3):
             store.queue.remember(text, kind="thesis")

@@ -511,7 +511,7 @@ def test_a_broken_check_stores_warns_and_marks(make, caplog):
 
 
 def test_the_hash_stages_work_without_a_model(make):
-    """S0-40, S4-3: what is known to the letter is known without vectors."""
+    """S0-40, S4-3: verbatim repeats are found without vectors."""
     table = make()
     table.store.remember(L1, kind="lesson")
     table.fake.fail_with = ModelUnavailable("down")

@@ -1,4 +1,4 @@
-"""E9, N9: however a file is made, an import holds a bounded part of it, and what it has told is written."""
+"""E9, N9: an import keeps only a bounded part of any file in memory, and reported lines are written."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(table, tmp_path):
 
 
 def test_what_was_told_is_written_and_the_same_import_goes_on_from_there(table, tmp_path):
-    """N9, I5: a kill in the middle leaves what was committed; the second run adds the rest, nothing twice."""
+    """N9, I5: after a kill the committed part stays; the second run adds only the rest."""
     path = tmp_path / "in.jsonl"
     texts = [f"Fact number {number} about item{number}" for number in range(60)]
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")

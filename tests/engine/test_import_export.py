@@ -117,7 +117,7 @@ def test_a_line_with_no_usable_namespace_is_refused(table, write, user):
 
 @pytest.mark.parametrize(("spec", "last"), [({}, (30, 30)), ({"limit": 12}, (11, 11)), ({"items": "facts"}, (0, 0))])
 def test_progress_tells_how_many_memories_are_done_of_how_many_after_each_batch(table, write, spec, last):
-    """N9: the file's blank lines are none; what lies inside of lines is counted by nobody beforehand."""
+    """N9: blank lines do not count; the content of lines is not counted in advance."""
     path = write(*({"content": f"Text about item{n}", "facts": []} for n in range(5)), b"",
                  *({"content": f"Text about item{n}", "facts": []} for n in range(5, 30)))  # fmt: skip
     seen = []
@@ -230,7 +230,7 @@ OURS = {"line": 1, "error": "InvalidInput", "message": "not JSON", "raw": "{"}
 )
 @pytest.mark.parametrize("named", [True, False])
 def test_rejects_replace_nothing_but_rejects(table, write, tmp_path, there, taken, named):
-    """Refused before anything is imported, and what was there is as it was."""
+    """Refused before anything is imported, and the store is unchanged."""
     source = write({"content": "Use ruff"}, b"{not json")
     target = tmp_path / ("mine.txt" if named else "in.jsonl.rejects.jsonl")
     target.write_text(there, encoding="utf-8")

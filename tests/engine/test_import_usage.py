@@ -36,7 +36,7 @@ def write(folder, *items, name="in.jsonl"):
 
 
 def test_rows_of_the_first_seed_arrive_with_their_use_and_are_consolidated_by_it(table, tmp_path):
-    """S1's R3 promotes what was read often; R4 archives what was never read, and only that."""
+    """S1's R3 promotes memories that were read often; R4 archives only those that were never read."""
     report = table.store.import_(write(tmp_path, *BRAIN), SPEC)
     assert (dict(report.counts), report.errors) == ({"created": 3}, ())
     often, never, sometimes = table.store.list()
@@ -122,7 +122,7 @@ def test_a_use_is_taken_only_where_it_is_mapped_and_never_from_a_writer(table, t
 
 @pytest.mark.parametrize("when", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "9999-12-31T12:00:00+00:00"])
 def test_the_first_and_the_last_time_there_is_stop_nothing(table, tmp_path, when):
-    """E1: everything that looks at times goes on."""
+    """E1: all operations that use times still work."""
     fields = ("recorded_at", "event_time", "expires_at")
     table.store.import_(write(tmp_path, *({"text": f"Tea at {name}.", name: when, "kind": "fact"} for name in fields)))
     assert len(table.store.list(Filter(statuses=ALL_STATUSES))) == len(fields)

@@ -16,7 +16,7 @@ OLD, NEW = "Ana works at Acme", "Globex hired her in May"
 
 
 class Judge:
-    """Says the same of every pair, or does what a test wants instead."""
+    """Gives the same answer for every pair, or calls a function of the test."""
 
     id = "judge 7"
 
@@ -261,7 +261,7 @@ def test_an_endpoint_that_is_gone_loses_nothing(make):
 
 
 def test_a_judge_of_ones_own_need_not_know_our_classes(make):
-    """Anything with `judge` will do; one that cannot even say its name is told by its class."""
+    """Any object with `judge` is accepted; without an id, its class names it."""
 
     class Bare:
         def judge(self, pairs):

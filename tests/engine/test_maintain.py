@@ -273,7 +273,7 @@ def test_verify_in_a_round_tells_the_first_problems(table: Desk) -> None:
 
 @pytest.fixture(params=["file", "queue"])
 def leases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Lease]:
-    """Makes holders of one lease, where it stands in a file and where it stands in a queue of jobs."""
+    """Creates holders of one lease, stored in a file or in a job queue."""
     kept: Page = {}
     alone = threading.Lock()
 
@@ -402,7 +402,7 @@ def test_cron_with_a_span_does_only_what_is_due(table: Desk, lease: Callable[...
 
 
 def test_a_holder_that_lost_the_lease_stops_between_two_jobs(table: Desk, lease: Callable[..., Lease]) -> None:
-    """Whoever slept beyond its lease sees that another one keeps the store up, and leaves it to that one."""
+    """A process that slept beyond its lease detects the new holder and stops."""
     one, two = (lease(seconds=0.3) for _ in range(2))
     told: list[str] = []
     begun, lost = threading.Event(), threading.Event()

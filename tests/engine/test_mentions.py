@@ -1,4 +1,4 @@
-"""Links that a text makes by itself: to what it names, and to what is nearest (source 000, S0-36 to S0-45)."""
+"""Automatic links of a text: to memories that it names, and to the nearest ones (source 000, S0-36 to S0-45)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def auto(kind, most, at=0.65):
 
 @pytest.mark.parametrize("spelling", ["Risk rules", "risk  RULES", "Risk rules|those rules", "ID"])
 def test_a_name_links_to_the_memory_of_that_title_or_id(make, spelling):
-    """S0-42: made with the memory, one edge, told in the answer and in the journal."""
+    """S0-42: stored with the memory, one edge, reported in the answer and in the journal."""
     table = make()
     rules = table.store.remember("Never more than two per cent.", **RULES).memory
     name = rules.id if spelling == "ID" else spelling
@@ -43,7 +43,7 @@ def test_a_name_links_to_the_memory_of_that_title_or_id(make, spelling):
 
 
 def test_a_memory_without_title_is_named_by_what_messages_call_it(make):
-    """S0-32, S0-42: an agent can only write what it was told."""
+    """S0-32, S0-42: an agent can name a memory only by a name that it has seen."""
     table = make()
     rules = table.store.remember("Never more than two per cent.", kind="lesson").memory
     result = table.store.remember("As in [[never more than two per cent]]", kind="thesis")
@@ -92,7 +92,7 @@ def test_a_name_nobody_has_is_told_and_linked_once_it_is_written(make):
 
 
 def test_a_waiting_name_is_nothing_to_repair(make):
-    """`repair` must not remove what is waited for."""
+    """`repair` must not remove waiting links."""
     table = make()
     first = table.store.remember("See [[Risk rules]].", kind="thesis").memory
     assert table.store.verify() == ()
@@ -112,7 +112,7 @@ def test_waiting_names_come_through_an_export(make, tmp_path):
 
 
 def test_a_merge_takes_the_waiting_names_of_both_along(make):
-    """S1: what is folded into another memory still waits, and is answered there."""
+    """S1: waiting links of a merged memory still wait, and are resolved at the kept one."""
     table = make()
     for text in ("Sold half, see [[Exits]].", "sold half, see [[exits]]"):
         table.store.remember(text, kind="note", on_conflict="ignore")
@@ -252,7 +252,7 @@ def test_a_name_that_is_answered_makes_no_second_link_beside_one_that_is_there(m
 
 
 def test_items_of_one_batch_name_each_other_in_both_directions(make):
-    """S4-15: each sees those before it, and what waits is found by those behind it."""
+    """S4-15: each item sees the earlier ones, and later ones resolve waiting links."""
     table = make()
     batch = table.store.remember_many(
         [
@@ -294,7 +294,7 @@ def test_a_policy_may_leave_brackets_alone(make):
 
 
 def test_replaying_another_policy_takes_named_links_for_no_difference(make):
-    """What a text links by itself is no decision of the gate."""
+    """Automatic links are no decision of the gate."""
     table = make()
     table.store.remember("Two per cent.", **RULES)
     rule = table.store.remember("One more.", kind="thesis").memory

@@ -1,4 +1,4 @@
-"""A store moves between backends, journal and all, and is the same to the letter afterwards (I5, I8, I9)."""
+"""A store is moved between backends with its journal, without any change of content (I5, I8, I9)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OPENED: list[Storage] = []
 
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
-    """What a test opened is closed after it."""
+    """Closes the stores that a test opened."""
     yield
     while _OPENED:
         _OPENED.pop().close()
@@ -61,7 +61,7 @@ def place(backend: str, folder: Path, name: str) -> Storage:
 
 
 def everything(storage: Storage, name: str) -> tuple[object, ...]:
-    """All that a namespace holds, and what a reader finds there."""
+    """All data of a namespace, and search results in it."""
     with storage.begin(name, write=False) as tx:
         rows = tx.find(Filter(statuses=("active", "superseded", "archived", "erased")))
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
@@ -76,7 +76,7 @@ def everything(storage: Storage, name: str) -> tuple[object, ...]:
 
 
 def told_of(effect: Effect) -> Effect:
-    """The effect; of an erased memory, backends differ in which tombstone a former entry is said to have left."""
+    """The effect in comparable form; backends differ in the tombstone that a former entry left of an erased memory."""
     if isinstance(effect, MemoryChange) and effect.after is not None and effect.after.status == "erased":
         return replace(effect, after=replace(effect.after, version=0, updated_at=effect.after.created_at))
     return effect
@@ -87,7 +87,7 @@ def moved(source: Storage, target: Storage, **options: object) -> MoveReport:
 
 
 def again(storage: Storage, tmp_path: Path, here: Desk) -> Desk:
-    """A copy in use: the same embedder, the same clock, and ids that nobody has yet."""
+    """An opened copy with the same embedder and clock, and with unused ids."""
     shared = {"clock": here.clock, "new_id": here.options["new_id"]}
     return desk(storage, tmp_path, fake=here.fake, namespace=SPACES[0], **shared)
 
@@ -128,7 +128,7 @@ def test_a_moved_store_is_the_same_to_the_letter(one: str, other: str, page: int
 
 @pytest.mark.parametrize("other", PLACES)
 def test_the_same_move_again_changes_nothing(other: str, tmp_path: Path) -> None:
-    """I5: what is there is not written twice, nor is anything else written."""
+    """I5: a repeated move writes nothing."""
     source, target = storage_of(filled("sqlite", tmp_path)), place(other, tmp_path, "two")
     first = moved(source, target)
     before = [everything(target, name) for name in SPACES]
@@ -140,7 +140,7 @@ def test_the_same_move_again_changes_nothing(other: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("other", PLACES)
 def test_what_the_source_wrote_since_is_taken_by_the_next_move(other: str, tmp_path: Path) -> None:
-    """Also what it erased since: no word of it stays in the target (I1)."""
+    """Including later erasures: no erased text remains in the target (I1)."""
     here = filled("sqlite", tmp_path)
     source, target = storage_of(here), place(other, tmp_path, "two")
     moved(source, target)
@@ -272,7 +272,7 @@ def test_what_no_entry_tells_is_brought_in_line_too(tmp_path: Path) -> None:
 
 
 def test_a_damaged_source_is_not_copied(tmp_path: Path) -> None:
-    """A copy is made of what can be read, so damage would pass for sound."""
+    """A damaged source is refused, because the copy would look undamaged."""
     here = filled("sqlite", tmp_path)
     source, target = storage_of(here), DictStorage()
     row = here.store.list()[0]
@@ -284,7 +284,7 @@ def test_a_damaged_source_is_not_copied(tmp_path: Path) -> None:
 
 
 class Meddled(DictStorage):
-    """A target in which somebody else writes between two blocks."""
+    """A target in which another process writes between two blocks."""
 
     meddling = False
 
@@ -318,7 +318,7 @@ def started(source: Path, target: str) -> subprocess.Popen[str]:
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize(("other", "blocks"), [("sqlite", 1), ("sqlite", 4), ("sqlite", 9), ("postgres", 4)])
 def test_a_killed_move_goes_on_where_it_was_and_doubles_nothing(other: str, blocks: int, tmp_path: Path) -> None:
-    """kill -9 after so many blocks: the target is what the source once was, and the next start finishes."""
+    """kill -9 after some blocks: the target is an earlier state of the source, and the next start completes it."""
     here = filled("sqlite", tmp_path, name="source.db")
     history(here.store, 120)
     here.store.close()

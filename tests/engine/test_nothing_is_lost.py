@@ -11,7 +11,7 @@ MORE = "The deploy script also reads its settings from the environment."
 
 
 def test_an_evolved_memory_takes_more_than_the_text(make):
-    """I1: ids, tags and missing fields of the added text are kept; the whole of it stands in the journal."""
+    """I1: ids, tags and missing fields of the added text are kept; the journal has all of it."""
     table = make()
     table.near(SETTINGS, MORE, 0.8)
     table.store.remember(SETTINGS, kind="knowledge", tags=["a"], provenance=["p1"])
@@ -30,7 +30,7 @@ def test_an_evolved_memory_takes_more_than_the_text(make):
 
 
 def test_a_judge_that_fails_loses_nothing(make):
-    """I7, S4-14: whatever it raises, the text is stored, marked and named; the batch goes on."""
+    """I7, S4-14: after any error the text is stored, marked unchecked and reported; the batch continues."""
 
     def broken(old, new):
         raise ZeroDivisionError
@@ -83,7 +83,7 @@ def test_what_stands_beside_the_text_can_forbid_the_skip(make, field):
 
 
 def test_links_of_a_repeat_go_to_the_memory_it_repeats(make):
-    """S0-42: and a link to nobody is refused for a repeat too."""
+    """S0-42: a link to a missing memory is refused for a duplicate too."""
     table = make()
     tea = table.store.remember("Tea is upstairs.").memory
     cups = table.store.remember("Cups are downstairs.").memory

@@ -31,7 +31,7 @@ COSINES = {(OLD, NEW): 0.97, (OLD, BETWEEN): 0.6, (NEW, BETWEEN): 0.7}
 
 
 class Model(FakeRelationModel):
-    """Counts its calls, and does something beside answering each."""
+    """Counts its calls and runs an action with each."""
 
     def __init__(self, beside: Callable[[], None] = lambda: None) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ OUTAGES = {
 def test_without_an_answer_the_text_is_stored_and_nothing_happens_on_similarity(
     make: Make, model: Any, kind: str
 ) -> None:
-    """I2, I7: .97 alone is not "same", nor reason enough to append; the result says what was missing."""
+    """I2, I7: similarity .97 alone neither means "same" nor appends; the result names the missing part."""
     table = make(fake=near(), relation_model=model)
     table.store.remember(OLD, kind=kind)
     result = table.store.remember(NEW, kind=kind)
@@ -228,7 +228,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]
 
 
 def test_the_model_is_never_asked_inside_a_transaction(storage: Watched, tmp_path: Path) -> None:
-    """I3: whoever waits for a model must not hold the lock."""
+    """I3: the lock is not held while the model is asked."""
     held: list[int] = []
     model = Model(beside=lambda: held.append(storage.open))
     model.declare(OLD, NEW, conflict=0.8)

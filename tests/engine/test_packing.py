@@ -108,7 +108,7 @@ def test_both_sides_of_an_open_conflict_are_marked_and_the_newer_comes_first(mak
 
 @pytest.mark.parametrize(("resolution", "groups"), [(None, 2), ("keep_both", 2), ("dismissed", 1)])
 def test_a_contradiction_that_was_looked_at_still_keeps_its_sides_apart(make, resolution, groups):
-    """Rules find nothing in these two; somebody's judge did, and only a dismissal takes that back."""
+    """The rules find no difference; the judge's conflict counts until it is dismissed."""
     model = FakeRelationModel()
     table = make(relation_model=model, contradiction_fn=lambda old, new: True)
     table.near(OLD, NEW, 0.97)

@@ -1,4 +1,4 @@
-"""The file in which writes wait: what was acknowledged survives, and what is done leaves it (S0-45, I1, I5)."""
+"""The queue file: acknowledged writes survive a crash, and writes that are done are removed (S0-45, I1, I5)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_write_that_was_taken_back_does_not_come_out_of_the_queue_again(tmp_pa
 
 
 def test_a_put_that_is_refused_keeps_none_of_its_writes(tmp_path, monkeypatch):
-    """Who is told that the disk is full writes again; the first half must not be there then (I5)."""
+    """A write refused because of a full disk is repeated, so its first half must not remain (I5)."""
     table = desk("sqlite", tmp_path)
     table.store.queue.remember("before", kind="thesis")
     whole = queue_ledger._write
@@ -145,7 +145,7 @@ def test_a_line_with_a_damaged_field_keeps_no_other_from_being_written(tmp_path,
 
 
 def test_the_file_holds_no_text_once_all_is_written_and_is_for_its_owner_only(tmp_path):
-    """What is erased later must not linger here (I1)."""
+    """A text that is erased later must not remain here (I1)."""
     table = desk("sqlite", tmp_path)
     table.store.queue.remember("My PIN is 4711.", kind="note")
     if os.name == "posix":
@@ -156,7 +156,7 @@ def test_the_file_holds_no_text_once_all_is_written_and_is_for_its_owner_only(tm
 
 
 def test_what_is_written_leaves_the_file_although_another_write_waits_on(tmp_path):
-    """What is erased later must not linger here (I1), and a write that can only fail must not keep it."""
+    """A text that is erased later must not remain here (I1), even if another write always fails."""
     table = desk("sqlite", tmp_path)
     table.store.queue.remember("fails", kind="thesis", links=["nobody"])
     table.store.queue.remember("My PIN is 4711.", kind="note")
@@ -177,7 +177,7 @@ def test_what_a_crash_left_between_mark_and_end_of_a_flush_leaves_the_file_at_th
 
 
 def test_a_flush_reads_the_file_as_often_for_many_conversations_as_for_one(tmp_path, monkeypatch):
-    """Its time grows with what waits, not with the square of it."""
+    """Its time grows linearly with the number of queued writes."""
     table = desk("sqlite", tmp_path)
     read, whole = [], queue_ledger._whole
     monkeypatch.setattr(queue_ledger, "_whole", lambda handle: read.append(handle) or whole(handle))
@@ -228,7 +228,7 @@ def test_a_file_that_is_mostly_done_is_written_anew_although_something_failed(tm
 
 
 def test_writes_meant_for_another_store_of_the_same_name_stay_where_they_are(tmp_path):
-    """I8: a file that was left beside another store is not written into it."""
+    """I8: the queue file of a former store is not written into a new store of the same name."""
     first = desk("sqlite", tmp_path)
     first.store.queue.remember("one", kind="thesis")
     first.store.close()

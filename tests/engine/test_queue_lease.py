@@ -45,7 +45,7 @@ def holder(queue: Elsewhere, *, days: float = 0.0) -> QueueLease:
 
 @pytest.mark.parametrize("days", [-3.0, 0.0, 3.0])
 def test_clocks_of_machines_have_no_say_in_what_is_due(queue: Elsewhere, days: float) -> None:
-    """What one machine did is an hour old on each of them, however wrong its clock is."""
+    """Ages are the same on each machine, however wrong its clock is."""
     one, two = holder(queue), holder(queue, days=days)
     one.take()
     one.advance("sweep default", one._clock() + timedelta(days=9))
@@ -63,7 +63,7 @@ def test_a_machine_with_a_wrong_clock_takes_nobody_elses_lease(queue: Elsewhere)
 
 
 def test_a_lease_that_another_one_held_to_its_end_is_lost_too(queue: Elsewhere) -> None:
-    """Nothing is held when the sleeper wakes; yet what it knows of the schedule is old."""
+    """No lease is held when the sleeping process wakes, but its view of the schedule is outdated."""
     one, two = holder(queue), holder(queue)
     one.take()
     queue.clock.advance(seconds=one.seconds + 1)

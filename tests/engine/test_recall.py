@@ -175,7 +175,7 @@ def test_another_namespace_is_never_seen(table):
 
 
 def test_open_conflicts_come_with_the_hit(make):
-    """S2-38, F-12: detected at write time and told at recall time."""
+    """S2-38, F-12: detected at write time and reported at recall time."""
     table = make()
     table.near("Use ruff for linting", "Use flake8 for linting", 0.85)
     table.store.remember("Use ruff for linting")
@@ -332,7 +332,7 @@ def test_title_subject_and_tags_are_searched_too(make):
 
 
 def test_a_review_that_nobody_made_does_not_bring_the_older_statement_back(make):
-    """E-3.8: upkeep settles what has expired as keep_both; the newer statement stays first all the same."""
+    """E-3.8: upkeep resolves expired conflicts as keep_both; the newer statement still comes first."""
     table = make()
     old, new = "The service listens on port 8080.", "The service listens on port 9090."
     table.near(old, new, 0.97)

@@ -40,7 +40,7 @@ def test_what_is_told_again_is_shown_once_with_the_others_under_the_newest(make)
 
 
 def test_the_newest_stands_where_the_best_of_them_stood_with_its_own_score(make):
-    """B-26; I6: parts times weights still add up to the score that is told."""
+    """B-26; I6: parts times weights still add up to the returned score."""
     table = make()
     table.near(NewMemory(content=FLAG[0], kind="decision"), "export", 0.8)
     table.near(NewMemory(content="Export on Fridays", kind="decision"), "export", 0.5)
@@ -150,7 +150,7 @@ def test_the_conflict_of_a_listed_repeat_is_told_with_the_one_that_is_shown(make
 
 @pytest.mark.parametrize("days", [1, 30])
 def test_grouping_lifts_no_older_statement_over_a_newer_one_that_contradicts_it(make, days):
-    """S2-29; E-3.8: also when nobody has looked at the conflict in time."""
+    """S2-29; E-3.8: also after the conflict has expired without review."""
     table = make(contradiction_fn=lambda old, new: old.content == RUFF[1])
     hand = "Exports are linted by hand"
     table.near(RUFF[1], hand, 0.9)

@@ -354,7 +354,7 @@ def test_weights_may_be_named(make, name):
 
 
 def test_overfetch_is_how_many_candidates_are_scored_for_each_hit(make):
-    """S2-7: what the pool does not hold cannot be lifted by the other parts."""
+    """S2-7: the other parts of the score cannot lift a memory outside the pool."""
     table = make()
     for number in range(12):
         table.near(f"Item{number}", "the question", 0.3 - number * 0.02)
@@ -415,7 +415,7 @@ def test_what_a_filter_leaves_is_found_however_many_others_are_nearer(make):
 
 
 def test_a_chain_of_replacements_shows_its_head_although_only_the_tail_is_near(make):
-    """S2-29, S2-30: a→b→c; what is near leads to what holds now."""
+    """S2-29, S2-30: a→b→c; a near superseded memory leads to its head."""
     table = make()
     table.near("Lunch is at noon", "the question", 0.9)
     chain = [table.store.remember(text).memory for text in ("Lunch is at noon", "We eat at one", "Food comes at two")]
@@ -548,7 +548,7 @@ ONE_KIND = Filter(kinds=("semantic",))
     ],
 )
 def test_links_add_unseen_memories_behind_the_hits_in_full(linked, spec, expected):
-    """S2-47, S2-52: outwards, each once, up to the cap, whatever kinds were asked for."""
+    """S2-47, S2-52: by distance, each memory once, up to the limit, independent of the kind filter."""
     answer = linked.store.recall("the question", limit=1, where=ONE_KIND, expand=spec)
     assert names(linked, answer) == ["case", *expected]
     assert [hit.score for hit in answer[1:]] == [0.7] * len(expected)

@@ -1,4 +1,4 @@
-"""Recall of another time: what the store held then, and what held in the world then."""
+"""Recall at another time: the content of the store then, and facts valid then."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_filters_links_and_reasons_work_on_the_past_too(make):
 
 
 def test_a_clock_that_was_set_back_loses_nothing(make):
-    """The store held what was written with the wrong time all the same."""
+    """The store then contained a text with a wrong time too."""
     table = make()
     table.clock.advance(days=300)
     table.store.remember("Remark about apples")
@@ -193,7 +193,7 @@ def test_the_world_is_asked_by_the_times_the_statements_name(story, moment, expe
 
 
 def test_both_times_at_once_tell_what_was_believed_about_a_day(story):
-    """Before anybody had written down that Ben had taken over, the store believed it was Ana."""
+    """Before the text about Ben was stored, the store's answer was Ana."""
     day = "2026-01-04"
     assert found(story, "billing team", valid_at=day) == ["Ben leads the billing team"]
     assert found(story, "billing team", valid_at=day, as_of=story.times["ana"]) == ["Ana leads the billing team"]

@@ -1,4 +1,4 @@
-"""An opinion is remembered for its own namespace alone, so no answer is quicker for what others have said."""
+"""Opinions are cached per namespace, so that response times reveal nothing about other namespaces."""
 
 from __future__ import annotations
 

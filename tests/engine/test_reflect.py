@@ -123,7 +123,7 @@ def test_what_changed_since_is_stale_and_stays(table):
 
 @pytest.mark.parametrize(("how", "state"), [("default", "stale"), ("keep", "executed")])
 def test_a_memory_that_came_into_dispute_since_does_not_go_out_of_sight(table, how, state):
-    """A conflict changes no version; somebody has to see both sides to decide."""
+    """A conflict changes no version; both sides must stay visible for review."""
     fill(table, A, B)
     plan = table.store.reflect(Reflection(consolidate=how))
     against = "The nightly deploy did not fail because the disk was full"
@@ -302,7 +302,7 @@ def test_another_summarisers_text_is_taken_where_it_stands_the_checks(table):
     ],
 )
 def test_what_cannot_be_taken_is_told_and_sentences_are_chosen_instead(table, answer, why):
-    """S2-33, I7: bounded, invented nothing, contradicts no source; else extractive, and said so."""
+    """S2-33, I7: a summary is bounded, invents nothing and contradicts no source; otherwise it is extractive."""
     fill(table, A, B)
     plan = table.store.reflect(summariser=Says(answer))
     (action,) = plan.actions

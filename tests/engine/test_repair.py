@@ -1,4 +1,4 @@
-"""A store file is damaged through SQLite itself, in many ways: `verify` names it, `repair` mends what it can."""
+"""A store file is damaged through SQLite in many ways: `verify` reports it, `repair` mends it as far as possible."""
 
 from __future__ import annotations
 
@@ -438,7 +438,7 @@ def chance_damage(folder: Path, seed: int, look: Callable[[wellkept.MemoryStore,
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_damage_never_crashes_verify_and_repair_leaves_only_what_verify_names(seed: int, tmp_path: Path) -> None:
-    """E-2: damage is told, whatever it is; S0-21."""
+    """E-2, S0-21: every damage is reported."""
 
     def look(store: wellkept.MemoryStore, what: str) -> None:
         store.verify()

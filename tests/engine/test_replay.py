@@ -244,7 +244,7 @@ def test_an_act_on_a_memory_that_would_not_be_there_is_told(table: Desk) -> None
 
 
 def test_erased_texts_and_decisions_about_them_are_listed(table: Desk) -> None:
-    """I1: nothing is guessed about what is gone."""
+    """I1: no result is guessed for erased texts."""
     secret = table.store.remember("The PIN is 4711.", kind="lesson").memory
     table.store.remember("the pin is 4711", kind="lesson")
     table.store.remember("Use X", kind="lesson")

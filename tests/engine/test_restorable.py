@@ -1,4 +1,4 @@
-"""E2: an export is somebody's backup; whatever the public verbs make of a store can be imported again."""
+"""E2: an export is a backup, so every store made by public verbs can be imported again."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_a_memory_that_remember_would_refuse_is_refused_here(table, bring, field
     ],
 )
 def test_a_line_that_no_store_would_have_written_refuses_the_whole_file(table, bring, line):
-    """The last two: a conflict about a memory that nobody has, and a memory that stands there twice."""
+    """The last two: a conflict about a missing memory, and a duplicate memory."""
     before = table.snapshot()
     with pytest.raises(WellkeptError) as caught:
         bring({"memory": OTHER}, line)

@@ -1,4 +1,4 @@
-"""An embedder nobody has measured: measured once, on first need, and never a reason to fail (B-30, I7)."""
+"""An embedder without calibration is measured once, on first use, and never causes a failure (B-30, I7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was told beside a good answer lifts it, in the default mode: a short answer is found by what it answers.
+"""Neighbours in a conversation lift a memory in the default mode: a short answer is found by its question.
 
 "Where did Ana move?" is answered by "To Lisbon!", told after "I have moved": neither words nor meaning lead there.
 """
@@ -114,7 +114,7 @@ def test_the_best_answer_stays_as_it_is_and_stays_first(make):
 
 
 def test_a_neighbour_without_a_common_word_comes_into_the_pool(make):
-    """A crowd that is a little nearer fills the pool; what stands beside the best answer is looked at all the same."""
+    """Slightly nearer memories fill the pool; neighbours of the best hit are considered anyway."""
     table = make()
     for number in range(30):
         table.near(f"Crowd item{number}", ASKED, 0.1)
@@ -273,7 +273,7 @@ def test_the_other_modes_know_no_neighbours(make, mode):
 
 @pytest.mark.parametrize("explain", [False, True])
 def test_parts_times_weights_add_up_to_the_score(make, explain):
-    """I6: nothing counts that is not told."""
+    """I6: every part of the score is returned."""
     table = make()
     tell(table, Told(OTHER), Told(GOOD), Told("moved, did you?"), Told(SHORT), Told("Sun tomorrow", source="mail"))
     hits = scores(table, explain=explain)

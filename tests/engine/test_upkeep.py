@@ -292,7 +292,7 @@ def test_a_kill_in_the_middle_is_gone_on_with_by_running_it_again(tmp_path):
 
 
 class Meddling(Renamed):
-    """While it embeds, somebody else is at work in the store."""
+    """Another process writes to the store while it embeds."""
 
     def __init__(self, act):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Workers: what is done in which order, what is tried again, given back and given up (issue 7 §6)."""
+"""Workers: order of jobs, retries, release and permanent failure (issue 7 §6)."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_failing_job_is_tried_so_often_with_growing_pauses_and_then_given_up(t
 
 
 def test_a_job_of_which_no_worker_comes_back_is_given_up_without_another_try(table: Desk, queue: JobQueue) -> None:
-    """A text that kills whoever reads it must not kill every worker there is."""
+    """A text that crashes a worker must not crash all workers."""
     table.store.remember(PAIR[0])
     kinds = doing(lambda ctx, step: Outcome())
     queue.look([kinds[0].cadence])
@@ -195,7 +195,7 @@ def test_a_mistake_of_ours_ends_the_worker_and_is_told_where_the_job_is_kept(tab
 def test_what_one_namespace_makes_of_the_code_fails_its_job_and_the_worker_goes_on(
     table: Desk, queue: JobQueue, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """E3: what is stored in one namespace stops no other one."""
+    """E3: data of one namespace blocks no other one."""
     for name in ("acme", "beta"):
         table.store.in_namespace(name).remember(PAIR[0])
 
@@ -228,7 +228,7 @@ def test_a_failed_job_stops_no_other(table: Desk, queue: JobQueue) -> None:
 
 
 def test_a_worker_told_to_stop_gives_the_job_back_at_its_next_step(table: Desk, queue: JobQueue) -> None:
-    """What is done stays done, nothing is half done, and the next worker does the rest."""
+    """Finished steps stay, none is half done, and the next worker completes the rest."""
     words = ("upstairs", "downstairs", "outside", "in the cellar")
     for word in words:
         for text in (f"The bell hangs {word}.", f"the bell hangs {word}"):
@@ -324,7 +324,7 @@ def test_no_lease_is_so_long_that_the_next_worker_takes_it_for_a_mistake_of_the_
 
 
 def test_a_job_that_is_taken_while_another_one_asks_for_a_retry_stays_taken(table: Desk) -> None:
-    """Whoever asks again must not put back what the job was when it was looked at."""
+    """A retry request must not restore an outdated state of the job."""
     table.store.remember(PAIR[0])
     held: Page = {}
     between: list[Callable[[], object]] = []

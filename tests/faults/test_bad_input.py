@@ -53,7 +53,7 @@ def table(request, tmp_path):
 
 
 def refuses(table, error, call):
-    """The call raises this error, which says what to do, and the store is as it was."""
+    """The call raises this error, which names a remedy, and the store is unchanged."""
     before = table.snapshot()
     with pytest.raises(error) as caught:
         call()

@@ -121,7 +121,7 @@ def test_a_killed_execution_leaves_whole_clusters_and_a_second_one_finishes(kill
 
 
 def test_a_writer_in_another_process_is_not_lost_and_its_rows_are_not_run_over(tmp_path: Path) -> None:
-    """I3, B-22: what it changed in time is stale, the rest is merged, whatever it wrote stands."""
+    """I3, B-22: actions on rows that the writer changed are stale, the rest is merged, and its writes stay."""
     path = tmp_path / "store.db"
     filled(path)
     with opened(path) as here:

@@ -1,4 +1,4 @@
-"""The embedder fails: stored, marked, told, and swept later; or raised, if the policy says so (I7)."""
+"""The embedder fails: texts are stored, marked, reported and swept later; or the call raises, by policy (I7)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_text_is_stored_although_the_model_is_down(make, caplog, kind, error):
 
 
 def test_a_check_during_an_outage_says_so_and_writes_nothing(make):
-    """S0-17, S0-18: told instead of raised."""
+    """S0-17, S0-18: reported instead of raised."""
     table = make()
     table.store.remember(OLD, kind="lesson")
     table.fake.fail_with = DOWN
@@ -154,7 +154,7 @@ class Odd(FailingFrom):
 
 @pytest.mark.parametrize("how", ["too few", "too many", "shorter", "zero", "not a number", "without end"])
 def test_an_answer_that_is_no_vector_is_an_outage_and_never_stored(make, how):
-    """S0-17, S0-21, I7: stored unchecked, and recall goes on with the words."""
+    """S0-17, S0-21, I7: stored unchecked, and recall uses words only."""
     table = make()
     table.store.remember("An old text about apples")
     ctx = table.store._ctx

@@ -261,7 +261,7 @@ def test_a_thread_that_waits_too_long_is_told_so_and_one_that_already_writes_at_
 
 @contextmanager
 def an_ordinary_user() -> Iterator[None]:
-    """Root may do everything, so root becomes somebody else for a moment."""
+    """Root ignores permissions, so a test as root changes its user id temporarily."""
     if os.geteuid() != 0:
         yield
         return
@@ -426,7 +426,7 @@ def test_a_store_of_version_1_opens_with_everything_it_held(tmp_path: Path) -> N
 
 
 def test_rows_of_an_old_store_have_no_links_and_neutral_fields(tmp_path: Path) -> None:
-    """S2-1, S2-46, S2-54: what was written before a field existed loads without being written anew."""
+    """S2-1, S2-46, S2-54: records from before a field existed load without migration."""
     store = SqliteStorage(old_store(tmp_path))
     with store.begin("team/zwei", write=False) as tx:
         [row] = tx.find(Filter())

@@ -77,7 +77,7 @@ def test_rows_that_cannot_be_read_stop_nothing_in_another_namespace(tmp_path: Pa
 
 
 def test_pages_that_would_never_end_are_refused(tmp_path: Path) -> None:
-    """The column that orders the rows says one time, the record another one."""
+    """The ordering column and the record have different times."""
     table = desk("sqlite", tmp_path)
     for number in range(3):
         table.store.remember(f"thesis {number}", kind="thesis")

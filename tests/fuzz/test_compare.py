@@ -76,7 +76,7 @@ def test_any_two_texts_are_compared_and_the_answer_is_the_same_twice(
 
 
 def _forget() -> None:
-    """Drops what was cached, so that the second answer is worked out again."""
+    """Clears the caches, so that the second answer is computed again."""
     differences.cache_clear()
     features.cache_clear()
 
@@ -84,7 +84,7 @@ def _forget() -> None:
 @settings(max_examples=400, deadline=None)
 @given(TEXTS, TEXTS)
 def test_swapped_texts_give_the_mirrored_conflicts_and_the_same_kinds(old: str, new: str) -> None:
-    """Only `detail`, and a denial that stands in such a detail, tell what the new text adds."""
+    """Only `detail`, and a negation within such a detail, name content that the new text adds."""
     forth, back = differences(old, new), differences(new, old)
     assert sorted(_directed(forth)) == sorted(_mirrored(back))
     one_sided = [d.kind for found in (forth, back) for d in found if d.kind == "negation" and not (d.old and d.new)]

@@ -140,7 +140,7 @@ def _repeated(mixture: str, n: int) -> str:
 
 
 def _seconds(read: Read, content: str) -> float:
-    """Processor time of one call; what is raised on purpose is an answer too."""
+    """CPU time of one call; expected errors count as answers."""
     started = time.process_time()
     try:
         read(content)

@@ -1,4 +1,4 @@
-"""Takes over what the product answers today into `relations.jsonl`, and prints what that changes."""
+"""Writes the current answers of the product into `relations.jsonl` and prints the changes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def given(pairs: Sequence[Row]) -> list[str]:
-    """What the product answers today, by default embedder, relation model and policy."""
+    """The current answers of the product with default embedder, relation model and policy."""
     with wellkept.open("memory:") as store:
         found = []
         for place, row in enumerate(pairs):
@@ -51,7 +51,7 @@ def changes(before: Sequence[Row], now: Sequence[str]) -> list[tuple[str, str, s
 
 
 def is_right(right: str, told: str) -> bool:
-    """Whether an answer is the right one; what is not even near is distinct."""
+    """Whether an answer is correct; a pair that is not compared counts as distinct."""
     return told == right or (told == "none" and right == "distinct")
 
 

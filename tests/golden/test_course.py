@@ -168,7 +168,7 @@ def test_the_same_words_without_a_difference_are_no_conflict_by_the_models_word(
 
 
 def _kept(chosen: list[Pair]) -> list[str]:
-    """What went wrong when each pair was written, listed and consolidated in a namespace of its own."""
+    """Errors when each pair is written, listed and consolidated in its own namespace."""
     wrong = []
     with wellkept.open("memory:") as store:
         for place, pair in enumerate(chosen):

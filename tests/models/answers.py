@@ -1,4 +1,4 @@
-"""What the packaged models say about some texts, to the last digit; run with another instruction set to compare.
+"""Exact results of the packaged models on some texts, for comparison with another instruction set.
 
 PYTHONPATH=src:tests qemu-x86_64 -cpu Haswell python -m models.answers
 """

@@ -1,4 +1,4 @@
-"""Cross-encoders that users bring: what they need beside their files."""
+"""Cross-encoders from user files: their requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that sends one byte after the other is late as a whole, whoever waits for it (E8)."""
+"""The deadline covers the whole answer of a server that sends single bytes, for every caller (E8)."""
 
 from __future__ import annotations
 

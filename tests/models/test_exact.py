@@ -58,7 +58,7 @@ def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
 
 
 def saturating(inputs: NDArray[Any], weights: NDArray[Any], zero: int) -> NDArray[np.int64]:
-    """What a processor without VNNI makes of a product: pairs are added in 16 bits and cut off there."""
+    """A product on a processor without VNNI: pairs are added in 16 bits with saturation."""
     wide, narrow = inputs.astype(np.int32), weights.astype(np.int32)
     pairs = wide[:, 0::2, None] * narrow[0::2] + wide[:, 1::2, None] * narrow[1::2]
     sums: NDArray[np.int64] = np.clip(pairs, -(2**15), 2**15 - 1).sum(axis=1) - zero * narrow.sum(axis=0)

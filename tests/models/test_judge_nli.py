@@ -1,4 +1,4 @@
-"""An NLI model in a file of one's own as a judge: what it is fed, what counts as contradiction, what is refused."""
+"""An NLI model from a file as a judge: its input, the contradiction class, and refused models."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_numbers_that_are_not_finite_are_an_error_and_no_answer(folder):
 
 @pytest.mark.parametrize(("words", "judged"), [(5, True), (6, False)])
 def test_a_pair_that_is_too_long_is_not_judged_rather_than_cut(folder, words, judged):
-    """What was cut off might be what differs. The frame takes three tokens."""
+    """A truncated part might contain the difference. Special tokens take three places."""
     told = NliJudge(folder, longest=12).judge([(" ".join(["open"] * 4), " ".join(["open"] * words))])
     assert told == [CALM if judged else None]
 

@@ -16,7 +16,7 @@ PAIR, OTHER = ("It is open.", "It is shut."), ("Tea at four.", "The fair opens i
 
 
 class Judge:
-    """Answers when it is let; a failure may be told to it instead."""
+    """Answers when a test releases it, or fails if the test sets an error."""
 
     id = "patient"
 

@@ -164,7 +164,7 @@ def test_strict_never_asks_for_less_than_balanced(model: PackagedRelationModel, 
     ids=["empty", "blank", "marks", "emoji", "hieroglyphs", "cuneiform", "invisible", "long", "one word", "surrogate"],
 )
 def test_of_a_text_it_cannot_read_it_says_nothing(model: PackagedRelationModel, text: str) -> None:
-    """Honest silence, in both places; a pair beside it is answered all the same."""
+    """No opinion for an unreadable text, in both positions; other pairs of the batch are answered."""
     told = model.read([(text, "The office is in Berlin."), PAIRS[0], ("The office is in Berlin.", text)])
     assert told[0] is told[2] is None
     assert told[1] is not None
@@ -237,7 +237,7 @@ def cut(path: Path) -> None:
 def test_a_damaged_file_is_named_and_nothing_is_judged_by_it(
     copied: Path, monkeypatch: pytest.MonkeyPatch, name: str, harm: Callable[[Path], None]
 ) -> None:
-    """I7: `packaged` is an error that says what and where; `auto` goes on by rules alone and says so."""
+    """I7: with `packaged` an error names what and where; with `auto` rules alone judge, and the result says so."""
     harm(copied / name)
     with pytest.raises(ModelUnavailable) as failure:
         PackagedRelationModel(copied).check()

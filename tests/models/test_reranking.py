@@ -1,4 +1,4 @@
-"""A cross-encoder in a file of one's own as a reranker: what it is fed and what its answer means (S2-18)."""
+"""A cross-encoder from a file as a reranker: its input and the meaning of its output (S2-18)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Facts that many processes store at the same time, each in its own words: through the gate, or naively.
+"""Facts that many processes store concurrently in different wordings: through the gate, or naively.
 
-The naive way is what one writes without thinking of others: search, and insert what was not found, in one
-transaction of the usual kind. Used by the tests, and by `benchmarks.guarding` for its ratios.
+The naive way ignores concurrency: search, and insert if nothing was found, in one transaction with the default
+isolation level. Used by the tests and by `benchmarks.guarding`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAIVE = "CREATE TABLE naive (ns text, content text, vec halfvec(128)); CREATE IN
 
 @dataclass(frozen=True)
 class Spread:
-    """What several processes did.
+    """Results of several processes.
 
     Attributes:
         outcomes: How often each outcome was told.

@@ -1,6 +1,6 @@
-"""What the person who runs the tests says about PostgreSQL.
+"""Settings for PostgreSQL from the environment of the test run.
 
-Read when the tests are collected: they themselves run without any of our settings.
+Read when the tests are collected, because the tests themselves run without settings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Two tenants in one database, and a client who holds the token of one and may send any statement he likes.
+"""Two tenants in one database, and a client with the token of one of them that can send any statement.
 
-The owner of the tables is no superuser: whoever is, passes by every rule, and would prove nothing.
+The owner of the tables is no superuser, because a superuser bypasses all policies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _numbers = count()
 
 @dataclass
 class Ground:
-    """A closed store: its addresses, and who is who."""
+    """A store with row-level security: its addresses and logins."""
 
     running: Server
     owner: str
@@ -51,7 +51,7 @@ class Ground:
         return self.running.at(self.name)
 
     def store(self, namespace: str, token: str) -> MemoryStore:
-        """What a library user of the application role opens."""
+        """The store as opened by a library user of the application role."""
         return wellkept.open(
             self.tenant, embedder=FakeEmbedder(dim=64), relation_model="none", namespace=namespace, token=token
         )
@@ -90,7 +90,7 @@ class Ground:
         return hashlib.sha256(repr(self.sql(f"{' UNION ALL '.join(parts)} ORDER BY 1, 2")).encode()).hexdigest()
 
     def tables(self) -> list[str]:
-        """Every table that has a namespace and is no part of another one."""
+        """Every table with a namespace that is no partition."""
         return [
             name
             for (name,) in self.sql(
@@ -155,7 +155,7 @@ class Client:
         return re.sub(r"'[^']*'(::[a-z]+(\[\])?)?|\b\d{15,}\b", "?", text)
 
     def ask(self, *statements: str, namespace: str = ALICE) -> list[Any] | str:
-        """The rows of the last statement, or what the server said against one of them."""
+        """The rows of the last statement, or the server's error message."""
         with psycopg.connect(self._made.tenant, autocommit=True) as connection:
             try:
                 connection.execute("BEGIN")

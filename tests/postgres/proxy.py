@@ -1,4 +1,4 @@
-"""Stands between a store and its server on loopback and cuts connections, at will or exactly at a commit."""
+"""A proxy between a store and its server on loopback that cuts connections on request or exactly at a commit."""
 
 from __future__ import annotations
 

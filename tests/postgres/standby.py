@@ -1,4 +1,4 @@
-"""A second server that follows a first one, and takes its place when it is told to."""
+"""A standby server that follows a primary and can be promoted."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def fill(store: wellkept.MemoryStore) -> None:
 
 
 def vectors(url: str) -> dict[tuple[str, int], int]:
-    """How many there are by namespace and size."""
+    """Number of vectors by namespace and size."""
     with psycopg.connect(url) as connection:
         rows = connection.execute(
             "SELECT n.name, vector_dims(v.vec), count(*) FROM wellkept.vector AS v "
@@ -121,7 +121,7 @@ def test_a_text_that_is_cut_into_other_parts_is_left_to_the_move(url: str) -> No
 
 
 def test_what_is_erased_meanwhile_leaves_no_vector_behind(url: str) -> None:
-    """Erased between the embedding and the keeping: the vector of a text nobody says is thrown away."""
+    """The vector of a text that is erased between embedding and storing is discarded."""
     former, coming = embedders()
     with opened(url, former) as store:
         memory = store.remember(TEXTS[0], kind="thesis").memory

@@ -1,4 +1,4 @@
-"""A namespace may be searched by an index of its own; nothing else changes, and what it finds is measured."""
+"""A namespace can be searched by its own index; nothing else changes, and its recall is measured."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def found(world: World, namespace: str, query: int, *, limit: int = 10, **where:
 
 
 def plan_of_search(url: str, namespace: str) -> str:
-    """How the server would search, told by itself."""
+    """The server's query plan of a search."""
     with psycopg.connect(url, autocommit=True) as connection:
         ns = number_of(namespace)
         # So few rows are read from end to end otherwise, whatever index there is.

@@ -34,7 +34,7 @@ def running() -> Server:
 
 @pytest.fixture
 def url(running: Server) -> Iterator[str]:
-    """A database of its own: it is dropped, renamed and made again."""
+    """A separate database, because it is dropped, renamed and created again."""
     made = running.bare()
     yield made
     running.drop(made)
@@ -68,13 +68,13 @@ def name_of(url: str) -> str:
 
 
 def into_the_schema(running: Server, url: str, file: str) -> None:
-    """In place, while processes are connected: only the tables are made anew."""
+    """Restore in place while processes are connected: only the tables are created again."""
     sql(url, "DROP SCHEMA wellkept CASCADE; CREATE SCHEMA wellkept")
     run("pg_restore", "--schema=wellkept", "--single-transaction", f"--dbname={url}", file)
 
 
 def under_the_name(running: Server, url: str, file: str) -> None:
-    """Into a database beside it, which then gets the name; what was there is kept under another one."""
+    """Restore into a second database, which then gets the name; the former one is kept under another name."""
     beside = running.bare()
     run("pg_restore", "--single-transaction", f"--dbname={beside}", file)
     here, there = name_of(url), name_of(beside)
@@ -139,7 +139,7 @@ def test_a_warm_matrix_does_not_outlive_the_database_it_was_made_of(
 
 
 def test_a_recall_after_the_restore_shows_the_restored_truth(running: Server, url: str, tmp_path: Path) -> None:
-    """The same through the public verbs: what was written since is not handed out, nor counted as a repeat."""
+    """The same through the public verbs: later writes are not returned and are no duplicates."""
     fake = FakeEmbedder({("Valve 3 is open.", "Valve 3 stands open."): 0.97}, dim=64)
     with wellkept.open(url, embedder=fake, relation_model=FakeRelationModel()) as store:
         store.remember("The ferns need water.", kind="lesson")
@@ -155,7 +155,7 @@ def test_a_recall_after_the_restore_shows_the_restored_truth(running: Server, ur
 
 
 def test_a_type_of_vectors_made_anew_under_a_connection_is_an_error_and_never_a_wrong_answer(url: str) -> None:
-    """Whoever drops the extension must cut the connections; a process that was forgotten is told."""
+    """Dropping the extension requires closed connections; a remaining process gets an error."""
     world = World(PostgresStorage(url))
     for number in range(1, 9):
         world.add(memory(f"m{number}"), seed=number)
@@ -196,7 +196,7 @@ def test_a_base_backup_of_a_server_in_use_starts_as_the_store_it_was(tmp_path: P
 
 
 def backed_up(first: Server) -> Server:
-    """A server of its own on a base backup of another one."""
+    """A separate server on a base backup of another one."""
     assert first.folder is not None
     folder = first.folder.parent / (first.folder.name + "-copy")
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Nothing waits without a bound: a lock that somebody keeps is `Busy` for a writer, and nothing at all for a reader."""
+"""Every wait is bounded: a lock that is held gives `Busy` for a writer and does not affect a reader."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ READERS = [
 
 @pytest.mark.parametrize("statement", READERS)
 def test_who_opens_the_store_and_recalls_waits_for_nobody(url: str, statement: str) -> None:
-    """E7: counting a use and looking for what waits are left for later, and nothing is lost."""
+    """E7: usage counts and the check for queued writes are postponed, and nothing is lost."""
     with opened(url) as store:
         made = store.remember("The boiler is in the cellar.").memory
         assert made is not None

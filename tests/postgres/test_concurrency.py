@@ -63,9 +63,9 @@ def spread(act: Callable[[int, str, str], object]) -> None:
 
 
 def test_searching_before_writing_does_not_keep_second_rows_out(url: str, fakes: dict[str, FakeEmbedder]) -> None:
-    """The naive way, against which the next test stands: search, then insert, in one transaction of the usual kind.
+    """The naive way, for comparison with the next test: search, then insert, in one transaction with default isolation.
 
-    Everybody has searched before anybody inserts, as it happens by chance wherever two are quick enough.
+    All searches happen before the first insert, as can occur by chance with concurrent writers.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE naive (ns text, content text, vec halfvec(64))")
@@ -136,7 +136,7 @@ def test_eight_writers_leave_one_row_for_each_fact(url: str, fakes: dict[str, Fa
 
 @pytest.mark.soak
 def test_eight_processes_that_search_before_they_insert_store_facts_twice(url: str) -> None:
-    """The naive way, against which the next test stands; the same processes, facts and words."""
+    """The naive way, for comparison with the next test; the same processes, facts and wordings."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(facts.NAIVE.encode())
         try:

@@ -57,7 +57,7 @@ def closed() -> Iterator[Ground]:
 
 @pytest.fixture
 def two(closed: Ground) -> Iterator[Ground]:
-    """Two tenants; what they hold and their tokens are made anew for each test."""
+    """Two tenants; their data and tokens are created for each test."""
     empty(closed)
     closed.own(ALICE).close()
     closed.sql("DELETE FROM wellkept.token WHERE name <> 'all'")
@@ -392,7 +392,7 @@ def test_each_request_is_served_under_its_own_token(
 def test_after_one_request_has_written_the_next_one_leaves_a_server_that_takes_no_more_writes(
     two: Ground, serving: tuple[TestClient, wellkept.MemoryStore]
 ) -> None:
-    """Each request has a view of its own, and all of them the same connections."""
+    """Each request has its own view of the store, and all share the connections."""
     _, store = serving
     storage = store._ctx.storage
     assert isinstance(storage, PostgresStorage)
@@ -440,7 +440,7 @@ def test_a_server_keeps_no_key_of_a_namespace_whose_counts_are_written(
 def test_the_database_stops_what_the_server_would_let_pass(
     two: Ground, serving: tuple[TestClient, wellkept.MemoryStore]
 ) -> None:
-    """The transactions of a request are its token's: what the server believes of it does not matter."""
+    """The transactions of a request run under its token, whatever the server assumes about it."""
     _, store = serving
     believed = Grant("alice", ("*",), frozenset({"admin"}), secret=SECRETS[ALICE])
     seen = wellkept.MemoryStore(bound(store._ctx, believed))
@@ -496,7 +496,7 @@ def test_the_command_line_closes_a_store_and_keeps_tokens_in_it(
 
 
 def use(one: str, other: str) -> None:
-    """Two tenants at work at the same time, and at the end each has what is his."""
+    """Two tenants work at the same time, and at the end each has only its own data."""
     with (
         wellkept.open(
             one, embedder=FakeEmbedder(dim=64), relation_model="none", namespace=ALICE, token=SECRETS[ALICE]
@@ -522,7 +522,7 @@ def use(one: str, other: str) -> None:
 def test_nothing_is_left_in_a_session_from_one_transaction_to_the_next(
     two: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As behind a pooler: every transaction meets a session that knows nothing, or that another client has used."""
+    """As behind a pooler: every transaction gets a new session or one that another client has used."""
     give = Connections.give
 
     def swapped(self: Connections, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""`wellkept doctor` looks through a database as it does through a file, and leaves it as it was (design §9, §10)."""
+"""`wellkept doctor` checks a database as it does a file, without changing it (design §9, §10)."""
 
 from __future__ import annotations
 

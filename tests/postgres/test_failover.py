@@ -37,7 +37,7 @@ def servers() -> Iterator[tuple[Server, Server]]:
 def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_on(
     servers: tuple[Server, Server], answers: int
 ) -> None:
-    """Every commit is on the synchronous standby before anybody is told of it, also one that had to be asked for."""
+    """Every commit is on the synchronous standby before its answer, also one whose result had to be queried."""
     primary, standby = servers
     url = both(primary, standby, primary.bare())
     writers = Writers(url, processes=3, threads=3)

@@ -1,4 +1,4 @@
-"""Row-level security: a client with one token and SQL of his own sees and changes nothing of another namespace (I8)."""
+"""Row-level security: a client with one token and its own SQL cannot read or change another namespace (I8)."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ PLANNED = [
 def test_a_plan_does_not_tell_a_right_guess_from_a_wrong_one(
     two: Ground, client: Client, table: str, where: str, right: str, wrong: str
 ) -> None:
-    """Neither by the rows that are expected, nor by those looked at, nor by what was never run."""
+    """Neither by estimated rows, nor by scanned rows, nor by plan nodes that never ran."""
     numbers = {"his": str(HIS), "nobody's": str(_neighbour(two))}
     for settings in PLANNED:
         first, second = (
@@ -353,7 +353,7 @@ def test_a_reading_token_changes_nothing_and_a_writing_one_no_journal(two: Groun
 
 
 def test_whoever_works_for_all_namespaces_does_nothing_in_one_that_a_client_only_names() -> None:
-    """A worker and whoever flushes see the rows of all; a name in a row of hers opens nothing of his (I8)."""
+    """A worker and a flush read the rows of all namespaces; a forged name in a row of one opens no other (I8)."""
     with ground(server()) as made:
         for namespace in (ALICE, BOB):
             with made.own(namespace) as store:
@@ -393,7 +393,7 @@ def test_whoever_works_for_all_namespaces_does_nothing_in_one_that_a_client_only
 
 
 def test_operators_that_a_stranger_left_before_ours_have_no_say(two: Ground) -> None:
-    """Behind a pooler the search path of one client can be that of the next; he enters with ours all the same."""
+    """Behind a pooler, a search path of one client can remain for the next; entering a namespace ignores it."""
     two.sql("CREATE SCHEMA his", "GRANT ALL ON SCHEMA his TO PUBLIC")
     try:
         with psycopg.connect(two.tenant, autocommit=True) as connection:
@@ -412,7 +412,7 @@ def test_operators_that_a_stranger_left_before_ours_have_no_say(two: Ground) -> 
 
 
 def test_a_name_that_has_the_number_of_another_opens_nothing(two: Ground) -> None:
-    """The rules go by 63 bits of a hash: with many names to hit, somebody could look for one of his own."""
+    """Policies use a hash of 63 bits: with many names as targets, a client could search for a collision."""
     client, ours = Client(two), f"WHERE ns = wellkept.number_of('{ALICE}')"
     asked = f"SELECT count(*) FROM wellkept.memory {ours}"
     [(before,)] = client.ask(asked)
@@ -453,7 +453,7 @@ def _quoted(guess: str, numbers: dict[str, str]) -> str:
 
 
 def _neighbour(made: Ground) -> int:
-    """The number of a namespace that is not there, whose rows would lie in the same part as his."""
+    """The number of a missing namespace whose rows would be in the same partition."""
     part = "satisfies_hash_partition('wellkept.memory'::regclass, 16, {}, {}::bigint)"
     [(place,)] = made.sql(f"SELECT p FROM generate_series(0, 15) AS p WHERE {part.format('p', HIS)}")
     numbers = "generate_series(1000000000000000000, 1000000000000000999) AS n"

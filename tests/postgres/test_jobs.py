@@ -1,4 +1,4 @@
-"""The queue of jobs in the database, by many workers at once, some of which are killed (issue 7 §6)."""
+"""The job queue in the database with many concurrent workers, some of which are killed (issue 7 §6)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_whoever_looks_while_another_one_looks_does_nothing(storage: PostgresSto
 
 
 def test_work_is_found_while_autovacuum_reads_the_tables(storage: PostgresStorage, url: str) -> None:
-    """A worker that does what is due and ends would otherwise end without having done it."""
+    """A worker that does the due jobs and exits would otherwise miss this one."""
     with opened(url) as store:
         store.remember("Tea is upstairs.")
     with psycopg.connect(url) as other:
@@ -126,7 +126,7 @@ def test_work_is_found_while_autovacuum_reads_the_tables(storage: PostgresStorag
 
 
 def test_a_job_that_another_transaction_touches_is_passed_over(storage: PostgresStorage, url: str) -> None:
-    """Nobody who looks for work waits: what is locked is somebody's already."""
+    """A worker that looks for a job skips locked ones."""
     storage.queue().put("one", ["a"])
     storage.queue().put("one", ["b"])
     with psycopg.connect(url) as other:
@@ -137,7 +137,7 @@ def test_a_job_that_another_transaction_touches_is_passed_over(storage: Postgres
 
 
 def test_no_worker_stands_in_the_way_of_a_writer(storage: PostgresStorage, url: str) -> None:
-    """A job locks no namespace: the one who writes memories does not wait for the one who has the job."""
+    """A job locks no namespace, so a writer does not wait for its worker."""
     with opened(url) as store:
         store.remember("Tea is upstairs.")
         storage.queue().put("one", ["default"])
@@ -152,7 +152,7 @@ def test_no_worker_stands_in_the_way_of_a_writer(storage: PostgresStorage, url: 
 
 
 def test_looking_reads_no_table_but_the_namespaces_and_the_jobs(storage: PostgresStorage, url: str) -> None:
-    """However many memories there are: what changed is told by the number of the journal alone."""
+    """Independent of the number of memories: the journal number alone shows changes."""
     for name in ("a", "b"):
         with opened(url, name) as store:
             store.remember("Tea is upstairs.")
@@ -183,7 +183,7 @@ def _word(number: int) -> str:
 
 
 def worker(url: str, *options: str) -> subprocess.Popen[str]:
-    """`wellkept work` in a process of its own."""
+    """`wellkept work` as a separate process."""
     command = [sys.executable, "-m", "wellkept.cli", "--db", url, "--embedder", "hashing", "work", "--json"]
     paths = str(ROOT / "src")
     return subprocess.Popen(
@@ -213,7 +213,7 @@ def merges(store: wellkept.MemoryStore) -> dict[str, list[int]]:
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing_and_nothing_is_done_twice(url: str) -> None:
-    """kill -9 while a plan is applied; another worker takes over when the lease ends, and the end is the same."""
+    """kill -9 while a plan is applied; another worker takes over after the lease, with the same result."""
     fill(url)
     with opened(url) as store:
         begun = len(store.journal())
@@ -242,7 +242,7 @@ def only_kind(kind: str) -> tuple[Errand, ...]:
 
 
 def test_two_who_have_one_job_after_all_do_no_harm_to_each_other(url: str) -> None:
-    """A worker that slept beyond its lease goes on beside the one that took over (I3, I5)."""
+    """A worker that slept beyond its lease continues concurrently with its successor (I3, I5)."""
     fill(url, pairs=40)
     stores = [opened(url) for _ in range(2)]
     try:
@@ -264,7 +264,7 @@ def test_two_who_have_one_job_after_all_do_no_harm_to_each_other(url: str) -> No
 
 
 def test_a_worker_told_to_end_gives_its_job_back_between_two_steps(url: str) -> None:
-    """SIGTERM: exit code 0 at once, the job is due again without an attempt counted, and what is done is done."""
+    """SIGTERM: exit code 0 at once; the job is due again without a counted attempt, and finished steps stay."""
     fill(url)
     with opened(url) as store:
         begun = store.stats().journal
@@ -298,7 +298,7 @@ def test_several_worker_processes_share_the_namespaces_and_end_together(url: str
 
 
 def test_workers_end_when_the_one_that_started_them_is_killed(url: str) -> None:
-    """kill -9 leaves nobody behind who works unseen."""
+    """kill -9 leaves no process that continues the job."""
     names = [f"acme/{number}" for number in range(4)]
     for name in names:
         fill(url, name, pairs=2)

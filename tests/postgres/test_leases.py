@@ -92,7 +92,7 @@ class Process:
         assert self._answer() == "ready"
 
     def __call__(self, said: str) -> str:
-        """Tell it something, and hear what it answers."""
+        """Send a command to the process and return its answer."""
         self.tell(said)
         return self._answer()
 
@@ -141,7 +141,7 @@ def test_of_two_processes_one_has_it_and_the_other_is_told_who(url: str) -> None
 def test_the_lease_of_a_killed_holder_ends_by_itself_and_what_ran_is_still_known(
     url: str, storage: PostgresStorage
 ) -> None:
-    """kill -9; nobody has to do anything, and no job that came to its end is forgotten."""
+    """kill -9: no manual step is needed, and no finished job is lost."""
     mine = lease(storage)
     with processes(url, 1, 3.0) as (other,):
         assert other("take") == ""
@@ -221,7 +221,7 @@ def test_no_name_of_a_namespace_is_taken_for_anything_else(store: wellkept.Memor
 
 
 def test_workers_do_what_is_due_beside_an_upkeep_and_never_its_rows(store: wellkept.MemoryStore, url: str) -> None:
-    """A retry, a list and a worker of all namespaces pass over what is the store's own."""
+    """A retry, a list and a worker for all namespaces exclude jobs of the store itself."""
     mine = lease_of(store._ctx)
     assert mine is not None and mine.take() == ""
     mine.advance("expire default", utc_now())
@@ -262,7 +262,7 @@ def test_when_everything_ran_is_asked_in_one_statement_however_many_namespaces_t
 
 
 def test_an_application_is_told_that_upkeep_is_the_owners() -> None:
-    """Behind row-level security a login of one namespace may not hold what is the whole store's."""
+    """Under row-level security, a login of one namespace cannot hold the lease of the store."""
     with ground(server()) as made:
         made.own(ALICE).close()
         close(made)
@@ -282,7 +282,7 @@ def test_an_application_is_told_that_upkeep_is_the_owners() -> None:
 
 @pytest.mark.parametrize("said", [WHOLE_STORE, ALICE])
 def test_no_token_opens_what_is_the_stores_own(said: str) -> None:
-    """I8: who may send SQL under a token of all namespaces can neither hold the lease for ever nor see who has it."""
+    """I8: a client with SQL and a token for all namespaces can neither keep the lease nor see its holder."""
     number = number_of(WHOLE_STORE)
     row = f"({number}, '{KIND}', '{WHOLE_STORE}', 'running', now() + interval '9 years')"
     with ground(server()) as made:

@@ -1,7 +1,7 @@
-"""What a client with one token and SQL of his own can learn of others from the server's own counters (I8).
+"""Information about other namespaces that a client with one token and its own SQL gets from server statistics (I8).
 
-Each guess is asked in a transaction of its own, once right and once wrong: how often each table and index was looked
-at, how many rows came of it and how many blocks were read must be the same for both.
+Each guess runs in its own transaction, once right and once wrong: the numbers of scans, rows and blocks of each table
+and index must be the same for both.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def test_the_two_lie_in_one_part_of_each_table(two: Ground) -> None:
 
 
 def test_the_counters_do_count(two: Ground) -> None:
-    """The proof itself: a word of one's own is told from one that nobody has said."""
+    """Check of the method: it distinguishes a term of the own namespace from an unused one."""
     client = Client(two)
     asked = "SELECT * FROM wellkept.word_counts(ARRAY['{}'])"
     settings = "SET LOCAL enable_seqscan = off"
@@ -93,7 +93,7 @@ def test_the_counters_do_count(two: Ground) -> None:
 
 
 def test_a_word_of_ones_own_is_found_with_and_without_the_number_in_front(two: Ground) -> None:
-    """A client of an older release puts it there himself."""
+    """A client of an older release adds the prefix itself."""
     client = Client(two)
     for term, count in (("open", 12), (f"{MINE:x}_open", 12), (f"{HIS:x}_secret", 0), ("secret", 0), ("", 0)):
         assert client.ask(f"SELECT * FROM wellkept.word_counts(ARRAY['{term}'])") == [(1, count)], term

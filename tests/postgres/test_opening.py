@@ -1,4 +1,4 @@
-"""What can be wrong with a database or a connection, each told with what, where and what to do (design §10)."""
+"""Errors of a database or a connection, each with what, where and what to do (design §10)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_database_that_cannot_keep_every_script_is_refused(running: Server, ba
 
 
 def test_a_server_without_pgvector_is_named(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server's own refusal of an extension nobody installed."""
+    """The server's error for an extension that is not installed."""
     asked = {**queries(), "opening.extension": "CREATE EXTENSION IF NOT EXISTS wellkept_is_not_installed"}
     monkeypatch.setattr(opening, "queries", lambda: asked)
     with pytest.raises(StorageError, match="no pgvector.*Install the extension"):

@@ -1,6 +1,6 @@
-"""What fails for a passing reason is run again, and a commit that nobody answered is neither lost nor done twice.
+"""Transient failures are retried, and a commit without an answer is neither lost nor repeated.
 
-The connection is cut by a proxy exactly where the test says; no test waits: clock and pauses are injected.
+A proxy cuts the connection at a chosen point; no test waits, because clock and pauses are injected.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def once(proxy: Proxy, at: At) -> None:
 
 
 def rows_of(url: str) -> list[str]:
-    """What the server itself holds."""
+    """The rows on the server."""
     with wellkept.open(url, embedder=FakeEmbedder(dim=64)) as seen:
         assert seen.verify() == ()
         entries = seen.journal()
@@ -129,7 +129,7 @@ def _queued(store: MemoryStore) -> object:
 def test_every_writing_verb_answers_as_if_no_connection_had_been_cut(
     store: MemoryStore, proxy: Proxy, url: str, verb: str, at: At
 ) -> None:
-    """The same act on a store whose connection holds, beside it, gives the same answer and the same journal."""
+    """The same call on a store with an intact connection gives the same answer and the same journal."""
     told: list[object] = []
     journals = []
     with wellkept.open("memory:", embedder=FakeEmbedder(dim=64)) as other:
@@ -173,7 +173,7 @@ def _id(store: MemoryStore, text: str) -> str:
 
 
 def test_a_commit_that_is_still_under_way_is_waited_for(store: MemoryStore, proxy: Proxy, url: str, time: Time) -> None:
-    """The server still works on it when it is asked for: whoever asks waits for the namespace's lock."""
+    """The server still works on the commit when its result is queried; the query waits for the namespace's lock."""
     at_first(
         url,
         "PERFORM pg_sleep(0.5)",
@@ -228,7 +228,7 @@ def test_a_commit_that_arrived_is_known_even_when_others_have_written_since(
 def test_a_write_that_is_put_off_waits_once_whatever_becomes_of_the_answer(
     store: MemoryStore, proxy: Proxy, url: str, time: Time, at: At
 ) -> None:
-    """Put again it is the same one, also when the server cannot be reached at once (I5)."""
+    """A repeated `put` stores no duplicate, also if the server cannot be reached at first (I5)."""
 
     def cut() -> At:
         proxy.at_commit, proxy.refusing = lambda: "", True
@@ -306,7 +306,7 @@ def test_a_server_that_stays_away_is_named_after_the_bound(store: MemoryStore, p
 def test_a_connection_cut_within_a_transaction_makes_the_decision_anew(
     store: MemoryStore, proxy: Proxy, url: str, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not half of one: while the writer was away somebody else stored the same text, so it is a duplicate now."""
+    """The whole call is repeated: another writer has stored the same text, so it is a duplicate now."""
     storage = store._ctx.storage
     assert isinstance(storage, PostgresStorage)
     from wellkept.storage.postgres.write_transaction import WriteTx
@@ -370,7 +370,7 @@ def _without_triggers(url: str) -> Iterator[None]:
 def test_a_batch_that_loses_its_connection_in_the_middle_goes_on_where_it_was(
     store: MemoryStore, proxy: Proxy, url: str
 ) -> None:
-    """What was kept is told as it was done; the rest is decided anew."""
+    """Committed items keep their result; the rest is decided again."""
     texts = [f"Pump {one}{other} is checked by hand." for one in "abcdefghijklmnop" for other in "abcdefghijklmnop"]
     cuts = iter(["before", "", "unanswered", "unread", "before"])
     proxy.at_commit = lambda: next(cuts, "")  # type: ignore[arg-type, return-value]
@@ -432,7 +432,7 @@ def passing() -> StorageError:
 
 
 def test_what_has_kept_something_is_not_run_again(time: Time) -> None:
-    """A second run could not take back what the first one committed."""
+    """A retry could not undo commits of the first run."""
     kept: list[int] = []
 
     def act() -> None:

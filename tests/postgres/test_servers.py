@@ -1,4 +1,4 @@
-"""Several `wellkept serve` beside each other on one database, as behind one address (issue 7 §6, I3, I5)."""
+"""Several `wellkept serve` on one database, as behind one address (issue 7 §6, I3, I5)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def url() -> Iterator[str]:
 
 @contextlib.contextmanager
 def serving(url: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server of a store in a process of its own, and its address."""
+    """A server process of a store, and its address."""
     command = [sys.executable, "-m", "wellkept.cli", "--db", url, "--embedder", "hashing", "serve"]
     paths = str(ROOT / "src")
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
@@ -105,7 +105,7 @@ def test_what_is_written_to_one_is_read_from_the_other_at_once(two: tuple[str, s
 
 
 def test_the_same_facts_sent_to_both_at_the_same_time_leave_one_row_each(two: tuple[str, str], url: str) -> None:
-    """I3: clients go round over both, so that each fact arrives on both within the same moment."""
+    """I3: clients alternate between both, so that each fact arrives on both at nearly the same time."""
     start = threading.Barrier(CLIENTS)
 
     def write(number: int) -> list[str]:
@@ -126,7 +126,7 @@ def test_the_same_facts_sent_to_both_at_the_same_time_leave_one_row_each(two: tu
 
 
 def test_a_key_of_one_is_known_to_the_other(two: tuple[str, str], url: str) -> None:
-    """I5: a client that lost its answer asks whichever it reaches, and both at once if it likes."""
+    """I5: a client without an answer repeats its request at any server, or at both concurrently."""
     body = {"content": "Backups run at two.", "kind": "episodic"}
 
     def post(at: int) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def test_a_key_of_one_is_known_to_the_other(two: tuple[str, str], url: str) -> N
 
 
 def test_one_that_is_killed_does_not_disturb_the_other(url: str, tmp_path: Path) -> None:
-    """kill -9 under writes: what was acknowledged is there, the other one writes on, and the same requests go there."""
+    """kill -9 under writes: acknowledged writes are stored, and the other server takes the remaining requests."""
     with serving(url, tmp_path) as (doomed, first), serving(url, tmp_path) as (_, second):
         acknowledged: list[str] = []
         halfway, dead = threading.Event(), threading.Event()
@@ -187,7 +187,7 @@ def test_one_that_is_killed_does_not_disturb_the_other(url: str, tmp_path: Path)
 
 
 def test_requests_are_counted_by_each_process_and_memories_by_the_store(two: tuple[str, str]) -> None:
-    """What docs/serving.md says: the sum over all processes tells of requests, any one of them of what is stored."""
+    """As in docs/serving.md: request figures are sums over all processes, figures of the store come from any one."""
     with client(two[0]) as here, client(two[1]) as there:
         before = [figures(http) for http in (here, there)]
         assert here.post("/v1/memories", json={"content": fact(1)}).status_code == 201

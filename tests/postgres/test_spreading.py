@@ -1,7 +1,7 @@
-"""`wellkept db distribute`: a store on a cluster lies by namespace, or the command says why not and changes nothing.
+"""`wellkept db distribute`: distributes a store by namespace, or reports the reason and changes nothing.
 
-There is no Citus here: functions of its names write down what they are asked for (`cluster.sql`). That
-Citus does what they stand for is measured by hand and written in docs/scale-out.md, with what was not.
+Citus is simulated by functions of the same names that record their calls (`cluster.sql`). docs/scale-out.md lists what
+was verified by hand with the real Citus, and what was not.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def running() -> Server:
 
 @pytest.fixture
 def url(running: Server) -> Iterator[str]:
-    """A database of its own, since what is done to it is not taken back."""
+    """A separate database, because its changes are not undone."""
     made = running.bare()
     with psycopg.connect(made, autocommit=True) as connection:
         connection.execute(CLUSTER.encode())
@@ -88,7 +88,7 @@ def told(store: wellkept.MemoryStore) -> list[Any]:
 
 
 def test_a_store_that_is_spread_is_not_closed(url: str) -> None:
-    """The other servers are not told for which token a transaction is: nobody would see a row."""
+    """Citus does not pass the token of a transaction to other servers, so no rows would be visible."""
     distribute(url)
     storage = PostgresStorage(url)
     with pytest.raises(ConfigError, match="spread over several servers"):
@@ -229,7 +229,7 @@ def test_a_cluster_that_could_not_hold_the_store_is_refused_before_anything_is_d
 
 
 def test_rules_of_access_are_not_left_behind_silently(url: str) -> None:
-    """I8: they go by settings that other servers are not told, so a store with them stays on one."""
+    """I8: row-level security uses settings that Citus does not pass on, so such a store stays on one server."""
     filled(url).close()
     ask(url, "ALTER TABLE wellkept.memory ENABLE ROW LEVEL SECURITY")
     with pytest.raises(CannotSpread, match="rules of access"):

@@ -1,9 +1,8 @@
-"""Every statement names one namespace, so that none can meet another (I8), wherever its rows lie.
+"""Every statement is bound to one namespace, so that it reads no other (I8), wherever its rows are.
 
-Proved on what is really sent: everything the product says to a server in the conformance kit, the golden
-scenarios, a random life, the command line, the queue and the jobs is taken down, and the server is asked where
-it would look for the rows, with the values that were bound. A plan that is bound to one number in every table,
-and so reaches one partition of each, is one that a cluster sends to one server.
+Checked on recorded statements: those of the conformance kit, the golden scenarios, a random run, the command line, the
+queue and the jobs. The server's plan for each, with its bound values, must be bound to one number in every table, and
+so reach one partition of each. A cluster sends such a statement to one server.
 """
 
 from __future__ import annotations
@@ -190,7 +189,7 @@ def type_commands(folder: Path) -> None:
 
 
 def run(cli: Cli, words: list[str]) -> None:
-    """A command, however it ends: what it sends is all that is asked."""
+    """Run a command and ignore its exit code, because only its statements matter."""
     from typer.testing import CliRunner
 
     from wellkept.cli.app import app
@@ -233,7 +232,7 @@ def queue_and_work() -> None:
 
 
 def act_for_a_token() -> None:
-    """Some statements are said otherwise then."""
+    """Some statements have a variant for tokens."""
     url = server().database()
     storage = PostgresStorage(url)
     scopes = ("read", "write", "admin")
@@ -310,7 +309,7 @@ def look_after_another_writer(url: str, storage: PostgresStorage) -> None:
 
 @pytest.mark.slow
 def test_every_statement_that_is_sent_is_bound_to_one_namespace_in_every_table(sent: Sent) -> None:
-    """I8, S0-1; whoever spreads the tables by namespace finds that each is answered by one server."""
+    """I8, S0-1; in a cluster distributed by namespace, one server answers each statement."""
     url = server().database()
     planner = Planner(url)
     wrong: list[str] = []
@@ -337,7 +336,7 @@ def test_every_statement_that_is_sent_is_bound_to_one_namespace_in_every_table(s
 
 
 def not_bound(planner: Planner, sent: Sent, text: str) -> str:
-    """Why it cannot be said that a statement is answered by one namespace; empty when it is."""
+    """The reason why a statement is not bound to one namespace; empty if it is."""
     if not text.lstrip().startswith(PLANNED):
         return "it is no query"
     seen: set[str] = set()
@@ -359,7 +358,7 @@ def not_bound(planner: Planner, sent: Sent, text: str) -> str:
 
 @pytest.mark.slow
 def test_every_statement_there_is_was_sent(sent: Sent) -> None:
-    """What is added and not sent above would not be proved; templates with names in braces are for administration."""
+    """Every named statement must be sent above to be checked; templates with braces are for administration."""
     texts = list(sent.first)
     missing = [
         name
@@ -370,7 +369,7 @@ def test_every_statement_there_is_was_sent(sent: Sent) -> None:
 
 
 def test_a_statement_without_a_namespace_would_be_found() -> None:
-    """The proof itself: what is not bound, or bound to two, or to one in one table only."""
+    """Check of the method: statements without a bound, with two, or with one in one table only are found."""
     url = server().database()
     planner = Planner(url)
     heard = Sent()
@@ -412,7 +411,7 @@ def test_every_table_that_holds_rows_of_a_namespace_is_led_by_it_and_spread_by_i
 
 
 def test_the_number_of_a_namespace_follows_from_its_name_for_good() -> None:
-    """It stands in every key: another number would be another namespace."""
+    """It is part of every key, so a changed number would be another namespace."""
     assert number_of("default") == 4010717984327297149
     assert number_of("acme/alice") != number_of("acme/alic") != number_of("ACME/ALICE")
     assert all(0 <= number_of(name) < 2**63 for name in ("", "default", "名前", "a" * 200))

@@ -1,4 +1,4 @@
-"""Rows that cannot be read: whoever writes nonsense in one namespace stops nothing in another one."""
+"""Unreadable rows: invalid data in one namespace blocks nothing in another one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HERS, HIS = "hers", "his"
 
 @contextmanager
 def opened(url: str, namespace: str = HIS) -> Iterator[MemoryStore]:
-    """The store as its owner opens it: with recovery of what waits."""
+    """The store as opened by its owner, with recovery of queued writes."""
     with wellkept.open(
         url, embedder=FakeEmbedder(dim=64), relation_model=FakeRelationModel(), namespace=namespace
     ) as store:
@@ -91,7 +91,7 @@ def test_a_write_that_waits_and_cannot_be_read_stops_neither_an_open_nor_a_flush
 
 @pytest.mark.parametrize("seq", ["0", "8796093022207"])
 def test_a_namespace_whose_number_was_moved_keeps_no_other_from_being_written(url: str, seq: str) -> None:
-    """E3: what waits there is listed as failed, and what waits elsewhere is written."""
+    """E3: queued writes there are listed as failed, and those of other namespaces are written."""
     with opened(url, HERS) as hers:
         hers.remember("hers before", kind="thesis")
         hers.queue.remember("hers", kind="thesis")
@@ -132,7 +132,7 @@ def test_a_namespace_cannot_hold_a_number_that_leaves_no_room(url: str, seq: str
 
 
 def test_what_was_locked_waits_and_is_no_failure(url: str) -> None:
-    """E3, E7: whoever holds a namespace keeps its writes waiting, and no others."""
+    """E3, E7: a lock on a namespace delays only its own queued writes."""
     with opened(url, HERS) as hers:
         hers.remember("hers before", kind="thesis")
         hers.queue.remember("hers", kind="thesis")
@@ -207,7 +207,7 @@ def test_what_an_older_release_let_into_the_tables_is_gone_or_harmless_after_the
 
 
 def as_version_5(url: str) -> None:
-    """Make the tables what an earlier release left: without bounds, to be migrated at the next open."""
+    """Restore the tables of an earlier release, without bounds, to be migrated at the next open."""
     for table in ("job", "waiting", "namespace", "token"):
         sql(url, f"ALTER TABLE wellkept.{table} DROP CONSTRAINT {table}_sound")
     sql(url, "DELETE FROM wellkept.migration WHERE version = 6")

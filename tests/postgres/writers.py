@@ -1,7 +1,7 @@
-"""Processes that write through the product until they are told to stop, and say what they were told.
+"""Processes that write through the product until they are stopped, and print the answers.
 
-Each line on a process's output is one answer: `[verb, namespace, id or text, seconds]`. What was never
-answered is not there: it may be stored or not, but never twice.
+Each line of output is one answer: `[verb, namespace, id or text, seconds]`. Writes without an answer are missing; they
+may be stored or not, but never twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DIM = 16
 
 @dataclass
 class Told:
-    """What writers were told.
+    """The answers to writers.
 
     Attributes:
         texts: By namespace, every text that was acknowledged, as often as it was.
@@ -88,7 +88,7 @@ class Writers:
             threading.Event().wait(0.05)
 
     def stop(self) -> Told:
-        """Let each finish what it is doing, and give back what all were told."""
+        """Stop each after its current call and return all answers."""
         for one in self._running:
             assert one.stdin is not None
             one.stdin.close()
@@ -99,7 +99,7 @@ class Writers:
         return self._told
 
     def kill(self) -> None:
-        """End what is left."""
+        """Stop remaining processes."""
         for one in self._running:
             if one.poll() is None:
                 one.kill()

@@ -1,4 +1,4 @@
-"""Random acts on a store: a small alphabet of texts at chosen cosines, every verb, picks among what is stored."""
+"""Random calls on a store: a small set of texts at chosen cosines, every verb, choices among stored items."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RESOLUTIONS = ("keep_old", "keep_new", "keep_both", "merge", "dismissed")
 
 @dataclass(frozen=True)
 class Act:
-    """One call; `a` and `b` pick among the rows, conflicts or entries there are."""
+    """One call; `a` and `b` select among the existing rows, conflicts or entries."""
 
     verb: str
     a: int = 0
@@ -96,7 +96,7 @@ acts = st.one_of(writes, writes, undos, erases, recalls, gets)
 
 
 def stories(of: st.SearchStrategy[Act], most: int) -> st.SearchStrategy[list[Act]]:
-    """A few pairs of near texts, then acts on what they left."""
+    """A few pairs of near texts, then calls on the resulting memories."""
     return st.builds(
         lambda near, then: [*(act for pair in near for act in pair), *then],
         st.lists(pairs, min_size=1, max_size=2), st.lists(of, max_size=most),

@@ -1,7 +1,7 @@
-"""A long random life of a store from one number: writes, edits, batches, plans and what is asked in between.
+"""A long random sequence of calls on a store from one seed: writes, edits, batches, plans and queries.
 
-Unlike the searches beside this file it looks for no shortest counterexample: it goes on where those begin anew, so
-that journals grow, rows are touched many times, and plans meet what plans have left.
+Unlike the searches in this folder it does not shrink counterexamples. It is one long sequence, so that journals grow,
+rows change many times, and plans meet the results of earlier plans.
 """
 
 from __future__ import annotations

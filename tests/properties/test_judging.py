@@ -44,7 +44,7 @@ def test_any_two_texts_are_judged_without_error_and_in_bounds(old: str, new: str
 @settings(max_examples=400, deadline=None)
 @given(_TEXTS, _TEXTS)
 def test_swapping_the_texts_mirrors_all_but_the_details(old: str, new: str) -> None:
-    """Only what the new text adds has a direction; a conflict never has."""
+    """Only an addition of the new text has a direction; a conflict has none."""
     forth, back = differences(old, new), differences(new, old)
     assert _mirror(tuple(d for d in forth if d.decisive)) == _plain(tuple(d for d in back if d.decisive))
     directed = {"detail"}

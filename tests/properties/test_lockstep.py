@@ -1,4 +1,4 @@
-"""What is kept against the plain dicts, act by act: equal answers and contents, sound invariants (I1, I4, I9)."""
+"""Backends against the dict backend after each call: equal answers and contents, valid invariants (I1, I4, I9)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Lockstep(RuleBasedStateMachine):
 
     @rule(which=acts.picks)
     def bring_back_a_dropped_text(self, which: int) -> None:
-        """I1: what the gate refused can be stored after all."""
+        """I1: a dropped text can be stored by `restore`."""
         for here in self.worlds:
             dropped = [entry.dropped.id for entry in here.store.journal() if entry.dropped and entry.dropped.content]
             if dropped and dropped[which % len(dropped)] not in {row.id for row in stored(here.store)}:

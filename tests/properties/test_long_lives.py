@@ -1,7 +1,7 @@
-"""One long random life lived on two backends at once: every answer, plan and row the same (I4, I9; issue 7, item 10).
+"""One long random sequence on two backends in parallel: every answer, plan and row is equal (I4, I9; issue 7, item 10).
 
-What the searches of `test_lockstep.py` find in short stories, this looks for in a long one: matrices and full
-text kept in step over thousands of entries, undo far back, plans on what plans have left.
+It covers long sequences, in addition to the short ones of `test_lockstep.py`: matrices and full text over thousands of
+entries, undo of old entries, plans on the results of plans.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMPARED_EVERY = 250
 
 
 def live(other: str, count: int, *, seed: int) -> Counter[str]:
-    """Live it beside the plain dicts; how often each verb led to something."""
+    """Run it on a backend and on the dict backend; returns how often each verb had an effect."""
     counted: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(dir=SHELF) as folder, ExitStack() as stack:
         embedder = FakeEmbedder(COSINES)  # one, so that a text nobody declared has one vector

@@ -109,7 +109,7 @@ def test_a_blocked_undo_names_what_stands_in_the_way(backend: str, prefix: list[
 
 
 def _take_back(here: World, seq: int) -> None:
-    """Undo an entry after whatever it says stands in its way."""
+    """Undo an entry after the later entries that block it."""
     for _ in range(40):
         try:
             here.store.undo(seq)

@@ -1,7 +1,7 @@
-"""The golden scenarios as data: what is stored, what is said next at which cosine, and what must be so then.
+"""The golden scenarios as data: stored texts, the next text with its cosines, and the expected state.
 
-Times lie before 2026-01-01 12:00 UTC, where the frozen clock stands. Rows are named by their texts; an
-evolved row by all of them, joined by " + ".
+The frozen clock is at 2026-01-01 12:00 UTC, and all times are earlier. Rows are named by their texts; an evolved row by
+all of them, joined by " + ".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Case:
     """One row of the table.
 
     Attributes:
-        stored / new: What is written before, and what is decided about.
+        stored / new: The texts written before, and the text to decide about.
         cosines: Exact cosines; all other pairs have 0.
         rule: The first rule that must have fired.
         active / hidden: Rows afterwards, active and superseded, sorted by name.

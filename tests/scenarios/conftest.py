@@ -19,7 +19,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def world(backend: str, tmp_path: Path) -> Iterator[Callable[..., World]]:
-    """Makes worlds that are closed when the test ends; each has a file of its own."""
+    """Creates worlds that are closed at the end of the test; each has its own file."""
     with ExitStack() as stack:
 
         def another(*args: Any, **kwargs: Any) -> World:

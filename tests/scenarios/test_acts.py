@@ -1,4 +1,4 @@
-"""What the table cannot say: messages, faded memories, restores, recall, long evolution, outages, namespaces."""
+"""Scenarios beyond the table: messages, faded memories, restores, recall, long evolution, outages, namespaces."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_message_of_a_duplicate_names_the_stored_lesson(world: Worlds) -> No
 
 @pytest.mark.parametrize("nearer", [30, 60])
 def test_a_repeat_is_found_behind_nearer_rows_that_are_out_of_scope(world: Worlds, nearer: int) -> None:
-    """F-4, B-15: however many rows of other tags lie nearer, the one of the scope is compared."""
+    """F-4, B-15: the row of the scope is compared, however many rows with other tags are nearer."""
     strangers = [f"Deploys of {name} run from the main branch." for name in map(str, range(1000, 1000 + nearer))]
     cosines = {(K1, K2): 0.96} | {(text, K2): 0.97 for text in strangers}
     cosines |= {(a, b): 0.98 for at, a in enumerate(strangers) for b in strangers[at + 1 :]}
@@ -151,7 +151,7 @@ def test_the_embedder_is_not_asked_about_a_text_in_another_spelling(world: World
 
 
 def test_an_evolved_row_shows_the_original_and_the_dated_update(world: Worlds) -> None:
-    """F-16: and the update said again finds the row by its hash."""
+    """F-16: a repeat of the update finds the row by its hash."""
     here = world({(K1, K2): 0.88})
     here.write(says("knowledge", K1))
     here.clock.advance(days=2)
@@ -321,7 +321,7 @@ def test_both_texts_of_an_outage_find_each_other_afterwards(world: Worlds) -> No
 
 
 def test_after_the_sweep_the_dropped_words_lead_to_the_kept_row(world: Worlds) -> None:
-    """F-28, B-9: the repeat hidden by the sweep is no superseded statement; said again it is a repeat still."""
+    """F-28, B-9: a duplicate hidden by the sweep is no superseded statement; a repeat of it is still a duplicate."""
     here = world({(L1, L1_AGAIN): 0.97})
     kept = here.write(says("lesson", L1)).memory
     here.embedder.fail_with = ModelUnavailable("no model")
@@ -336,7 +336,7 @@ def test_after_the_sweep_the_dropped_words_lead_to_the_kept_row(world: Worlds) -
 
 @pytest.mark.parametrize(("resolution", "said"), [("keep_old", K2), ("keep_new", K1)])
 def test_the_loser_of_a_settled_repeat_leads_to_the_winner(world: Worlds, resolution: str, said: str) -> None:
-    """B-9: of two rows that say the same one is hidden; its words said again are no reversion."""
+    """B-9: of two duplicate rows one is hidden; a repeat of its text is no reversion."""
     here = world({(K1, K2): 0.96})
     here.write(says("semantic", K1))
     (conflict,) = here.write(says("semantic", K2)).conflicts

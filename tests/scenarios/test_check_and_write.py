@@ -1,4 +1,4 @@
-"""What a check says is what a write then does: random texts, titles, kinds and policies, with the models that ship."""
+"""`check` predicts the write: random texts, titles, kinds and policies, with the packaged models."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _numbers = count()
 
 @pytest.fixture(scope="module")
 def stores() -> Iterator[dict[str, MemoryStore]]:
-    """A store for each policy; every example writes into a namespace of its own."""
+    """A store for each policy; every example writes into its own namespace."""
     opened = {name: wellkept.open("memory:", policy=policy) for name, policy in POLICIES.items()}
     yield opened
     for store in opened.values():
@@ -75,7 +75,7 @@ def _shown(match: Match) -> tuple[Any, ...]:
 
 
 def _told(result: WriteResult) -> tuple[Any, ...]:
-    """What check and write must agree in; the id of a new memory is made anew by each."""
+    """The parts in which check and write must agree; the id of a new memory differs."""
     conflicts = [(item.a, item.kind, item.reason, item.resolution) for item in result.conflicts]
     links = [(link.dst, link.rel) for link in result.links]
     reasons = [reason.rule for reason in result.reasons]

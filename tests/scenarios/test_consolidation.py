@@ -116,7 +116,7 @@ def test_a_cluster_that_fails_is_rolled_back_alone_and_a_later_execute_finishes(
 
 
 def test_a_flag_that_failed_alone_is_opened_by_a_later_execute_although_its_memory_was_merged(world: Worlds) -> None:
-    """S1-44: what the same plan has done in between does not make its other actions stale."""
+    """S1-44: executed actions of a plan do not make its other actions stale."""
     here = world(ALL_NEAR)
     fill(here, [*TEA, NO_TEA])
     all_the_same(here, TEA)
@@ -267,7 +267,7 @@ def test_a_plan_executed_after_one_entry_was_taken_back_by_hand_does_just_that_a
 
 
 def test_a_merged_away_memory_can_be_restored_and_the_plan_is_stale_then_not_done(world: Worlds) -> None:
-    """S1-56: over-merged is mended by a restore; `done` would claim what is not so."""
+    """S1-56: a restore corrects a wrong merge; after it, the action is not `done`."""
     here = world(ALL_NEAR)
     rows = fill(here, BUS)
     all_the_same(here, BUS)
@@ -309,7 +309,7 @@ def test_the_merged_away_text_said_again_is_a_duplicate_of_the_winner(world: Wor
 
 
 def test_hashes_follow_over_two_merges(world: Worlds) -> None:
-    """B-8: a → b in one run, b → c in the next; a said again is c."""
+    """B-8: a → b in one run, b → c in the next; a repeat of a finds c."""
     three = dict.fromkeys([(TEA[0], TEA[1]), (TEA[0], TEA[2]), (TEA[1], TEA[2])], 0.97)
     here = world(three)
     fill(here, TEA[:2])
@@ -373,7 +373,7 @@ def test_a_conflict_between_two_memories_that_both_go_is_carried_to_both_winners
 
 
 def test_a_settled_conflict_stays_settled_under_the_winners_name(world: Worlds) -> None:
-    """E-0: what somebody dismissed of a memory is not asked again of what absorbed it."""
+    """E-0: a dismissed conflict of a memory is not listed again for the memory that absorbed it."""
     pairs = {("The door is red.", "the door is RED!"): 1.0, ("The door is red.", "The door is blue."): 0.9,
              ("the door is RED!", "The door is blue."): 0.9}  # fmt: skip
     here = world(pairs)
@@ -471,7 +471,7 @@ LIES = [
 def test_texts_that_differ_are_never_merged_whatever_the_model_says(
     tmp_path: Path, kind: str, pair: tuple[str, str]
 ) -> None:
-    """I2, E-c: cosine .99 and a model that lies "same, 1.0"; in either order, with every rule that merges."""
+    """I2, E-c: cosine .99 and a model that wrongly answers "same, 1.0"; in either order, with every merge rule."""
     for number, order in enumerate((pair, pair[::-1])):
         here = make("memory", tmp_path, {pair: 0.99}, name=f"{number}.db")
         for text in order:
@@ -584,7 +584,7 @@ def test_a_memory_in_dispute_is_not_archived_away(world: Worlds) -> None:
 
 
 def test_expired_memories_neither_merge_nor_contradict(world: Worlds) -> None:
-    """B-9: what no longer holds does not stand beside what does."""
+    """B-9: an outdated statement is not active together with the current one."""
     here = world({("The door is red.", "The door is blue."): 0.9, **ALL_NEAR})
     soon = here.clock() + timedelta(hours=1)
     fill(here, [{"content": "The door is red.", "expires_at": soon}, {"content": BUS[0], "expires_at": soon}])
@@ -814,7 +814,7 @@ def test_what_was_erased_since_does_not_come_back_and_blocks_only_its_own_cluste
 
 
 def test_a_writer_in_another_thread_is_neither_lost_nor_in_the_way(backend: str, tmp_path: Path) -> None:
-    """I3: forty merges while somebody writes and revises; every merge is whole, done or stale."""
+    """I3: forty merges with a concurrent writer; every merge is complete, done or stale."""
     pairs = {(f"Machine {n} is painted.", f"There is paint on machine {n}."): 0.97 for n in range(40)}
     here = make(backend, tmp_path, pairs)
     fill(here, [text for pair in pairs for text in pair])
@@ -926,7 +926,7 @@ def test_without_the_model_only_equal_texts_merge_and_the_plan_says_what_is_miss
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("liar", [False, True], ids=["silent", "liar"])
 def test_what_a_write_has_decided_a_pass_does_not_undo(world: Worlds, case: Case, *, liar: bool) -> None:
-    """S1-4, B-5, B-6: what stands side by side for a difference stays so, also if the model calls it the same."""
+    """S1-4, B-5, B-6: memories separated by a difference stay separate, even if the model's opinion is *same*."""
     here = world(case.cosines, policy=case.policy)
     here.batch(case.items)
     before = {row.id: row for row in here.rows()}

@@ -1,7 +1,7 @@
-"""Every example sentence that the five sources print, through a store as it ships: with the packaged models.
+"""Every example sentence of the five sources, in a default store with the packaged models.
 
-Each pair is told with and without full stops and with and without titles. `seed_says` is what the source
-expects; `expected` is what the product does today. Where it does something else, `why` says for what reason.
+Each pair is written with and without full stops and with and without titles. `seed_says` is the source's expectation,
+`expected` the current result of the product, and `why` the reason for a difference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def one_of(*names: str) -> Outcomes:
 
 @dataclass(frozen=True)
 class Case:
-    """Two texts, the second told after the first.
+    """Two texts, written in this order.
 
     Attributes:
         number: The requirement.
@@ -172,7 +172,7 @@ def test_where_the_product_differs_from_a_source_the_table_says_why() -> None:
 def test_a_contradiction_is_shown_by_recall_and_found_by_a_consolidation(
     store: MemoryStore, case: Case, variant: Variant
 ) -> None:
-    """S2-38, S1-27, S1-31: at recall time beside both, and in stored texts once, however often one looks."""
+    """S2-38, S1-27, S1-31: shown at recall with both memories, and listed once for stored texts in repeated passes."""
     first, second = told(store, case, variant)
     assert first.memory is not None and second.memory is not None
     pair = {first.memory.id, second.memory.id}

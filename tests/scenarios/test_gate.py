@@ -163,7 +163,7 @@ def test_one_write_repeated_only_confirms(world: Worlds, case: Case) -> None:
     "case", [case for case in CASES if case.outcome in ("created", "superseded", "evolved", "duplicate")], ids=str
 )
 def test_every_decision_can_be_taken_back(world: Worlds, case: Case) -> None:
-    """I1: undo leaves exactly what was there before."""
+    """I1: undo restores exactly the former state."""
     here = prepared(world, case)
     before = snapshot(here.store).without_journal()
     result = here.write(case.new)

@@ -85,7 +85,7 @@ CHAINS: dict[str, tuple[str, ...]] = {
 
 
 class RefinesTheOriginal:
-    """A relation model that is sure of each addition beside the original, and of nothing beside another text."""
+    """A relation model that is certain of each addition to the original, and of no pair with another text."""
 
     id = "refines-the-original"
     defers = False
@@ -219,7 +219,7 @@ def test_without_wordings_an_addition_stays_only_in_the_text_with_a_model_that_i
 
 @pytest.mark.parametrize("language", ["English", "German", "Spanish"])
 def test_most_of_twelve_additions_join_one_memory_with_the_packaged_model(packaged, language):
-    """The model decides each addition beside the original; what it is not sure of stays a memory of its own."""
+    """The model judges each addition with the original; an uncertain one is stored as a separate memory."""
     store = packaged.in_namespace(f"grown/{language}")
     chain = CHAINS[language]
     told(store, chain)

@@ -1,4 +1,4 @@
-"""What the relation model's word becomes: opinion, kind and policy in, outcome, conflicts, links and reasons out."""
+"""Effects of the relation model's opinion: opinion, kind and policy in; outcome, conflicts, links and reasons out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Make = Callable[..., Desk]
 
 @pytest.fixture
 def make(backend: str, tmp_path: Path) -> Iterator[Make]:
-    """Opens stores whose cosines and opinions are declared; each has a file of its own."""
+    """Opens stores with declared cosines and opinions; each has its own file."""
     with ExitStack() as stack:
 
         def another(**options: Any) -> Desk:
@@ -42,10 +42,10 @@ def make(backend: str, tmp_path: Path) -> Iterator[Make]:
 
 @dataclass(frozen=True)
 class Case:
-    """One stored text, one new text at a cosine, and what the model says of the two.
+    """One stored text, one new text at a cosine, and the model's opinion of the pair.
 
     Attributes:
-        told: Shares of the opinion; what they leave goes to *distinct*.
+        told: Probabilities of the opinion; the rest is that of *distinct*.
         old_kind: Kind of the stored text, where it is another.
         policy: Changes to the policy of every kind that takes part.
         links: Relations of the links from the new memory to the old.
@@ -213,7 +213,7 @@ def test_the_act_is_taken_back_to_the_byte(make: Make, case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind not in ("decision", "episode")], ids=str)
 def test_the_same_text_again_changes_nothing(make: Make, case: Case) -> None:
-    """I5: what was dropped, appended or stored on the model's word is known by its hash; events repeat (B-37)."""
+    """I5: texts dropped, appended or stored on the model's opinion are found by their hash; events repeat (B-37)."""
     table = case.prepared(make)
     case.write(table)
     before, calls = ended(table), list(table.options["relation_model"].asked)
@@ -280,7 +280,7 @@ def test_the_conflict_names_the_words_in_which_the_texts_differ(make: Make) -> N
 
 
 class Anxious(FakeRelationModel):
-    """A model whose bound lets it report what it holds for less than even odds."""
+    """A model with a listing threshold below .5."""
 
     def bounds(self, risk: Risk) -> Bounds:
         return replace(super().bounds(risk), flag=0.3)
@@ -291,7 +291,7 @@ class Anxious(FakeRelationModel):
 def test_what_is_probably_distinct_may_be_a_possible_conflict_and_no_more(
     make: Make, kind: str, share: float, reported: int
 ) -> None:
-    """A report that somebody reads costs less than an old value believed; nothing is hidden on it."""
+    """A listed conflict costs less than a wrong old value; it hides nothing."""
     model = Anxious()
     model.declare(OLD, NEW, conflict=share)
     table = make(fake=FakeEmbedder({(OLD, NEW): 0.7}, dim=64), relation_model=model)
@@ -323,7 +323,7 @@ def test_what_the_policy_refuses_leaves_no_trace(make: Make, told: Mapping[str, 
 
 @pytest.mark.parametrize("kind", [kind for kind, policy in DEFAULT_KINDS.items() if policy.preset == "append_only"])
 def test_append_only_kinds_are_never_asked_about(make: Make, kind: str) -> None:
-    """S0: every one is an event of its own; neither among each other nor against other kinds."""
+    """S0: each is a separate event, compared neither with each other nor with other kinds."""
     for old_kind in (kind, "fact"):
         case = Case("", kind, 0.99, {"same": 1.0}, "", "", old_kind=old_kind)
         table = case.prepared(make)
@@ -376,7 +376,7 @@ def three(make: Make, kind: str, *, clash: float = 0.8) -> Desk:
 
 @pytest.mark.parametrize("kind", ["lesson", "semantic", "knowledge", "fact"])
 def test_an_old_value_said_again_after_an_update_is_stored(make: Make, kind: str) -> None:
-    """B-9: a reversion is a new assertion, never a repeat of what has been overtaken."""
+    """B-9: a reversion is a new statement, never a duplicate of the superseded one."""
     table = three(make, kind)
     result = table.store.remember(BACK, kind=kind)
     assert result.outcome == "created"
@@ -406,7 +406,7 @@ def test_a_repeat_of_the_newer_value_is_a_repeat(make: Make) -> None:
 
 
 def test_neither_order_of_an_old_and_a_new_text_loses_one(make: Make) -> None:
-    """I1: refines one way is generalises the other way; what a drop says is kept in the journal."""
+    """I1: *refines* in one order is *generalises* in the other; the journal keeps a dropped text."""
     for first, second, told in ((OLD, NEW, {"refines": 0.95}), (NEW, OLD, {"generalises": 0.95})):
         case = Case("", "lesson", 0.7, told, "", "", texts=(first, second))
         table = case.prepared(make)
@@ -517,7 +517,7 @@ def test_lifting_a_condition_is_no_repeat_that_says_less(tmp_path: Path) -> None
 
 
 def test_of_the_models_contradictions_only_the_nearest_is_reported(tmp_path: Path) -> None:
-    """E-3.8: whoever errs about one fact of a person errs about all of them; a flooded list is read by nobody."""
+    """E-3.8: a model that is wrong about one fact of a person is wrong about all; the list must not be flooded."""
     olds = ["Caroline joined a support group.", "Caroline paints at night.", "Caroline plans to study."]
     new = "Caroline gave a speech at school."
     model = FakeRelationModel()

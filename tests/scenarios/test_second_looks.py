@@ -1,4 +1,4 @@
-"""A store written under an older policy: nothing changes until a consolidation folds and marks what the gate would."""
+"""A store written under an older policy: a consolidation folds and marks as the gate would; nothing else changes."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def written(store: MemoryStore) -> MemoryStore:
 
 
 def picture(store: MemoryStore) -> tuple[dict[str, tuple[str, str, int]], set[tuple[object, ...]]]:
-    """What people see: each text with its head and its confirmations, and what is open for review."""
+    """The visible state: each text with its head and confirmations, and open conflicts."""
     rows = {row.id: row for row in store.list(Filter(statuses=ALL_STATUSES))}
     told = {
         row.content: (row.status, rows[row.superseded_by].content if row.superseded_by else "", row.confirmations)

@@ -69,7 +69,7 @@ def told(store: MemoryStore, old: str, new: str, **fields: Any) -> WriteResult:
 
 @pytest.mark.parametrize(("old", "new"), WORDINGS)
 def test_an_insight_told_again_keeps_to_the_tiers(store: MemoryStore, old: str, new: str) -> None:
-    """S0-10, S0-31, S0-36, S0-39: dropped where the model is sure, linked from .90 on, else only told."""
+    """S0-10, S0-31, S0-36, S0-39: dropped if the model is certain, linked from .90 on, otherwise only reported."""
     result = told(store, old, new, kind="lesson")
     match = result.matches[0]
     assert match.opinion is not None and match.similarity is not None
@@ -195,7 +195,7 @@ def test_what_is_like_a_text_can_be_asked_for_without_writing(store: MemoryStore
 
 @pytest.mark.parametrize(("mode", "importance"), [("supersede", 0.9), ("supersede_sure", 0.3), ("warn", 0.3)])
 def test_a_repeat_under_supersede_raises_the_importance(store: MemoryStore, mode: Any, importance: float) -> None:
-    """S2-28: merged into the stored one, to the letter and in other words."""
+    """S2-28: merged into the stored one, verbatim and paraphrased."""
     for old, new in (("Use ruff for linting.", "use ruff for linting"), *WORDINGS):
         here = store.in_namespace(f"{store.namespace}/{next(_numbers)}")
         first = here.remember(old, importance=0.3).memory

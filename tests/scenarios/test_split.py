@@ -1,4 +1,4 @@
-"""A wording is split off, and the verbs do what a person expects where a memory has wordings, on every backend."""
+"""`split` of a wording, and all verbs on memories with wordings, on every backend."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_nothing_folds_or_merges_the_pair_again_by_itself(store):
 
 
 def test_without_a_split_the_same_pair_is_folded(store):
-    """What the test above would show if a split were not remembered."""
+    """The result of the test above if splits were not remembered."""
     store.remember(HEAD, kind="fact")
     own = store.remember(WORDING, kind="fact", on_conflict="ignore").id
     assert [action.type for action in store.plan().actions] == ["fold"]

@@ -116,7 +116,7 @@ def test_the_same_insight_told_three_times_under_three_titles_leaves_one_memory(
 
 
 def test_titles_change_nothing_about_which_wordings_are_repeats(store: MemoryStore) -> None:
-    """What the relation model takes for the same stays the same, however unlike the titles are."""
+    """Different titles do not change the relation model's *same*."""
     outcomes = []
     for way in range(2):
         here = store.in_namespace(f"titles/{way}")
@@ -197,7 +197,7 @@ def test_a_further_title_is_searched_journaled_and_undone(store: MemoryStore) ->
 
 
 class _FailsWithoutTitle(FakeEmbedder):
-    """Embeds what has a title; a text alone is an outage."""
+    """Embeds texts with a title; others are an outage."""
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         if not all(text.startswith("[") for text in texts):
@@ -209,7 +209,7 @@ class _FailsWithoutTitle(FakeEmbedder):
 def test_texts_under_unlike_titles_are_as_near_as_they_are_without_unless_the_embedder_fails(
     embedder: type[FakeEmbedder], outcome: str
 ) -> None:
-    """A vector of title and text may lie below every bound; an outage leaves the decision to what is known."""
+    """Vectors of title and text may be far apart, so texts are also compared without titles, except in an outage."""
     old = NewMemory(content="Tea is upstairs.", kind="lesson", title="Kitchen")
     new = NewMemory(content="You find tea upstairs.", kind="lesson", title="Drinks")
     fake = embedder({(embedded(old), embedded(new)): 0.5, (old.content, new.content): 0.97}, dim=64)

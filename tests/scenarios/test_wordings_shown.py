@@ -70,7 +70,7 @@ def ask(request: pytest.FixtureRequest, store: MemoryStore) -> Ask:
 
 @pytest.fixture
 def wk(where: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: MemoryStore) -> Callable[..., str]:
-    """The command line on the same store; what it prints, in both streams."""
+    """Runs the command line on the same store; returns its output of both streams."""
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "policy.toml").write_text(TOML)
     options = ["--db", str(where), "--policy", str(tmp_path / "policy.toml")]

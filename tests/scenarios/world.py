@@ -105,7 +105,7 @@ def _place(backend: str, path: Path) -> Storage | str:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All that a namespace holds; two equal snapshots cannot be told apart by any reader.
+    """All data of a namespace; no reader can distinguish two equal snapshots.
 
     Attributes:
         memories: Every row of every status, usage included.

@@ -1,4 +1,4 @@
-"""A command line in a folder of its own."""
+"""A command line in a separate folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wellkept calibrate` (B-30): offline with what is built in, and kept for an endpoint."""
+"""`wellkept calibrate` (B-30): offline for built-in embedders, and stored for an endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files on the command line: nothing is destroyed, and what cannot be read says how it could be."""
+"""Files on the command line: nothing is destroyed, and errors about unreadable files name a remedy."""
 
 from __future__ import annotations
 

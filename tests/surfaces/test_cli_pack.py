@@ -1,4 +1,4 @@
-"""`wellkept pack`: the block on standard output, notes beside it."""
+"""`wellkept pack`: the block on standard output, notes on standard error."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ sys.exit(main(["--db", "test.db", "--embedder", "hashing", "backup", "copy.db"])
     ],
 )
 def test_a_signal_ends_a_command_cleanly_wherever_it_is(script: str, number: int, code: int, told: bytes) -> None:
-    """E11, E13: no half copy is left, and nobody reads a traceback."""
+    """E11, E13: no partial copy remains, and no traceback is shown."""
     run(*STORE, "remember", "Tea at four.")
     before = sorted(path.name for path in Path().iterdir())
     with subprocess.Popen(
@@ -148,7 +148,7 @@ def test_a_signal_ends_a_command_cleanly_wherever_it_is(script: str, number: int
 
 
 def _wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:
-    """The pipe is empty once the command has taken what was written."""
+    """The pipe is empty once the command has read its input."""
     import fcntl
     import struct
     import termios

@@ -1,4 +1,4 @@
-"""`wellkept record`, `record-turn`, `episode` and `queue`: what the loop around an agent writes, and what waits.
+"""`wellkept record`, `record-turn`, `episode` and `queue`: writes of an agent's loop, and queued writes.
 
 S3-13 to S3-21 and S0-43 to S0-45 on the command line.
 """
@@ -41,7 +41,7 @@ def test_a_decision_is_kept_whatever_it_reads_like_and_as_often_as_it_is_made(cl
     ],
 )
 def test_a_turn_is_recorded_if_it_reads_like_a_decision(cli: Cli, text: str, options: list[str], outcome: str) -> None:
-    """S3-16, S3-17. What was left out ends with the code of a refusal."""
+    """S3-16, S3-17. A turn that is not stored ends with the exit code of a refusal."""
     told = cli.json("record-turn", text, *options, code=4 if outcome == "rejected" else 0)
     assert told["outcome"] == outcome
 
@@ -107,7 +107,7 @@ def test_the_library_writes_what_a_command_has_put_off(cli: Cli) -> None:
 
 
 def test_reading_the_store_leaves_the_queue_alone(cli: Cli) -> None:
-    """A reader need not load a model, and so cannot write what waits."""
+    """A reading command loads no model, so it cannot flush queued writes."""
     cli("queue", "remember", "Longs pay shorts.", *THESIS)
     for reader in (["list"], ["stats"], ["recall", "shorts"], ["verify"]):
         cli(*reader)

@@ -1,4 +1,4 @@
-"""`repair`, `sweep` and `maintain` on the command line: what they print, how they end, and that only one runs."""
+"""`repair`, `sweep` and `maintain` on the command line: output, exit codes, and that only one runs at a time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def damage(cli: Cli, statement: str, *values: Any) -> None:
 
 
 def held_by(cli: Cli) -> str:
-    """Who holds the lease of the store, as it is kept; empty for nobody."""
+    """The stored holder of the lease; empty for none."""
     if not EVERYWHERE:
         return str(json.loads(_page(cli).read_text("utf-8"))["holder"])
     import psycopg
@@ -124,7 +124,7 @@ def test_sweep_does_every_namespace(cli: Cli) -> None:
 
 
 def test_a_round_plans_and_applies_nothing(cli: Cli) -> None:
-    """D2, S1-16: the report says what a consolidation would do; rows and journal stay as they are."""
+    """D2, S1-16: the report lists planned actions; rows and journal are unchanged."""
     for text in ("Tea is upstairs.", "tea is upstairs"):
         cli("remember", text, "--on-conflict", "ignore")
     before = cli("export", "-").stdout.splitlines()[1:]

@@ -1,4 +1,4 @@
-"""`work` and `jobs` on the command line, over a file: what they print, refuse, and how they end (issue 7 §6)."""
+"""`work` and `jobs` on the command line, over a file: output, refusals and exit codes (issue 7 §6)."""
 
 from __future__ import annotations
 

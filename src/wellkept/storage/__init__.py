@@ -1,1 +1,1 @@
-"""Storage: the port, and the backends behind it."""
+"""Storage: the port that backends implement, and the backends."""

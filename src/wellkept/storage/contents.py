@@ -1,4 +1,4 @@
-"""One namespace in plain dicts: what it holds, and a transaction that reads it."""
+"""One namespace in plain dicts, and a transaction that reads it."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class Contents:
-    """Everything one namespace holds.
+    """All data of one namespace.
 
     Attributes:
-        terms: By id, the terms under which full-text search finds a memory or a wording.
-        stored: By id, the number of the insertion, which orders the results of `match`.
+        terms: Full-text terms of each memory or wording, by id.
+        stored: Insertion number of each memory, by id; it orders the results of `match`.
         inserted: Number of insertions so far.
-        aliases: By hash, the ids it points at.
-        vectors: By hash of the text, the id of the embedder and the vector it made.
+        aliases: Memory ids of each alias, by hash.
+        vectors: Embedder id and vector, by hash of the text.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Contents:
     journal: list[JournalEntry] = field(default_factory=list)
 
     def copy(self) -> Contents:
-        """A copy that can change independently; its records are shared."""
+        """A copy that can change independently; the records are shared, because they are immutable."""
         return replace(
             self,
             memories=dict(self.memories),
@@ -79,7 +79,7 @@ class Contents:
         )
 
     def take_over(self, effect: Effect) -> None:
-        """Store what an effect leaves, without comparing its `before` with what is stored."""
+        """Store the `after` state of an effect without comparing its `before` with the stored state."""
         match effect:
             case MemoryChange(before, after):
                 memory = after or before
@@ -98,7 +98,7 @@ class Contents:
                     _set(self.conflicts, conflict.key, open_after)
 
     def store(self, memory_id: str, memory: Memory | None) -> None:
-        """Insert, replace or remove a memory; an inserted one is the last in the order of `match`."""
+        """Insert, replace or remove a memory; an inserted one is last in the insertion order."""
         _set(self.memories, memory_id, memory)
         if memory is not None and memory_id not in self.stored:
             self.inserted += 1
@@ -117,13 +117,13 @@ def _set(held: dict[_Key, _Value], key: _Key, value: _Value | None) -> None:
 
 
 class ReadTx(ReadingOnly):
-    """A transaction that reads; see `storage.port.Tx`.
+    """A reading transaction; see `storage.port.Tx`.
 
     Args:
         namespace: The namespace.
-        contents: What it holds.
-        embedder: Id of the embedder whose vectors count.
-        dim: Number of their components.
+        contents: The data of the namespace.
+        embedder: Id of the embedder in use; vectors of other embedders are ignored.
+        dim: Dimension of its vectors.
     """
 
     def __init__(self, namespace: str, contents: Contents, embedder: str, dim: int) -> None:
@@ -146,14 +146,14 @@ class ReadTx(ReadingOnly):
         return found[max(0, len(found) - max(0, limit)) :] if backwards else found[: max(0, limit)]
 
     def _candidates(self, where: Filter) -> list[Memory]:
-        """Rows among which are all that match; with `ids` in their order."""
+        """A superset of the matching rows; in the order of `ids`, if given."""
         if where.ids is None and not where.hashes:
             return list(self.contents.memories.values())
         ids = where.ids if where.ids is not None else self._pointed_at(where.hashes)
         return [row for one in dict.fromkeys(ids) if (row := self.contents.memories.get(one)) is not None]
 
     def _has_what_is_stored_apart(self, row: Memory, where: Filter) -> bool:
-        """Whether aliases and vectors, which are not part of the record, match the filter."""
+        """Whether the row's aliases and vector, which are not part of the record, match the filter."""
         if where.hashes and row.id not in self._pointed_at(where.hashes):
             return False
         return where.embedded is None or (self._vector(row.embedding) is not None) is where.embedded
@@ -168,7 +168,7 @@ class ReadTx(ReadingOnly):
     def nearest(
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
     ) -> list[Neighbours]:
-        """See `Tx.nearest`: every row of the scope is looked at."""
+        """See `Tx.nearest`; scans every row of the scope."""
         asked = np.atleast_2d(queries)
         rows = [
             (row.id, vector)
@@ -189,7 +189,7 @@ class ReadTx(ReadingOnly):
         return found
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last."""
+        """See `Tx.match`; rows with rarer terms come first, then rows stored later."""
         holders = {
             term: [memory_id for memory_id, held in self.contents.terms.items() if term in held]
             for term in dict.fromkeys(terms)
@@ -227,7 +227,7 @@ class ReadTx(ReadingOnly):
         return sorted(found, key=lambda link: (link.src, link.dst, link.rel))
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
-        """See `Tx.conflicts`; with both ids and keys, those that fit either."""
+        """See `Tx.conflicts`; with both ids and keys, conflicts that match either."""
         found = list(self.contents.conflicts.values())
         if ids is not None or keys is not None:
             of, named = set(ids or ()), set(keys or ())
@@ -244,7 +244,7 @@ class ReadTx(ReadingOnly):
         run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
-        """See `Tx.journal`; conditions are joined by "and"."""
+        """See `Tx.journal`; an entry must meet all conditions."""
         found = self.contents.journal[max(0, after) :]
         if memory_ids is not None:
             ids = set(memory_ids)

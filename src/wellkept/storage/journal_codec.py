@@ -1,8 +1,8 @@
-"""How a backend writes journal entries small and reads them back whole.
+"""Compact encoding of journal entries, and decoding to complete entries.
 
-Of each changed memory the entry keeps the full former value and only a digest of the new one: the
-new value is what the next entry about that memory calls its former one, or the present row. So an
-insert does not store its text twice, and yet every effect comes back with both its ends.
+For each changed memory, an entry stores the full former value and only a digest of the new value. The new value is
+the former value in the next entry about that memory, or the current row. So an insert does not store its text twice,
+and every effect can still be decoded with both its states.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from wellkept.types import (
 )
 
 _FRESH: tuple[Any, ...] = (0, None, None)
-"""Usage of a memory that was never used, in the order of USAGE."""
+"""Usage fields of a memory that was never used, in the order of USAGE."""
 
 
 def packed(entry: JournalEntry, effects: Sequence[Effect], texts: Sequence[str]) -> Json:
     """The entry as a plain object.
 
     Args:
-        entry: The entry; its own effects and number are not looked at.
+        entry: The entry; its own effects and number are ignored.
         effects: The effects that changed something.
-        texts: Beside each effect the JSON of the memory it leaves; empty when it leaves none.
+        texts: For each effect, the JSON of the memory's new state; empty when there is none.
     """
     plain = entry_head(entry)
     if effects:
@@ -78,7 +78,7 @@ def changed_ids(plain: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def first_before(plain: Mapping[str, Json], memory_id: str) -> Memory | None:
-    """What a packed entry found of a memory when it was applied."""
+    """The state of a memory before a packed entry."""
     for part in plain.get("effects", ()):
         if part["type"] == "memory" and part["id"] == memory_id:
             before = part.get("before")
@@ -87,15 +87,15 @@ def first_before(plain: Mapping[str, Json], memory_id: str) -> Memory | None:
 
 
 def unpacked(plain: Mapping[str, Json], seq: int, left: Mapping[str, Memory | None]) -> JournalEntry:
-    """The whole entry.
+    """The complete entry.
 
     Args:
-        plain: What `packed` made.
-        seq: Its number.
-        left: For each memory it changed, what it left of it.
+        plain: Result of `packed`.
+        seq: The entry's number.
+        left: State after the entry of each memory that it changed.
 
     Raises:
-        Corrupt: A change says it left a memory that neither a later entry nor the present knows.
+        Corrupt: A change left a memory that is neither in a later entry nor in the current rows.
     """
     state: MutableMapping[str, Memory | None] = dict(left)
     effects: list[Effect] = []
@@ -126,7 +126,7 @@ def _after(part: Mapping[str, Json], before: Memory | None, state: Memory | None
 
 
 def concerned_ids(entry: JournalEntry, touched: Iterable[str]) -> tuple[str, ...]:
-    """Every memory under which an entry is found: its own, those it touched, and the refused text."""
+    """All memory ids under which an entry is listed: its own, those it touched, and the id of a refused text."""
     ids = [entry.memory_id, *entry.memory_ids, *touched]
     if entry.dropped is not None:
         ids.append(entry.dropped.id)
@@ -134,30 +134,30 @@ def concerned_ids(entry: JournalEntry, touched: Iterable[str]) -> tuple[str, ...
 
 
 def is_common(count: int, seq: int) -> bool:
-    """Whether a word stands in so many rows that it is asked for only when rarer words find too few.
+    """Whether a term is in so many rows that it is searched only when rarer terms find too few.
 
     Args:
-        count: How many rows hold it.
-        seq: The namespace's number, which stands for its size.
+        count: Number of rows that contain the term.
+        seq: Newest journal number of the namespace, as a measure of its size.
     """
     return count > max(1000, seq // 10)
 
 
 def same_link(a: Link | None, b: Link | None) -> bool:
-    """Whether both are the same edge; when it was made does not count."""
+    """Whether both are the same edge; the creation time is ignored."""
     if a is None or b is None:
         return a is b
     return (a.src, a.dst, a.rel) == (b.src, b.dst, b.rel)
 
 
 def is_done(effect: AliasChange | LinkChange | ConflictChange, stored: object) -> bool:
-    """Whether the store already is what the effect wants, so that it changes nothing.
+    """Whether the store already has the effect's `after` state, so that the effect changes nothing.
 
-    Such an effect is not journaled: taking the entry back must not remove what was there before.
+    Such an effect is not journaled: undo of the entry must not remove what existed before it.
 
     Args:
         effect: The effect.
-        stored: For an alias whether it is there; the stored link or conflict, or None.
+        stored: For an alias whether it exists; otherwise the stored link or conflict, or None.
     """
     match effect:
         case AliasChange(present=present):

@@ -1,6 +1,6 @@
-"""Where writes wait that were put off: what every place for them keeps, and how one of them is written down.
+"""The queue of deferred writes: its protocol, and the JSON form of a queued write.
 
-It stands here and not in the engine so that a backend may keep them where it keeps everything else.
+It is part of the storage layer so that a backend can keep the queue in its own database.
 """
 
 from __future__ import annotations
@@ -18,78 +18,79 @@ _FIELDS = tuple(QueuedWrite.__dataclass_fields__)
 _TEXTS = ("id", "store", "namespace", "session", "lot", "actor", "error")
 
 UNREADABLE = "unreadable"
-"""In what was said: why nobody can tell what it was. It is listed as failed, can be dropped, and is never written."""
+"""Key in the statement of an unreadable queued write; its value is the reason. Such a write is listed as failed, can be
+dropped, and is never written to the store."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _YEARS = range(1900, 9000)
-"""When a waiting write can have been said: waiting times are added to it, and there must be room for them."""
+"""Valid years of a queued write's time; the range leaves room for the waiting times that are added to it."""
 
 
 class Ledger(Protocol):
-    """Keeps writes in the order in which they were put; safe to use from several threads.
+    """Keeps queued writes in the order of `put`; thread-safe.
 
     Attributes:
-        shared: Whether other processes put writes here as a rule, so that what waits may well be theirs.
+        shared: Whether other processes usually put writes here too, so that waiting writes may be theirs.
     """
 
     shared: bool
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
-        """Keep these; when it returns they survive a crash, and when it raises none is kept."""
+        """Store these writes durably: after the return they survive a crash, and after an error none is stored."""
         ...
 
     def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
-        """These of a namespace were written, and these could not be, for the reason given."""
+        """Record which writes of a namespace are done, and which failed with which reason."""
         ...
 
     def tidy(self) -> None:
-        """Let go of what is done; called once at the end of a flush, since it may read everything."""
+        """Remove writes that are done; called once at the end of a flush, because it may read the whole queue."""
         ...
 
     def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
-        """What has been put and is not done, of one namespace or of all; oldest first in each."""
+        """The writes that are not done, of one namespace or of all; oldest first in each."""
         ...
 
     def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """Those of some that wait still, in their order, as they stand now; it costs no second reading of the rest."""
+        """The given writes that still wait, in their order and current state, without reading the rest again."""
         ...
 
     def is_empty(self) -> bool:
-        """Whether surely nothing waits; cheap."""
+        """Whether the queue is certainly empty; cheap. False when it is not certain."""
         ...
 
     def turn(self, *, wait: bool = True) -> AbstractContextManager[bool]:
-        """Held by whoever writes the waiting ones to the store, so that they keep their order.
+        """Lock of the process that flushes the queue, so that writes keep their order.
 
-        Of all processes that use the store one has it at a time, and a process that ends has it no more.
+        At most one process that uses the store holds it at a time. It ends with the process.
 
         Args:
-            wait: Whether to wait for whoever has it; otherwise the block may be entered without it.
+            wait: Whether to wait for the current holder; otherwise the block may be entered without the lock.
 
         Returns:
-            Gives whether it is ours.
+            A context manager that gives whether the lock is held.
         """
         ...
 
 
 @runtime_checkable
 class Deferring(Protocol):
-    """What a backend may do beside `Storage`, where it keeps writes that wait with everything else."""
+    """Optional protocol of a backend that keeps queued writes in its own database."""
 
     def ledger(self) -> Ledger:
-        """The place for them; the same one each time."""
+        """The queue of this store; the same object on every call."""
         ...
 
 
 def plain_of(one: QueuedWrite) -> dict[str, Any]:
-    """A waiting write as JSON has it."""
+    """A queued write as JSON-compatible data."""
     return {**{name: getattr(one, name) for name in _FIELDS}, "at": iso(one.at), "statement": dict(one.statement)}
 
 
 def write_from(plain: Mapping[str, Any]) -> QueuedWrite:
-    """A waiting write from its JSON; what a later release may say beyond it is passed over.
+    """Decode a queued write; unknown fields, as of a later release, are ignored.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: It is none.
+        KeyError, TypeError, ValueError, AttributeError: The data is no queued write.
     """
     given = {name: plain[name] for name in _FIELDS if name in plain}
     if not all(isinstance(given.get(name, ""), str) for name in _TEXTS) or type(given.get("attempts", 0)) is not int:
@@ -103,13 +104,13 @@ def write_from(plain: Mapping[str, Any]) -> QueuedWrite:
 
 
 def unreadable(record: object, why: Exception, *, named: str, namespace: str) -> QueuedWrite:
-    """What stands for a record that was damaged or put by something else: its owner sees it, and can drop it.
+    """A placeholder for a damaged or foreign record, so that its owner can see and drop it.
 
     Args:
-        record: As it was kept: JSON, or text that is none.
-        why: What could not be read.
-        named: Its name in the queue.
-        namespace: Whose it is.
+        record: The stored value: JSON, or other text.
+        why: The decoding error.
+        named: Its id in the queue.
+        namespace: Its namespace.
     """
     reason = f"cannot be read: {type(why).__name__}: {why}"[:200]
     error = f"InvalidInput: {reason}"

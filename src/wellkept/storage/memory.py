@@ -1,7 +1,7 @@
-"""The reference backend: plain dicts, no index, nothing clever.
+"""The reference backend: plain dicts without indexes.
 
-What it answers is what every backend must answer; the conformance kit compares. A transaction works
-on a copy of its namespace, so that readers keep their snapshot and a rollback is a copy not kept.
+Every backend must give the same answers; the conformance kit compares them. A writing transaction works on a copy of
+its namespace: readers keep their snapshot, and a rollback discards the copy.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _WriteTx(ReadTx):
-    """Works on a copy of the namespace, which the storage keeps when the block ends well."""
+    """Works on a copy of the namespace, which replaces the original at commit."""
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
-        """See `Tx.apply`. An effect that is already so changes nothing and is not journaled."""
+        """See `Tx.apply`. An effect that changes nothing is not journaled."""
         for digest, vector in (vectors or {}).items():
             self._keep_vector(digest, vector)
         kept: list[Effect] = []
@@ -63,7 +63,7 @@ class _WriteTx(ReadTx):
             direction = unit(vector)
             if not direction.any():
                 raise ValueError("it has no length")
-            # Through the stored form and back, so that all backends answer from the same numbers.
+            # Quantised and restored, so that all backends compute with the same numbers.
             kept = restore(quantise(direction))
         except ValueError as error:
             raise InvalidField(f"a vector cannot be stored: {error}", where=digest) from error
@@ -92,7 +92,7 @@ class _WriteTx(ReadTx):
         """Whether an effect changes what is stored.
 
         Raises:
-            Stale: It starts from something else than what is stored.
+            Stale: Its `before` differs from the stored state.
         """
         stored: object
         match effect:
@@ -161,7 +161,7 @@ class _WriteTx(ReadTx):
         """See `Tx.erase`."""
         gone, held = frozenset(ids), self.contents
         hashes = {end.embedding for one in held.journal for end in _ends(one) if end.id in gone}
-        # Of a refused text the words are erased together with those of the memory that already said them.
+        # A refused text is erased together with the memory that it duplicates.
         for at, one in enumerate(held.journal):
             clean = scrubbed(one, gone)
             if clean is not one and one.dropped is not None and clean.dropped != one.dropped:
@@ -184,11 +184,11 @@ def _ends(entry: JournalEntry) -> list[Memory]:
 
 
 class DictStorage:
-    """A store that lives as long as this object; see `storage.port.Storage`.
+    """A store in the memory of this process; see `storage.port.Storage`.
 
     Args:
         busy_seconds: How long a writer waits for another thread.
-        created_at: What its header says; it reads no clock.
+        created_at: Creation time for the header; the backend reads no clock.
     """
 
     def __init__(self, *, busy_seconds: float = 30.0, created_at: datetime = _START) -> None:
@@ -238,7 +238,7 @@ class DictStorage:
             self._lock.release()
 
     def verify(self) -> list[str]:
-        """Dicts do not rot; nothing is ever found."""
+        """See `Storage.verify`; always empty."""
         self._check_open()
         return []
 

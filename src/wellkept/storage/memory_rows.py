@@ -1,4 +1,4 @@
-"""Memories and links as rows, and rows as memories: what the rows of every backend in SQL hold."""
+"""Conversion between records and the rows that all SQL backends share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _PROBE = (
 
 
 def micros(at: datetime) -> int:
-    """Microseconds since 1970: exact, and ordered like the time."""
+    """Microseconds since 1970: exact, and in the same order as the times."""
     return (at - _EPOCH) // _MICROSECOND
 
 
 def columns(memory: Memory) -> tuple[Any, ...]:
-    """The columns that follow from the record, in the order of `memory.update` without the record."""
+    """The columns derived from the record, in the order of `memory.update` without the record."""
     return (
         memory.kind,
         memory.status,
@@ -46,12 +46,12 @@ def columns(memory: Memory) -> tuple[Any, ...]:
 
 
 def usage_columns(count: int, last: datetime | None, stability: float | None) -> tuple[Any, ...]:
-    """The columns of the usage, in the order of `memory.insert`."""
+    """The usage columns, in the order of `memory.insert`."""
     return (count, None if last is None else iso(last), stability)
 
 
 def is_usage(usage: tuple[Any, ...]) -> bool:
-    """Whether the columns of the usage can be read: access count, last access, stability."""
+    """Whether the usage columns are valid: access count, last access, stability."""
     count, last, stability = usage
     try:
         is_time = last is None or bool(time_from(last))
@@ -61,10 +61,10 @@ def is_usage(usage: tuple[Any, ...]) -> bool:
 
 
 def memory_of(record: str, access_count: int, last_accessed_at: str | None, stability: float | None) -> Memory:
-    """The memory a row holds.
+    """Decode the memory of a row.
 
     Raises:
-        Corrupt: The record is no memory.
+        Corrupt: The record is not a memory.
     """
     try:
         plain = parsed_json(record)
@@ -80,10 +80,10 @@ def memory_of(record: str, access_count: int, last_accessed_at: str | None, stab
 
 
 def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
-    """The link a row holds.
+    """Decode the link of a row.
 
     Raises:
-        Corrupt: Its time is none.
+        Corrupt: Its time is invalid.
     """
     try:
         return link_from({"src": src, "dst": dst, "rel": rel, "created_at": created_at})
@@ -92,10 +92,10 @@ def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
 
 
 def conflict_of(record: str) -> Conflict:
-    """The conflict a row holds.
+    """Decode the conflict of a row.
 
     Raises:
-        Corrupt: The record is no conflict.
+        Corrupt: The record is not a conflict.
     """
     try:
         return conflict_from(parsed_json(record))
@@ -104,10 +104,10 @@ def conflict_of(record: str) -> Conflict:
 
 
 def entry_of(record: str) -> dict[str, Json]:
-    """The packed journal entry a row holds.
+    """Decode the packed journal entry of a row.
 
     Raises:
-        Corrupt: The record is no JSON object.
+        Corrupt: The record is not a JSON object.
     """
     try:
         plain = parsed_json(record)
@@ -119,7 +119,7 @@ def entry_of(record: str) -> dict[str, Json]:
 
 
 def vector_of(blob: bytes, dim: int) -> Vector | None:
-    """The vector a row holds; None for one that cannot stand for a text: another length, not finite."""
+    """Decode the vector of a row; None for an invalid one: wrong length or not finite."""
     if len(blob) != 2 * dim:
         return None
     try:
@@ -133,16 +133,16 @@ def _corrupt(what: str, error: Exception) -> Corrupt:
 
 
 def said(memory: Memory) -> tuple[Any, ...]:
-    """What full text search looks at."""
+    """The fields that full-text search covers."""
     return (titles(memory), memory.content, memory.summary, memory.subject, memory.attribute, memory.tags)
 
 
 def searched(memory: Memory) -> list[str]:
-    """The terms under which full text search finds a memory, as they come in its text."""
+    """The full-text terms of a memory, in the order of its text."""
     parts = (*titles(memory), memory.content, memory.summary, memory.subject, memory.attribute, *memory.tags)
     return search_terms("\n".join(part for part in parts if part))
 
 
 def words_version() -> str:
-    """Tells one way of making terms from another: after a change the full text is made anew."""
+    """Version of the term extraction; when it changes, the full-text index is rebuilt."""
     return " ".join(search_terms(_PROBE))

@@ -1,8 +1,7 @@
-"""The storage port: what a backend must do, and nothing about what a memory means.
+"""The storage port: the protocols that backends implement.
 
-Sixteen methods, no policy words; what a backend may do beside them has protocols of its own. A backend
-proposes candidates and applies effects; the core recomputes every cosine and makes every decision, so that
-two backends can never differ.
+`Tx` and `Storage` are mandatory; further protocols are optional. A backend proposes candidates and applies effects.
+The core recomputes every cosine and makes every decision, so that all backends give the same results.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _T = TypeVar("_T")
 
 
 class Tx(Protocol):
-    """One transaction in one namespace: a consistent view, and in a writing one the only writer.
+    """One transaction in one namespace: a consistent snapshot; a writing transaction is the only writer.
 
     Attributes:
-        namespace: The namespace all methods are bound to; nothing outside it is ever seen.
+        namespace: The namespace of all methods; they see no other namespace.
         seq: Sequence number of the newest journal entry in this view.
     """
 
@@ -38,9 +37,9 @@ class Tx(Protocol):
     seq: int
 
     def find(self, where: Filter, *, limit: int | None = None) -> list[Memory]:
-        """Memories that fit, ordered by (created_at, id); for `ids` in the order of the ids.
+        """Matching memories, ordered by (created_at, id), or in the order of `ids` if given.
 
-        Of more than `limit` the first ones, or with `where.before` the last ones.
+        If more than `limit` match: the first ones, or the last ones with `where.before`.
         """
         ...
 
@@ -49,24 +48,24 @@ class Tx(Protocol):
     ) -> list[Neighbours]:
         """For each query row the `limit` most similar memories by cosine over all rows of the scope.
 
-        Ties and rounding are the backend's; the core recomputes the cosine from the vectors given.
+        Order of ties and rounding may differ by backend; the core recomputes the cosine from the vectors returned.
         Rows without a vector of the store's embedder are never proposed.
         """
         ...
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """Ids of active memories that hold any of the terms, best first by the backend's own measure.
+        """Ids of active memories that contain any of the terms, best first by the backend's own ranking.
 
-        Terms come from `core.text.forms.search_terms`; they are text, never an expression.
+        Terms come from `core.text.forms.search_terms`; they are literal text, not a query expression.
         """
         ...
 
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
-        """Links from or to any of the ids (all of the namespace for None), ordered by (src, dst, rel)."""
+        """Links from or to any of the ids (None: all of the namespace), ordered by (src, dst, rel)."""
         ...
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
-        """Conflicts of any of the memories, or with any of the keys; all for None. Ordered by (created_at, key)."""
+        """Conflicts of any of the memories, or with any of the keys (None: all), ordered by (created_at, key)."""
         ...
 
     def journal(
@@ -79,22 +78,22 @@ class Tx(Protocol):
         run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
-        """Entries by ascending `seq`: all after `after`, those that touched a memory, of a key or of a run.
+        """Entries by ascending `seq`, filtered by number, touched memory, idempotency key or run.
 
-        `newest` keeps only that many of the highest numbers. An entry whose `undoes` is one of
-        `seqs` is included with them.
+        `newest` limits the result to that many of the highest numbers. `seqs` also selects entries whose `undoes` is
+        one of them.
         """
         ...
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
-        """Stored vectors by hash of the embedded text, for the store's embedder; absent ones are left out."""
+        """Stored vectors of the store's embedder, by hash of the embedded text; missing ones are left out."""
         ...
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
-        """Apply the entry's effects, keep the vectors, append the entry; return its sequence number.
+        """Apply the entry's effects, store the vectors, append the entry; return its sequence number.
 
-        Each effect's `before` must be what is stored; otherwise `Stale` is raised and the
-        transaction must be left. Vectors are kept by text hash for the store's embedder.
+        Each effect's `before` must equal the stored state; otherwise `Stale` is raised and the transaction must be
+        rolled back. Vectors are stored by text hash for the store's embedder.
         """
         ...
 
@@ -103,43 +102,43 @@ class Tx(Protocol):
         ...
 
     def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """Set access count, last access and stability by memory id; no version, no journal entry."""
+        """Set access count, last access and stability by memory id, without a new version or journal entry."""
         ...
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
-        """Remove the content of these memories for good and append the entry; return its number.
+        """Erase the content of these memories irreversibly and append the entry; return its number.
 
-        Gone are text, title, summary, subject and all else that was said, vectors, full text,
-        aliases, links, conflicts, and every copy of them in journal entries. What remains is a
-        row with id, namespace, kind, times and the status `erased`.
+        Removed are text, title, summary, subject and all other content, vectors, full-text terms, aliases, links,
+        conflicts, and all copies of them in journal entries. A row with id, namespace, kind, times and the status
+        `erased` remains.
         """
         ...
 
 
 class Storage(Protocol):
-    """A place where memories are kept."""
+    """A store of memories."""
 
     def header(self) -> Header:
-        """What the store says of itself."""
+        """Properties of the store, such as its id and embedder."""
         ...
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
         """Write embedder and policy into the header.
 
-        Changing the embedder makes the vectors of the former one unused; they are removed when
-        vectors of the new one have been applied for the same hashes.
+        After a change of the embedder, the vectors of the former one are unused. They are removed when vectors of the
+        new one are stored for the same hashes.
         """
         ...
 
     def begin(self, namespace: str, *, write: bool) -> AbstractContextManager[Tx]:
-        """Open a transaction; a writing one excludes all other writers from its first moment.
+        """Open a transaction; a writing one excludes all other writers from its start.
 
-        Leaving the block commits; an exception rolls everything back.
+        The end of the block commits; an exception rolls back.
         """
         ...
 
     def verify(self) -> list[str]:
-        """Damage and inconsistencies of the storage itself, in words; empty when sound."""
+        """Messages about damage and inconsistencies of the storage; empty when there are none."""
         ...
 
     def close(self) -> None:
@@ -149,51 +148,51 @@ class Storage(Protocol):
 
 @runtime_checkable
 class Mending(Protocol):
-    """What a backend may do beside `Storage`, where it keeps copies of what its rows say."""
+    """Optional protocol of a backend that stores data derived from its records."""
 
     def mend(self, *, dry_run: bool) -> list[str]:
-        """Make anew what follows from the rows, such as full text; nothing that is a decision.
+        """Rebuild data derived from the records, such as the full-text index; no decision is changed.
 
-        Returns the problems that were (in a dry run: would be) mended, in the words of `verify`.
+        Returns the problems that were (in a dry run: would be) repaired, with the messages of `verify`.
         """
         ...
 
     def strayed(self, namespace: str) -> list[str]:
-        """Ids of memories that are not what the journal's last entry about them left."""
+        """Ids of memories whose row differs from the journal's last entry about them."""
         ...
 
 
 @runtime_checkable
 class Binding(Protocol):
-    """What a backend may do beside `Storage`, where other processes can move the store to another embedder."""
+    """Optional protocol of a backend whose store another process can move to another embedder."""
 
     def bind(self, embedder: str) -> None:
-        """This object brings vectors of this embedder only.
+        """Bind this object to the embedder of its process.
 
-        While the store is bound to another one, searches propose nothing, `vectors` knows none, and
-        `apply` refuses to keep any: vectors of two embedders would be mixed.
+        While the store uses another one, `nearest` and `vectors` return nothing, and `apply` refuses vectors, so that
+        vectors of two embedders are never mixed.
         """
         ...
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """What a backend may do beside `Storage`, where a writing transaction may have to wait for another writer."""
+    """Optional protocol of a backend where a writing transaction may have to wait for another writer."""
 
     def count_use(self, namespace: str, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
+        """As `Tx.touch`, but without waiting: the counts may be written later; a further read in between adds one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What an approximate index finds, measured when it was built.
+    """Quality of an approximate index, measured when it was built.
 
     Attributes:
-        vectors: How many vectors it holds.
+        vectors: Number of vectors in it.
         size: Bytes on disk.
-        samples: How many stored vectors were looked up, the ten nearest of each.
-        recall: Share of the truly nearest that were among the found, 0 to 1.
+        samples: Number of stored vectors used as queries, each for its ten nearest.
+        recall: Share of the exact nearest neighbours that the index found, 0 to 1.
     """
 
     vectors: int
@@ -204,29 +203,30 @@ class Sampled:
 
 @runtime_checkable
 class Approximating(Protocol):
-    """What a backend may do beside `Storage`, where a namespace can be too large to be held in memory."""
+    """Optional protocol of a backend where a namespace can be too large for an index in memory."""
 
     def approximate(self, namespace: str) -> Sampled:
-        """Search this namespace by an index of its own from now on, made beside those who write; it may miss a row."""
+        """Search this namespace by its own approximate index from now on, which may miss rows; writers are not
+        blocked while it is built."""
         ...
 
     def exact(self, namespace: str) -> None:
-        """Search it exactly again, as every namespace is unless somebody asked for an index."""
+        """Search this namespace exactly again, which is the default."""
         ...
 
 
 @runtime_checkable
 class Moving(Protocol):
-    """What the transactions of a backend do beside `Tx`, so that a namespace can be moved to another store.
+    """Methods of a transaction beside `Tx`, with which a namespace is moved to another store.
 
-    Everything else that is moved is read by `find`, `links`, `conflicts`, `journal` and `vectors`.
+    All other data is read by `find`, `links`, `conflicts`, `journal` and `vectors`.
     """
 
     def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
-        """Pairs of a hash and the id of a memory it leads to, behind `after`, by code points of hash and id.
+        """Pairs of alias hash and memory id after the pair `after`, in code point order.
 
-        Code points order them in every backend, whatever language the server sorts by: two stores are
-        compared pair by pair.
+        The order is the same in every backend, whatever the server's collation, because two stores are compared pair
+        by pair.
         """
         ...
 
@@ -238,23 +238,24 @@ class Moving(Protocol):
         vectors: Mapping[str, Vector] | None = None,
         afresh: bool = False,
     ) -> int:
-        """Take over what another store holds, to the letter; return the number the namespace then stands at.
+        """Copy data of another store unchanged; return the namespace's resulting newest number.
 
-        Nothing is decided and no `before` is compared with what is stored: what each effect leaves takes the
-        place of whatever is there, and what it leaves nothing of is gone. In this order:
+        Nothing is decided, and no `before` is compared with the stored state. The `after` state of each effect replaces
+        the stored one; where it is empty, the stored one is removed. In this order:
 
-        1. `afresh`: the namespace is emptied for good, vectors and journal too, and `seq` is 0.
-        2. `vectors` are kept by hash, as by `apply`; their stored form is the one they were read from.
-        3. Of each entry, the effects are put in force in their order, and the entry is appended as it is: with
-           its own number, time and key, and with all its effects, also those that changed nothing here.
-        4. `loose` effects are put in force the same way, without an entry.
+        1. `afresh`: the namespace is emptied, including vectors and journal, and `seq` is 0.
+        2. `vectors` are stored by hash, as by `apply`, in the same stored form as in the other store.
+        3. The effects of each entry are applied in order, and the entry is appended unchanged: with its own number,
+           time and key, and with all its effects, including those without a change here.
+        4. `loose` effects are applied the same way, without an entry.
 
-        A memory is stored with the usage its effect gives it. One that was not there counts as stored last,
-        one that was keeps its place in the order of `match`. Text, vector and feed of changes (by which other
-        processes keep in step) follow as after `apply`. Everything is in the one transaction.
+        A memory gets the usage fields of its effect. A new memory is last in the insertion order of `match`; an
+        existing one keeps its place. Full text, vectors and the change feed for other processes are updated as by
+        `apply`.
+        All of this is one transaction.
 
         Raises:
-            Stale: An entry's number is not the next one, or its idempotency key is taken; leave the transaction.
+            Stale: An entry's number is not the next one, or its idempotency key is taken; roll back.
             InvalidField: A memory belongs to another namespace.
             EmbedderMismatch: A vector is not of the store's embedder.
             ReadOnly: The transaction only reads.
@@ -263,91 +264,90 @@ class Moving(Protocol):
 
 
 class Insist(Protocol):
-    """Runs something again while it fails for a passing reason; gives up after a while."""
+    """Retries a function on transient errors for a limited time."""
 
     def __call__(self, act: Callable[[], _T], *, kept: Callable[[], int] = ...) -> _T:
-        """What `act` gives; `kept` counts what no second run could take back."""
+        """The result of `act`; `kept` counts commits, because a retry could not undo them."""
         ...
 
 
 @runtime_checkable
 class Recovering(Protocol):
-    """What a backend may do beside `Storage`, where a connection can end between two words of a transaction.
+    """Optional protocol of a backend whose connection can break within a transaction.
 
-    Where a transaction certainly left nothing behind and may succeed a moment later, the error is `transient`.
-    When nobody knows whether a commit arrived, the backend finds out before `begin` ends: it asks again and
-    again by `insist`, which the engine gives it, since whoever waits needs a clock.
+    If a transaction certainly changed nothing and may succeed later, the error is `transient`. If the result of a
+    commit is unknown, the backend queries it before `begin` ends. It repeats the query with `insist`, which the engine
+    sets, because retries need a clock.
 
     Attributes:
-        busy_seconds: How long a caller is willing to wait.
-        insist: Asks once when nobody gave another one.
+        busy_seconds: Maximum wait of a caller, in seconds.
+        insist: The retry function; by default a single attempt.
     """
 
     busy_seconds: float
     insist: Insist
 
     def commits(self) -> int:
-        """How many transactions with an entry this thread has committed so far."""
+        """Number of transactions with a journal entry that this thread has committed."""
         ...
 
 
 class JobQueue(Protocol):
-    """What is to be done in the namespaces of a store, shared by any number of workers.
+    """Upkeep jobs of the namespaces of a store, shared by any number of workers.
 
-    A worker takes a job under a lease and renews it while it works. When the worker is gone, the lease ends by
-    itself and another one takes the job. The queue's own clock decides, never a worker's. No method touches a
-    memory: that a job done twice changes nothing the second time is the engine's business.
-    Jobs of the store itself (`types.jobs.WHOLE_STORE`) are among those of all namespaces in no method; whoever
-    means them names them.
+    A worker takes a job under a lease and renews it while it works. If the worker dies, the lease expires and another
+    worker takes the job. The queue's clock decides, not the worker's. No method changes a memory; the engine makes jobs
+    idempotent.
+    Jobs of the store itself (`types.jobs.WHOLE_STORE`) must be named; "all namespaces" does not include them.
     """
 
     def look(self, cadences: Sequence[Cadence]) -> int:
-        """Make due what has become due, kind by kind in this order; return how many jobs.
+        """Mark jobs as due by their cadence, kind by kind in this order; return their number.
 
-        Does nothing while another worker looks. A job that failed for good does not become due.
+        Does nothing while another worker runs it. A job that failed permanently does not become due.
         """
         ...
 
     def claim(self, kinds: Sequence[str], *, holder: str, seconds: float, namespace: str = "") -> QueuedJob | None:
-        """Take the job of these kinds that has been due longest, one whose lease has ended included.
+        """Take the job of these kinds that has been due longest, including jobs with an expired lease.
 
         Args:
-            kinds: Which ones.
-            holder: Who takes it.
-            seconds: How long the lease holds without being renewed.
-            namespace: Only of this one; of any when empty.
+            kinds: The kinds of jobs.
+            holder: Name of the worker.
+            seconds: Duration of the lease without renewal.
+            namespace: Only jobs of this namespace; empty for any.
         """
         ...
 
     def renew(self, job: QueuedJob, *, seconds: float, progress: str = "") -> bool:
-        """Renew the lease from now on; False when the job is somebody else's by now."""
+        """Renew the lease from now on; False when another worker has the job."""
         ...
 
     def finish(self, job: QueuedJob, *, seq: int, report: Mapping[str, Json]) -> bool:
-        """The pass came to its end and has seen everything up to this entry; False as for `renew`."""
+        """Mark the pass as complete up to the journal entry `seq`; False as for `renew`."""
         ...
 
     def leave(self, job: QueuedJob, *, after: float | None = 0.0, error: str = "", counted: bool = True) -> bool:
-        """Give the job up unfinished; False as for `renew`.
+        """Release the job unfinished; False as for `renew`.
 
         Args:
-            job: As it was claimed.
-            after: Seconds until it may be taken again; None for never by itself.
-            error: Why; empty when nothing was wrong.
-            counted: Whether it was an attempt.
+            job: The claimed job.
+            after: Seconds until it may be taken again; None if it must be requested.
+            error: The error message; empty without an error.
+            counted: Whether it counts as an attempt.
         """
         ...
 
     def put(self, kind: str, namespaces: Sequence[str]) -> None:
-        """Make a job due in these namespaces now, whatever its cadence; what waits or runs stays as it is."""
+        """Make a job due in these namespaces now, whatever its cadence; due and running jobs stay unchanged."""
         ...
 
     def note(self, kind: str, namespace: str) -> None:
-        """Keep that a pass of this kind came to its end now; a job that nobody had taken is made, and is idle."""
+        """Record that a pass of this kind ended now; a missing job is created as idle."""
         ...
 
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
-        """Make due what has failed for good, of these kinds and this namespace (all when empty); how many."""
+        """Make permanently failed jobs due, of these kinds and this namespace (empty: all); returns their number."""
         ...
 
     def jobs(
@@ -358,13 +358,13 @@ class JobQueue(Protocol):
         namespace: str = "",
         limit: int | None = None,
     ) -> list[QueuedJob]:
-        """Jobs by namespace and kind; of all states, kinds and namespaces when these are empty."""
+        """Jobs ordered by namespace and kind; an empty filter means all states, kinds or namespaces."""
         ...
 
 
 @runtime_checkable
 class Queueing(Protocol):
-    """What a backend may do beside `Storage`, where workers on many machines share one queue of jobs."""
+    """Optional protocol of a backend with a job queue for workers on many machines."""
 
     def queue(self) -> JobQueue:
         """The queue of this store."""
@@ -373,50 +373,50 @@ class Queueing(Protocol):
 
 @runtime_checkable
 class Guarded(Protocol):
-    """What a backend may do beside `Storage`, where the place itself knows tokens and what each of them opens."""
+    """Optional protocol of a backend whose database itself checks tokens."""
 
     @property
     def needs_token(self) -> bool:
-        """Whether nothing can be read or written through this object, because it acts for no token."""
+        """Whether this object cannot read or write, because it has no token."""
         ...
 
     def under(self, token: str) -> Storage:
-        """The same store, in which every transaction is one of the holder of this secret.
+        """The same store with every transaction under the token of this secret.
 
-        It shares what this object has open, and need not be closed. What the token does not allow is refused
-        with `NotPermitted`, by the place where the rows are kept.
+        It shares this object's connections and need not be closed. The database refuses what the token does not allow,
+        with `NotPermitted`.
         """
         ...
 
 
 class Ahead(Protocol):
-    """Vectors of an embedder that is not in force yet, beside those that are; no search sees them before."""
+    """Vectors of a future embedder, stored beside the current ones; searches do not use them yet."""
 
     def missing(self, namespace: str, hashes: Sequence[str]) -> list[str]:
-        """Which of these texts, by hash, have no vector of that embedder yet; in the order given."""
+        """The hashes of texts without a vector of that embedder, in the given order."""
         ...
 
     def keep(self, namespace: str, vectors: Mapping[str, Vector]) -> int:
-        """Keep these by the hash of their text, where a memory still says it; how many. Without a journal entry.
+        """Store vectors by text hash if a memory still has that text; returns their number. Not journaled.
 
         Raises:
-            EmbedderMismatch: One has another number of components.
+            EmbedderMismatch: A vector has another dimension.
         """
         ...
 
     def drop_former(self, namespace: str) -> int:
-        """Remove the vectors of all other embedders; how many. For when the store has been moved to this one."""
+        """Remove the vectors of all other embedders after the store was moved to this one; returns their number."""
         ...
 
 
 @runtime_checkable
 class Foreseeing(Protocol):
-    """What a backend may do beside `Storage`, where it can hold vectors of several embedders at once."""
+    """Optional protocol of a backend that can store vectors of several embedders."""
 
     def ahead(self, *, embedder: str, dim: int) -> Ahead:
-        """The vectors of this embedder."""
+        """The prepared vectors of this embedder."""
         ...
 
 
 class Stale(Exception):
-    """An effect's `before` is not what is stored; decide again."""
+    """An effect's `before` differs from the stored state; the decision must be repeated."""

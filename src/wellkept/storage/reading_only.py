@@ -1,4 +1,4 @@
-"""What a transaction that only reads answers to a write."""
+"""The writing methods of a reading transaction, which all raise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReadingOnly:
-    """Refuses each method of `Tx` and `Moving` that writes."""
+    """Rejects every writing method of `Tx` and `Moving`."""
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
         """Refused."""

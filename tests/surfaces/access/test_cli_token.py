@@ -48,7 +48,7 @@ def test_a_token_without_a_name_is_called_by_what_it_opens(cli: Cli) -> None:
 
 
 def test_the_namespace_of_the_settings_is_not_taken_for_a_grant(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a token opens is said with the command, never taken from the surroundings."""
+    """Namespaces of a token are an argument of the command, never taken from environment or settings."""
     monkeypatch.setenv("WELLKEPT_NAMESPACE", "somewhere")
     cli("token", "create", "--name", "ci", code=2)
     made = cli.json("--namespace", "elsewhere", "token", "create", "--name", "ci", "--namespace", "acme")

@@ -76,7 +76,7 @@ _PATHS = st.lists(_PARTS, min_size=1, max_size=4).map("/".join)
 
 @given(_PATHS, _PATHS)
 def test_a_name_is_judged_as_what_it_is_kept_as(pattern: str, name: str) -> None:
-    """I8: blanks around a part must not lead past a pattern: what is asked and what is opened are the same."""
+    """I8: spaces around a part must not bypass a pattern: the checked and the opened namespace are the same."""
     try:
         pattern, kept = check_pattern(pattern), check_namespace(name)
     except InvalidField:

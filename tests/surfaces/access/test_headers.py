@@ -52,7 +52,7 @@ def test_rest_and_mcp_reach_the_same_namespace_by_the_same_header(
 
 
 def test_two_conversations_with_long_names_are_two() -> None:
-    """What was handed out in one is news in the other, however late their names differ."""
+    """A text handed out in one session is news in the other, even if their names differ only at the end."""
     assert session_of(sent((SESSION, "s" * 300 + "a"))) != session_of(sent((SESSION, "s" * 300 + "b")))
 
 

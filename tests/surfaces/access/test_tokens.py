@@ -1,4 +1,4 @@
-"""The token file: what it holds, who is let in, and that it is changed as a whole (issue 6, security)."""
+"""The token file: its content, access checks, and atomic changes (issue 6, security)."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_what_a_killed_writer_left_is_in_nobodys_way(path: Path) -> None:
 
 
 def test_tokens_that_have_ended_make_room_and_others_never_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that makes a short token for each of its jobs goes on without anybody editing the file."""
+    """A program that creates a short-lived token for each job never needs a manual cleanup."""
     monkeypatch.setattr("wellkept.server.access.token_file.MAX_TOKENS", 3)
     clock = FrozenClock(DAY)
     tokens = Tokens(path, clock=clock)

@@ -1,4 +1,4 @@
-"""`wellkept eval`: one object for programs, tables for people, and nothing touched but the file it was told."""
+"""`wellkept eval`: JSON for programs, tables for people, and only the given file is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each figure counts: from what a store holds afterwards to a share (issue: judging, the metric names)."""
+"""Definition of each figure: from the resulting store to a share (issue: judging, the metric names)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def case(gold: Gold, seen: Seen, *, lang: str = "en", subtype: str = "", label: 
 
 
 def counted(gold: Gold, seen: Seen) -> set[str]:
-    """The figures of what was done that count this pair as a hit."""
+    """The figures that count this pair as a hit."""
     return {name for name, ratio in harms([case(gold, seen)]).items() if ratio.value == 1.0}
 
 

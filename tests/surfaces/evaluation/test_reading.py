@@ -1,4 +1,4 @@
-"""Labelled files are read to the letter, and a line that cannot be used names its place and what to do."""
+"""Labelled files are read unchanged, and an error names the line and a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Official recall and what is told beside it, and the rankings that are played for comparison."""
+"""Official recall and further figures, and the baseline rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs and stories live through a real store, and what it holds afterwards is what is scored."""
+"""Pairs and stories are written to a real store, and its resulting content is scored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wellkept install`: one entry into a client's configuration, the rest untouched, what was there kept."""
+"""`wellkept install`: one entry in a client's configuration; the rest stays unchanged."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MODES: tuple[Mode, ...] = ("auto", "legacy")
 
 
 def talk(target: Any, mode: Mode, talking: Callable[[Client], Any]) -> Any:
-    """Connect the official client to a server and let it talk."""
+    """Run a session of the official client with a server."""
 
     async def main() -> Any:
         with anyio.fail_after(60):

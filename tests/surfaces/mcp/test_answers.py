@@ -1,4 +1,4 @@
-"""Answers fit into a context window: what is cut, what is kept, and that it is said."""
+"""Answers fit into a context window: truncated and kept parts, with a notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What source 002 asks of tools: conflicts are told and settled by the caller, links are made, followed and removed."""
+"""Tools of source 002: conflicts are reported and resolved by the caller; links are created, followed and removed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_conflict_is_told_by_remember_listed_with_its_reason_and_left_open(store: MemoryStore, mode: Mode) -> None:
-    """S2-34: expose, do not resolve; whatever the caller asked for by `on_conflict` holds."""
+    """S2-34: expose, do not resolve; the caller's `on_conflict` applies."""
 
     async def talking(client: Client) -> Any:
         first = await client.call_tool("remember", {"content": OLD, "kind": "lesson"})
@@ -46,7 +46,7 @@ def test_a_conflict_is_told_by_remember_listed_with_its_reason_and_left_open(sto
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_caller_supersedes_and_may_ask_for_it_beforehand(store: MemoryStore, mode: Mode) -> None:
-    """S2-34, S2-27: what was replaced is hidden, kept and restorable."""
+    """S2-34, S2-27: a superseded memory is hidden, kept and restorable."""
 
     async def talking(client: Client) -> Any:
         old = await client.call_tool("remember", {"content": OLD, "kind": "lesson"})

@@ -1,4 +1,4 @@
-"""What a model reads: one line for each memory, and nothing that only the store needs to know (N7)."""
+"""Output for a model: one line per memory, without internal fields (N7)."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ def test_what_needs_no_server_loads_none(tmp_path: Path, what: str) -> None:
 def test_what_libraries_log_over_standard_input_holds_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clients keep standard error in files: faults are told by place and type, as `wellkept serve` tells them."""
+    """Clients keep standard error in files, so faults are logged by place and type only, as by `wellkept serve`."""
     said = "Alice lives in Nairobi"
 
     class Failing:

@@ -1,4 +1,4 @@
-"""Tools for the queue, decisions and episodes; what a call puts off is written (S0-43 to S0-45, S3-13 to S3-19)."""
+"""Tools for the queue, decisions and episodes; deferred writes are flushed (S0-43 to S0-45, S3-13 to S3-19)."""
 
 from __future__ import annotations
 

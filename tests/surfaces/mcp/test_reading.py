@@ -155,7 +155,7 @@ def test_a_hostile_memory_stays_inside_the_block_of_data(store: MemoryStore) -> 
 def test_a_prompt_that_is_asked_for_wrongly_says_what_there_is(
     store: MemoryStore, mode: Mode, name: str, arguments: dict[str, str], word: str
 ) -> None:
-    """A mistake of the client is told to the client; it is no fault of the server, and no entry in its log."""
+    """A client's error is returned to the client; it is no fault of the server and not logged."""
     with pytest.raises(MCPError) as told:
         talk(create_server(store), mode, lambda client: client.get_prompt(name, arguments))
     assert told.value.error.code == -32602

@@ -1,4 +1,4 @@
-"""How soon an agent has its tools: what a client waits for loads nothing that only a call needs (issue 6)."""
+"""Start time of an agent's tools: listing them loads no module that only calls need (issue 6)."""
 
 from __future__ import annotations
 

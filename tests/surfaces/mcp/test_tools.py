@@ -281,7 +281,7 @@ def test_what_the_session_prompt_handed_out_is_no_news_when_it_comes_back(store:
 
 
 def test_plans_of_one_namespace_do_not_displace_those_of_another() -> None:
-    """I8: how much is planned elsewhere is not felt; and what is kept in all is bounded."""
+    """I8: plans of other namespaces have no influence, and the total number of kept plans is bounded."""
     from wellkept.server.mcp.plans import Plans
 
     plans = Plans(most=2, most_of_all=4)

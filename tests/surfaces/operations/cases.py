@@ -1,4 +1,4 @@
-"""One store, and for each operation what is asked of it: as the table takes it, and as people type it."""
+"""One store, and a request for each operation: as input of the table and as a command."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def furnished(path: Place) -> Known:
 
 
 def copied(template: Place, to: Place) -> None:
-    """The store and what waits beside it under another name."""
+    """A copy of the store and its queue under another name."""
     if isinstance(template, str):
         from postgres.server import server
 

@@ -11,7 +11,7 @@ from surfaces.operations.cases import Known, copied, furnished
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Known]:
-    """A store that nobody writes to, and what to name in it."""
+    """A read-only store, and ids in it."""
     path = place(tmp_path_factory.mktemp("furnished") / "template.db")
     return path, furnished(path)
 

@@ -1,6 +1,6 @@
 """Library, command line and table offer the same operations, parameters, defaults and results (issue 6, part 1).
 
-What differs on purpose stands in `differences`, with the reason.
+Intended differences are in `differences`, with the reason.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def taken_by(row: Operation) -> dict[str, Any]:
 
 @pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)
 def test_a_command_takes_the_words_and_lists_of_the_operation_and_no_wider_numbers(row: Operation) -> None:
-    """What is looser on purpose is refused by the library instead, with the same error on every surface."""
+    """Input that a surface does not check is refused by the library, with the same error on every surface."""
     for name, option in taken_by(row).items():
         field, found = row.input.model_fields[name], option.type_descriptor.annotation
         parts = alternatives(field.annotation)

@@ -1,4 +1,4 @@
-"""Rows of the table fit together, and `call` says what is wrong with an input before anything is done."""
+"""Rows of the table are consistent, and `call` reports invalid input before any change."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def nested(depth: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("depth", [99, 100, 300, 700, 5_000, 100_000])
 def test_deep_objects_are_stored_and_told_or_refused_and_nothing_else(store: MemoryStore, depth: int) -> None:
-    """Hostile bodies leave the store verifying, and what was taken can be given back."""
+    """After hostile input `verify` finds nothing, and stored texts can be returned."""
     deep = nested(depth)
     calls: list[tuple[str, dict[str, Any]]] = [
         ("remember", {"content": "Tea is upstairs.", "metadata": deep}),

@@ -14,7 +14,7 @@ import wellkept
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers, so that nobody has to wait and look."""
+    """A server that signals when it is ready, so that tests need not poll."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

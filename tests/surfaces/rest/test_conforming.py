@@ -1,4 +1,4 @@
-"""What the document says of a text is what the library takes: neither narrower nor wider, in every script (I10).
+"""The document's rules for texts equal those of the library, in every script (I10).
 
 Issue 6: the OpenAPI document is true of the server.
 """

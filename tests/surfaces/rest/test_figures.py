@@ -1,4 +1,4 @@
-"""Each figure of `/metrics` moves when what it counts does, and goes back when that does (issue 6)."""
+"""Each figure of `/metrics` follows its counted objects up and down (issue 6)."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_request_takes_time_and_the_sum_of_it_only_grows(scene: Scene) -> None
 
 
 def test_the_figures_sum_over_namespaces_and_name_none(scene: Scene) -> None:
-    """I8: how much there is may be told to who may see all of it; whose it is, to no page of figures."""
+    """I8: totals are shown only with access to all namespaces; the figures never name a namespace."""
     was = scene.figures()
     for name in ("acme/one", "umbrella/two"):
         scene.keep(LIMIT, headers={"Wellkept-Namespace": name})

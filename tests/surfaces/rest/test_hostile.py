@@ -1,4 +1,4 @@
-"""Every operation, asked with what only an attacker sends: it is refused, or done as told, and nothing breaks.
+"""Every operation with hostile input: it is refused or handled as data, and nothing breaks.
 
 Issue 6: deep JSON, 20 MB, wrong types, no UTF-8, tricks with paths, SQL and HTML in every field leave a store
 that verifies, with everything in it that was there before.
@@ -72,7 +72,7 @@ KEPT = "What was here before."
 
 @dataclass
 class Place:
-    """A store behind a client, and what is known of it."""
+    """A client of a store, and ids in it."""
 
     http: TestClient
     store: wellkept.MemoryStore
@@ -80,7 +80,7 @@ class Place:
     kept: str
 
     def holds(self) -> None:
-        """Nothing was broken, and what was there is there."""
+        """`verify` finds nothing, and all former data is there."""
         flaws = [problem for problem in self.store.verify() if problem.what != "one end does not exist"]
         assert flaws == []
         (row,) = self.store.list(Filter(ids=(self.kept,), statuses=ALL_STATUSES))
@@ -185,7 +185,7 @@ WITHOUT_BODY = ("/v1/nodes/backfill-embeddings",)
 
 @pytest.mark.parametrize(("method", "path"), EVERY)
 def test_a_body_that_is_too_deep_or_no_text_is_refused_by_every_route(place: Place, method: str, path: str) -> None:
-    """Those of the source and of health too. An import reads lines: what is wrong with one is told in the answer."""
+    """Includes routes of the source and of health. An import reads lines; its answer lists invalid ones."""
     url = path.format(
         **dict.fromkeys(("memory_id", "old_id", "key", "run_id", "queued_id", "episode_id", "node_id"), "x")
     )

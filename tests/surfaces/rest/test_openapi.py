@@ -1,4 +1,4 @@
-"""The OpenAPI document against the server: what it allows is taken, what it does not is refused, nothing breaks.
+"""The OpenAPI document against the server: valid requests are accepted, invalid ones refused, nothing breaks.
 
 schemathesis asks every operation with values that fit the document and values that do not, and applies
 all its checks: no server error, only declared statuses, media types and shapes, no valid request

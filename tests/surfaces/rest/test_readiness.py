@@ -1,4 +1,4 @@
-"""Whether a store answers is asked on one thread, whoever and however many ask for it (B-27)."""
+"""One thread checks the store's readiness, for any number of probes (B-27)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY = 50
 def test_a_store_that_says_nothing_is_not_ready_and_takes_one_thread_however_often_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A probe needs no token, so it must not cost a thread each; what came too late is not told later."""
+    """A probe needs no token, so it must not use a thread each; a late result is not reused."""
     asked: list[object] = []
     answers = threading.Event()
 

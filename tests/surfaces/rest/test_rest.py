@@ -231,7 +231,7 @@ def test_a_body_of_twenty_megabytes_is_413_whether_its_length_is_said_or_not(
 
 @pytest.mark.parametrize("path", ["/v1/memories", "/v1/import"])
 def test_a_body_that_is_too_large_and_has_ended_is_answered_at_once(store: wellkept.MemoryStore, path: str) -> None:
-    """Who has sent all of it waits for the answer; to wait for more of it would be to wait for each other."""
+    """After a complete request the client waits for the answer; a server that waits for more input would deadlock."""
     sent: list[Message] = []
     coming: list[Message] = [
         {"type": "http.request", "body": b'{"content": "', "more_body": True},
@@ -413,7 +413,7 @@ def test_a_token_neither_reaches_nor_senses_another_namespace(guarded: Opened) -
 
 
 def test_a_refusal_for_a_namespace_names_the_header_and_not_the_namespace(guarded: Opened) -> None:
-    """Issue 6: whoever forgot the header, or named another's namespace, reads what to send."""
+    """Issue 6: without the header, or with a namespace of another client, the error names the right header."""
     http, token, _ = guarded
     ours = token("a", "acme/*", "write")
     without = {"Authorization": ours["Authorization"]}
@@ -564,7 +564,7 @@ def holder(store: wellkept.MemoryStore, folder: Path, scope: str) -> tuple[TestC
 
 
 def test_rows_of_an_export_pass_the_gate_with_scope_write(store: wellkept.MemoryStore, tmp_path: Path) -> None:
-    """E2: what a memory says is taken like any text; ids, counts, status and links are an administrator's."""
+    """E2: content fields are accepted from writers; ids, counts, status and links only from an administrator."""
     http, head = holder(store, tmp_path, "write")
     told = lines_of(http.post("/v1/import", content=rows_of(*ROWS), headers=head))
     by_line = {item["line"]: item.get("outcome") or item["error"]["type"] for item in told if "line" in item}

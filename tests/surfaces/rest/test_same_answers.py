@@ -1,7 +1,7 @@
 """I8 to the byte: an answer does not depend on whether what a request names exists in another namespace.
 
-Two stores that differ in nothing but their neighbour: in one the ids, keys, runs and plans that a request
-names are of another namespace, in the other they are of nobody. Clock and ids are the same in both.
+Two stores that differ only in another namespace: in one, the ids, keys, runs and plans of a request exist in the other
+namespace; in the second they do not exist. Clock and ids are the same in both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEIGHBOUR = ("remember",) * 8 + (
 
 @dataclass
 class Ids:
-    """Ids by a count, each store's neighbour with a first digit of its own."""
+    """Sequential ids; those of the other namespace have a different first digit in each store."""
 
     first: str
     made: int = 0

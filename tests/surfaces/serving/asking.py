@@ -1,4 +1,4 @@
-"""A request for each operation of the table, made of what a caller knows of a namespace."""
+"""A request for each operation of the table, with ids of a namespace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABSENT = "019b796d-0000-7000-8000-00000000abcd"
 
 @dataclass
 class Known:
-    """What somebody knows of a namespace.
+    """Ids and texts of a namespace, for requests.
 
     Attributes:
         word: Stands in each of its texts, and in no other's.

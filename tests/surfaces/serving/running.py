@@ -1,4 +1,4 @@
-"""A server in a process of its own, as somebody would start it, on loopback and a free port."""
+"""A server process as in normal use, on loopback and a free port."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Server:
 
     Attributes:
         process: Its process.
-        told: What it printed when it began to listen.
+        told: Its output when it began to listen.
     """
 
     process: subprocess.Popen[str]
@@ -58,7 +58,7 @@ class Server:
         os.kill(self.process.pid, number)
 
     def end(self) -> tuple[int, str, str]:
-        """Wait for its end; exit code, and what it printed since."""
+        """Wait for its end; returns exit code and further output."""
         out, err = self.process.communicate(timeout=SECONDS)
         return self.process.returncode, out, err
 

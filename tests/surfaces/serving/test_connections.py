@@ -1,4 +1,4 @@
-"""What peers owe has a deadline, and who connects without asking for anything keeps nobody out (D5)."""
+"""Incomplete requests have a deadline, and idle connections do not block other clients (D5)."""
 
 from __future__ import annotations
 

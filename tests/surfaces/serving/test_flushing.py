@@ -1,4 +1,4 @@
-"""Running servers write what a conversation has put off and left, on a file and on a database (S0-45, issue 6)."""
+"""Running servers flush queued writes of abandoned conversations, on a file and on a database (S0-45, issue 6)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def until(http: httpx2.Client, count: int) -> list[str]:
 
 
 def settled(http: httpx2.Client, count: int) -> list[Any]:
-    """Ask until no more than so many wait: what is written is taken out of the queue a moment after it can be read."""
+    """Poll until at most this many writes wait, because a write leaves the queue shortly after it can be read."""
     while len(found := waiting(http)) > count:
         assert http.get("/healthz").status_code == 200
     return found
@@ -104,7 +104,7 @@ def test_a_server_of_a_database_that_is_told_to_end_writes_what_waits() -> None:
 
 
 def test_a_server_that_is_killed_while_it_writes_by_itself_loses_and_repeats_nothing(db: Path | str) -> None:
-    """I1, I5: two servers beside each other, one of them killed in the middle."""
+    """I1, I5: two concurrent servers, one of which is killed during a flush."""
     count = 150
     texts = [f"thesis {number:03}" for number in range(count)]
     with serving(db, *SOON) as first, serving(db, *SOON) as second, first.client() as http, second.client() as other:

@@ -111,7 +111,7 @@ def test_a_namespace_outside_of_the_grant_is_refused_alike_whether_it_holds_anyt
 
 @pytest.mark.parametrize("row", ROUTED, ids=lambda row: row.name)
 def test_a_request_that_cannot_be_read_is_refused_before_it_is_read(two: Two, row: Operation) -> None:
-    """What is wrong with a request tells nothing about a namespace it was not allowed to name."""
+    """Error messages reveal nothing about a namespace without access."""
     fields: dict[str, Any] = {**asked(row, random.Random(3), two.they), "no_such_field": 1}
     answer = send(two.http, row, fields, Authorization=two.ours, Wellkept_Namespace=THEIRS)
     assert answer.status_code == REFUSED
@@ -119,7 +119,7 @@ def test_a_request_that_cannot_be_read_is_refused_before_it_is_read(two: Two, ro
 
 @pytest.mark.parametrize("row", ROUTED, ids=lambda row: row.name)
 def test_what_belongs_to_another_namespace_is_as_absent_as_what_is_not_there(two: Two, row: Operation) -> None:
-    """Inside of its own grant: the ids, keys, runs of another namespace give the answer that any made-up one gives."""
+    """Within a grant, ids, keys and runs of another namespace give the same answer as unknown ones."""
     pairs = list(references(row, two))
     for theirs, absent, swaps in pairs:
         told = [
@@ -151,7 +151,7 @@ REFERRING = {
 
 
 def references(row: Operation, two: Two) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, str]]]:
-    """Requests with what is theirs and with what is nobody's, and how the two are told apart."""
+    """Requests with existing foreign ids and with unknown ids, and how their answers are compared."""
     mine, other = two.they.ids[0], two.they.ids[1]
     ids = {mine: ABSENT, other: ABSENT[:-1] + "e"}
     fields: list[dict[str, Any]] = []
@@ -235,7 +235,7 @@ def test_a_token_of_one_namespace_need_not_name_it(two: Two) -> None:
 
 @pytest.mark.file
 def test_damage_in_one_namespace_is_told_to_nobody_in_another(tmp_path: Path) -> None:
-    """I8: `verify` looks at the whole file, whose every flaw is told with a namespace and an id."""
+    """I8: `verify` checks the whole file, and its findings name namespaces and ids."""
     db = tmp_path / "a.db"
     ours, all_of_it = token(db, "acme/*", "admin"), token(db, "*", "admin", name="operator")
     with wellkept.open(str(db), embedder="hashing", relation_model="none", namespace=THEIRS) as store:

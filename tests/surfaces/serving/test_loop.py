@@ -1,4 +1,4 @@
-"""One request never holds up all others: what the loop waits for while the worst admissible ones run (D1).
+"""One request never blocks all others: delays of the event loop under the largest admissible requests (D1).
 
 Counted is the CPU time of the process between two turns of the loop, which other processes of the machine do not
 move as they move the clock on the wall. A call into C that keeps the interpreter is seen like work on the loop itself.
@@ -217,7 +217,7 @@ def test_what_is_measured_sees_work_on_the_loop_and_in_c() -> None:
 
 
 class Waits:
-    """An embedder that waits until it may go on, and counts who is there."""
+    """An embedder that waits for a release and counts waiting calls."""
 
     id, dim, lexical, calibration = "waits", 4, False, UNCALIBRATED
 

@@ -63,7 +63,7 @@ def keep(there: Server, secret: str, number: int) -> int:
 
 
 def probe(there: Server, path: str, secret: str = "") -> int:
-    """What a probe is told."""
+    """The answer to a probe."""
     with there.client(secret) as http:
         return http.get(path).status_code
 

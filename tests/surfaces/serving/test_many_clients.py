@@ -1,4 +1,4 @@
-"""Many clients, one file, and a server that is killed twice: what was acknowledged is there, once (I1, I3, F-29)."""
+"""Many clients, one file, and a server that is killed twice: acknowledged writes are stored once (I1, I3, F-29)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Write:
 
 
 def writes(count: int) -> list[Write]:
-    """Mixed writes: a third says what another one said, a tenth contradicts another one, some are point-in-time."""
+    """Mixed writes: a third repeats another one, a tenth contradicts another one, some are point-in-time."""
     rng = random.Random(6)
     made: list[Write] = []
     fresh = 0
@@ -58,7 +58,7 @@ def writes(count: int) -> list[Write]:
 
 @dataclass
 class Load:
-    """Clients that go on until each write is acknowledged, whatever becomes of the server meanwhile."""
+    """Clients that retry until each write is acknowledged, also while the server is down."""
 
     headers: dict[str, str]
     address: str = ""
@@ -78,7 +78,7 @@ class Load:
         self.wait_until(lambda: len(self.told) >= count)
 
     def wait_until(self, fits: Callable[[], bool]) -> None:
-        """Until the clients have come so far."""
+        """Wait until the clients have this many acknowledgements."""
         with self.counted:
             assert self.counted.wait_for(fits, timeout=10 * SECONDS)
 
@@ -107,7 +107,7 @@ class Load:
 
 
 def lives(db: Path, stack: ExitStack, load: Load) -> Iterator[Server]:
-    """The server, started anew each time it is asked for, always at the same address."""
+    """Starts the server again at each call, always at the same address."""
     port = 0
     while True:
         server = stack.enter_context(serving(db, "--rate", "0", port=port))

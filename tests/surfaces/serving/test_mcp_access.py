@@ -36,7 +36,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
 def with_client(
     server: Server, secret: str, namespace: str, *, mode: Mode, work: Callable[[Client], Awaitable[Any]]
 ) -> Any:
-    """Do something as the official client with a token."""
+    """Run a session of the official client with a token."""
 
     async def run() -> Any:
         headers = {"Authorization": f"Bearer {secret}"}
@@ -59,7 +59,7 @@ def calling(name: str, **fields: Any) -> Callable[[Client], Awaitable[Any]]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_address_may_end_in_a_slash(guarded: tuple[Server, dict[str, str], Path | str], mode: Mode) -> None:
-    """Clients and people write `/mcp/` too; what an app mounted by hand answers to is answered here."""
+    """`/mcp/` works like `/mcp`, as with an app mounted by hand."""
     server, secrets, _ = guarded
 
     async def listed() -> int:

@@ -163,7 +163,7 @@ def test_it_asks_for_tokens_once_there_are_any(tmp_path: Path) -> None:
 
 
 def test_a_server_started_without_tokens_shuts_when_the_first_one_is_made(tmp_path: Path) -> None:
-    """Who makes a token means that nobody gets in without; a server that asks nobody must not go on."""
+    """After the first token is created, access without a token must end, so an open server must stop."""
     db = place(tmp_path / "a.db")
     with serving(db) as server, server.client() as http:
         assert http.post("/v1/recall", json={"query": "tea"}).status_code == 200
@@ -177,7 +177,8 @@ def test_a_server_started_without_tokens_shuts_when_the_first_one_is_made(tmp_pa
 
 @pytest.mark.file
 def test_a_damaged_list_of_tokens_closes_the_server_and_says_why_once(tmp_path: Path) -> None:
-    """SECURITY.md: a damaged list lets nobody in. Clients learn no path, the log is not filled, mending it suffices."""
+    """SECURITY.md: a damaged token list refuses all access. Errors name no path, the log does not fill up, and
+    a repaired list suffices."""
     db = tmp_path / "a.db"
     secret = token(db, "acme/*")
     kept = tokens_file(db).read_bytes()
@@ -273,7 +274,7 @@ def test_help_and_token_commands_load_no_server(tmp_path: Path) -> None:
 
 
 def wait_until_closed(server: Server) -> None:
-    """Until nobody takes a new connection."""
+    """Wait until new connections are refused."""
     while True:
         try:
             socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS).close()

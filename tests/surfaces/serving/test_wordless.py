@@ -1,4 +1,4 @@
-"""No log of a server holds what somebody remembers (issue 6, security)."""
+"""Logs of a server contain no texts of memories (issue 6, security)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The small word lists by which rules judge texts, one TOML file per language beside this module.
+"""The word lists of the rules, one TOML file per language in this folder.
 
-The lists are our own and short on purpose: a rule speaks only where it is sure. They are read once,
-on first use; reading them is the only input the core ever makes.
+The lists are original work and short on purpose, because a rule must decide only when it is certain. They are read
+once, on first use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = (
 )
 
 _SHARED = ("number_words", "past_auxiliaries", "past_endings", "persons", "plural_endings", "plurals", "universal")
-"""Lists that a language without its own takes from the language whose words stand in all texts."""
+"""Lists that a language without its own takes from the language with `in_all_texts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Han:
     """Notation that Chinese and Japanese share.
 
     Attributes:
-        digits, tens: Numerals, by their value.
+        digits, tens: Numerals with their values.
         counters: Words after a numeral.
-        year, month, day, hour, minute, half_hour: Signs after a number, each a string of signs.
-        lasting: Signs after the sign of the hour that make it a duration.
+        year, month, day, hour, minute, half_hour: Characters after a number, each as a string of alternatives.
+        lasting: Characters after the hour that make it a duration.
     """
 
     digits: Mapping[str, int]
@@ -58,18 +58,18 @@ class Han:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All languages, and what belongs to none.
+    """The word lists of all languages, and lists that are independent of language.
 
     Attributes:
-        languages: By code, the first that is tried first.
-        everywhere: The languages whose words stand in texts of all languages.
+        languages: Languages by code, in the order in which they are tried.
+        everywhere: The languages with `in_all_texts`.
         units: Unit symbol -> dimension and factor to its base unit.
         scale: Multiplying suffixes ("k").
         groups: Word -> the exclusive groups it belongs to.
         comparable: Sets of dimensions whose amounts can be compared; `money`: the dimensions of money.
-        operators: Sign -> the sign of the same meaning that stands for it.
-        strangers: Small words of languages that have no word list; `strange_letters`: their letters.
-        secret_names, secret_verbs: The same as in `Language`, of languages that have no word list.
+        operators: Sign -> its canonical equivalent.
+        strangers: Function words of languages without a file; `strange_letters`: their letters.
+        secret_names, secret_verbs: As in `Language`, for languages without a file.
         han: Notation that Chinese and Japanese share.
     """
 
@@ -88,7 +88,7 @@ class Lexicon:
     han: Han
 
     def of_script(self, *scripts: Script) -> tuple[Language, ...]:
-        """The languages that are written in one of the scripts."""
+        """The languages written in one of the scripts."""
         return tuple(language for language in self.languages.values() if language.grammar.script in scripts)
 
 
@@ -128,7 +128,7 @@ def _han(written: Mapping[str, str]) -> Han:
 
 @lru_cache(maxsize=64)
 def in_all_languages(name: str) -> frozenset[str]:
-    """The words of one list in all languages: for what is read before the language is told, or whatever it is."""
+    """The words of one list in all languages, for use before or without language detection."""
     return frozenset(word for language in lexicon().languages.values() for word in getattr(language, name))
 
 

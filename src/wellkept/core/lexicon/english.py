@@ -1,8 +1,8 @@
-"""What English words are to each other: opposites, kinds of one class, kind and whole, the same by another name.
+"""Relations of English words: antonyms, exclusive classes, hypernyms, wholes, and synonyms.
 
-Derived from WordNet 3.0 by `training/lexicon.py` (licence notice in WORDNET.md beside this file). Read on the
-first question, which only near-identical texts with one word replaced ever ask. A word with many senses
-is taken in every sense where that makes the rules more careful, and in its main sense where it makes them bolder.
+Derived from WordNet 3.0 by `training/lexicon.py` (licence notice in WORDNET.md in this folder). Read on first use,
+which is only for near-identical texts with one word replaced. An ambiguous word is taken in all senses where that
+prevents a decision, and only in its main sense where it supports one.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from wellkept.core.lexicon import lexicon
 from wellkept.core.lexicon.language import Antonymy, Inflections
 
 _MAIN = 0.8
-"""Share of a word's tagged uses that its main sense must make before it may stand for another word."""
+"""Minimum share of the main sense among a word's tagged uses before it counts as a synonym."""
 _DEPTH = 24
 _LONGEST = 80
-"""No entry of the tables is longer, and what is asked is remembered."""
+"""Maximum length of an entry in the tables; longer words are not looked up, because results are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class English:
-    """The tables as read.
+    """The tables.
 
     Attributes:
-        parents: Sense -> what it is a kind of.
-        wholes: Sense -> the places it lies in.
-        senses: Word -> its senses and how often texts use each.
+        parents: Sense -> its hypernyms.
+        wholes: Sense -> the places that contain it.
+        senses: Word -> its senses with their frequency.
         opposites: Pair of words in alphabetical order -> grade.
-        classes: Sense -> name of the class of which it is the root.
+        classes: Root sense -> name of its exclusive class.
     """
 
     parents: tuple[tuple[int, ...], ...]
@@ -75,7 +75,7 @@ def _sense(text: str) -> tuple[str, int, int]:
 
 
 def forms(word: str) -> Iterator[tuple[str, str]]:
-    """The dictionary forms a word may be an inflection of, each with the ending it then has.
+    """The possible dictionary forms of a word, each with the ending that was removed.
 
     Example:
         >>> ("carry", "s") in forms("carries"), ("stop", "ed") in forms("stopped"), ("car", "s") in forms("cars")
@@ -93,7 +93,7 @@ def _inflections() -> Inflections:
 
 
 def opposites(first: str, second: str) -> Antonymy | None:
-    """How strongly two lower-case words in the same form oppose each other; None when they do not."""
+    """Grade of opposition of two lower-case words in the same inflected form; None if they are no antonyms."""
     table = english().opposites
     bases = {base: ending for base, ending in forms(first)}
     for base, ending in forms(second):
@@ -104,7 +104,7 @@ def opposites(first: str, second: str) -> Antonymy | None:
 
 
 def same_by_another_name(first: str, second: str) -> bool:
-    """Whether two words have one main sense in common, in the same form: "buy" and "purchase"."""
+    """Whether two words in the same inflected form share their main sense, such as "buy" and "purchase"."""
     left = {(ending, sense) for base, ending in forms(first) if (sense := _main(base)) is not None}
     return any((ending, _main(base)) in left for base, ending in forms(second))
 
@@ -119,7 +119,7 @@ def _main(word: str) -> tuple[str, int] | None:
 
 
 def related(first: str, second: str) -> bool:
-    """Whether two words may mean the same, one a kind of the other, or one place lies in the other."""
+    """Whether two words may be synonyms, hypernym and hyponym, or a place and a part of it."""
     if max(len(first), len(second)) > _LONGEST:
         return False
     return any(_near(x, y) for x, _ in forms(first) for y, _ in forms(second))
@@ -136,7 +136,7 @@ def _numbers(word: str) -> frozenset[int]:
 
 
 def _above(numbers: frozenset[int]) -> frozenset[int]:
-    """Everything senses are kinds of or lie in."""
+    """All hypernyms and wholes of senses, transitively."""
     table = english()
     found: set[int] = set()
     fresh = set(numbers)
@@ -150,7 +150,7 @@ def _above(numbers: frozenset[int]) -> frozenset[int]:
 
 
 def classes(word: str) -> frozenset[str]:
-    """The exclusive classes that a word belongs to as a noun in its first sense: colour, metal, sport …"""
+    """The exclusive classes of a noun in its first sense, such as colour, metal or sport."""
     return _classes(word) if len(word) <= _LONGEST else frozenset()
 
 

@@ -1,6 +1,6 @@
-"""What one language contributes to the rules: a field is a key of its TOML file, its type says how it is written.
+"""The data of one language: a field is a key of its TOML file, and its type determines the notation.
 
-A key without a default must stand in every file; a key that is no field is an error.
+A key without a default is required in every file; an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 Antonymy = Literal["act", "state", "weak", "own"]
-"""How strongly two words oppose each other: a verb and its reverse, what something is or is not, what only forbids
-to call two texts the same, or what a policy names."""
+"""Grade of opposition of two words: a verb and its reverse (`act`), states that exclude each other (`state`), a pair
+that only forbids *same* (`weak`), or a pair named in a policy (`own`)."""
 Script = Literal["latin", "cyrillic", "han", "kana"]
 
 Words: TypeAlias = frozenset[str]
-"""Written as one text, words divided by blanks."""
+"""Written as one string of words, separated by spaces."""
 Sayings: TypeAlias = frozenset[str]
-"""Written as one text, phrases divided by `|`."""
+"""Written as one string of phrases, separated by `|`."""
 Cues: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
-"""Phrases by their first word, longest first; written as a list."""
+"""Phrases by first word, longest first; written as a list."""
 Phrases: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
-"""The same, written as one text, phrases divided by `|`."""
+"""As `Cues`, written as one string of phrases, separated by `|`."""
 Conditions: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
-"""Condition phrases by their first word, with their class: `exception`, `if`, `until` or `only`; written as a table."""
+"""Condition phrases by first word, with their class: `exception`, `if`, `until` or `only`; written as a table."""
 Endings: TypeAlias = tuple[str, ...]
-"""Written as a list; kept longest first."""
+"""Written as a list; sorted longest first."""
 Ranks: TypeAlias = Mapping[str, int]
-"""Written as a list of words that count from one."""
+"""Written as a list of words, numbered from 1."""
 Around: TypeAlias = Mapping[str, int]
-"""Written as a list of words that count from minus one."""
+"""Written as a list of words, numbered from -1."""
 Weekdays: TypeAlias = Mapping[str, int]
 """Written as seven lists of names, Monday first."""
 Months: TypeAlias = Mapping[str, int]
@@ -40,51 +40,51 @@ Counts: TypeAlias = Mapping[str, int]
 Factors: TypeAlias = Mapping[str, Decimal]
 Names: TypeAlias = Mapping[str, str]
 Groups: TypeAlias = tuple[frozenset[str], ...]
-"""Written as a list of texts."""
+"""Written as a list of strings of words."""
 Forms: TypeAlias = Mapping[str, frozenset[str]]
-"""Written as a table of words, each with a text of words."""
+"""Written as a table from a word to a string of words."""
 Shapes: TypeAlias = Mapping[str, re.Pattern[str]]
-"""Patterns of whole words by the name of what they show."""
+"""Patterns of whole words by the name of the word form."""
 Listed: TypeAlias = tuple[str, ...]
-"""Written as a list, kept in its order."""
+"""Written as a list; its order is kept."""
 Sources: TypeAlias = tuple[str, ...]
 """Written as a list of regular expressions."""
 Inflections: TypeAlias = tuple[tuple[re.Pattern[str], str, str], ...]
-"""Written as a list of triples: a pattern of the whole word, its dictionary form, the name of the ending."""
+"""Written as a list of triples: pattern of the whole word, dictionary form, name of the ending."""
 Rewritings: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
-"""Written as a list of pairs: a pattern and what stands for it."""
+"""Written as a list of pairs: pattern and replacement."""
 Antonyms: TypeAlias = Mapping[str, tuple[tuple[str, Antonymy], ...]]
-"""Written as a table of grades; in a set of three or more the first is opposed to all the others."""
+"""Written as a table of grades; in a set of three or more words the first is opposed to each of the others."""
 Meanings: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
-"""First word -> (phrase, group, meaning), longest phrase first; written as a table for each group of small words."""
+"""First word -> (phrase, group, meaning), longest phrase first; written as one table per group of particles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """How a language is built, as far as rules depend on it.
+    """Grammar of a language, as far as rules depend on it.
 
     Attributes:
-        rank: Its place where a text shows as many words of another language; the first wins.
-        script: The letters it is written in; `han` and `kana` have no blanks between words.
-        in_all_texts: Its words stand in texts of all languages: its units and opposites count everywhere.
-        wordnet: The tables of `english.py` tell of its words.
-        stems_terms: Search terms in its script are cut by its endings.
-        stem_rounds: How many endings a stem loses at most, and `shortest_stem` the letters it keeps.
-        clitics_follow: What follows an apostrophe is the small word ("it's"); elsewhere what precedes it is ("l'ora").
-        scale_alone: "Hundred" is a number by itself.
-        versions_open: A capital opens a sentence with a name too ("Python 3.12 …").
-        h_is_duration: "1h30" lasts; elsewhere it is a time of day.
-        decimal_comma: 1,5 is one and a half.
-        day_first: 3/4 is in April; elsewhere a date with strokes may be read both ways.
-        nouns_capitalised: A capital tells no name.
-        past_excludes: Two values of "was" cannot both have been; elsewhere they were at two times.
-        past_is_participle: A verb of the past may be a participle that opens a sentence ("Hosted in Graz").
-        bare_adjectives: An adjective has one form before its noun and in the predicate.
-        final_e_tells: A final e makes another word (plan, plane).
-        verbs_last: The verb ends its clause, behind what its mark of the future or of the past stands before.
-        object_first: A verb stands behind its object.
-        limit_follows: "Only" stands behind what it limits.
-        cases: Endings tell who does what, so that the order of words may change.
+        rank: Priority when a text has equally many words of two languages; the lowest wins.
+        script: The script of the language; `han` and `kana` have no spaces between words.
+        in_all_texts: Its words occur in texts of all languages, so its units and antonyms always apply.
+        wordnet: The tables of `english.py` cover its words.
+        stems_terms: Search terms in its script are stemmed by its endings.
+        stem_rounds: Maximum number of endings removed from a stem; `shortest_stem`: minimum letters that remain.
+        clitics_follow: The clitic follows the apostrophe ("it's"); otherwise it precedes it ("l'ora").
+        scale_alone: A scale word such as "hundred" is a number by itself.
+        versions_open: A capitalised first word before a version may be a name ("Python 3.12 …").
+        h_is_duration: "1h30" is a duration; otherwise a time of day.
+        decimal_comma: 1,5 means one and a half.
+        day_first: 3/4 is in April; otherwise a date with slashes is ambiguous.
+        nouns_capitalised: All nouns are capitalised, so a capital does not mark a name.
+        past_excludes: Two past values ("was") exclude each other; otherwise they may refer to two times.
+        past_is_participle: A past form may be a participle that opens a sentence ("Hosted in Graz").
+        bare_adjectives: An adjective has the same form before its noun and in the predicate.
+        final_e_tells: A final e distinguishes words (plan, plane).
+        verbs_last: The verb is at the end of its clause, separated from its auxiliary.
+        object_first: The object precedes the verb.
+        limit_follows: "Only" follows the limited phrase.
+        cases: Case endings mark the roles, so that word order is free.
     """
 
     rank: int
@@ -112,44 +112,44 @@ class Grammar:
 
     @property
     def spaced(self) -> bool:
-        """Whether words stand apart."""
+        """Whether words are separated by spaces."""
         return self.script not in ("han", "kana")
 
 
 @dataclass(frozen=True, slots=True)
 class EventWords:
-    """The words by which texts tell when things happen and what they limit.
+    """Words for order and time of events, and for restrictions.
 
     Attributes:
-        before, after, until: Links between two events: "X before Y", "after Y, X".
-        first_then: What comes between an event and the next one: "X, then Y".
-        latest, soonest: Bounds that need a point in time behind them: "by Friday", "from Friday".
-        moments: Words that name a point in time, beside days, months, units and figures.
-        places: Words without blanks that open a place.
-        flips: Words that turn an order round: "never X before Y" is "Y before X".
-        not_links: Words without blanks that look as if they held a link.
-        when, unless: Links between a condition and what it is for: "Y when X", "unless X, Y".
-        future, due: Marks of what is still to come, and of what somebody should or has decided to do.
-        not_future: Words that look like a verb of the future.
-        former: Marks of what somebody did once.
-        running: Marks of what goes on now.
-        stops: Words that tell that something is done no more.
-        be, being: "To be" behind such a mark, and its present forms; `got`: what else makes a passive.
-        planned_states: Those of `be` that plan a state ("will be open"), which a present form states as a fact.
-        intended: Words for what is meant to be, and not yet so.
-        perfect: Auxiliaries of what is done, before a participle.
+        before, after, until: Conjunctions between two events: "X before Y", "after Y, X".
+        first_then: Connectors between an event and the next one: "X, then Y".
+        latest, soonest: Prepositions of a bound, followed by a point in time: "by Friday", "from Friday".
+        moments: Words for points in time, in addition to days, months, units and figures.
+        places: In unspaced scripts, words that open a place.
+        flips: Words that reverse an order: "never X before Y" means "Y before X".
+        not_links: In unspaced scripts, words that only seem to contain a conjunction.
+        when, unless: Conjunctions of a condition: "Y when X", "unless X, Y".
+        future, due: Markers of the future, and of obligations or decisions.
+        not_future: Words that look like a future verb form.
+        former: Markers of past habits.
+        running: Markers of ongoing actions.
+        stops: Words for the end of a habit or action.
+        be, being: Forms of "to be" after such a marker, and its present forms; `got`: other passive auxiliaries.
+        planned_states: Those of `be` that plan a state ("will be open"); a present form states it as a fact.
+        intended: Words for intentions that are not reality yet.
+        perfect: Auxiliaries of the perfect, before a participle.
         participles, past: Irregular forms.
-        done: Words that tell alone that something is done.
-        was: Forms of the past, each with the forms of now that it would have to stand for.
-        only: Words that limit what stands behind them.
-        verb_follows: Words behind which "only" stands before the verb, and so may limit any word after it.
-        noun_ended: Those of them that do not end a noun before them ("to", "and").
-        noun_follows: Words that open a noun.
-        asking: How a question begins that has no sign of one; without blanks: how it ends.
-        greeting: Words that open an answer, and state nothing.
-        persons: Words for who speaks.
-        shapes: `future`, `infinitive` (behind a mark of the future), `participle`, `past`, `now`, `progressive`,
-            `plural`; without blanks: ends of sentences.
+        done: Words that alone express completion.
+        was: Past forms, each with the corresponding present forms.
+        only: Words that limit the following phrase.
+        verb_follows: Words after which "only" precedes the verb and may limit any later word.
+        noun_ended: Those of them that do not end a noun phrase before them ("to", "and").
+        noun_follows: Words that open a noun phrase.
+        asking: Beginnings of a question without a question mark; in unspaced scripts, its endings.
+        greeting: Opening words of an answer that state nothing.
+        persons: Words for the speaker.
+        shapes: `future`, `infinitive` (after a future marker), `participle`, `past`, `now`, `progressive`, `plural`;
+            in unspaced scripts, endings of sentences.
     """
 
     before: Phrases
@@ -191,7 +191,7 @@ class EventWords:
 
     @property
     def vocabulary(self) -> frozenset[str]:
-        """Words by which the language is recognised."""
+        """Words that help to detect the language."""
         return (
             self.flips
             | self.being
@@ -206,11 +206,11 @@ class EventWords:
 
 @dataclass(frozen=True, slots=True)
 class Particles:
-    """Small words that change what a statement says.
+    """Particles and prepositions that change the meaning of a statement.
 
     Attributes:
-        meanings: Phrases by their first word (without blanks: first character), with group and meaning.
-        roles: Prepositions that tell which part somebody or something has.
+        meanings: Phrases by first word (in unspaced scripts: first character), with group and meaning.
+        roles: Prepositions that mark a semantic role.
     """
 
     meanings: Meanings = field(default_factory=dict)
@@ -219,68 +219,69 @@ class Particles:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What one language contributes; every set holds lower-case words.
+    """The data of one language; all sets contain lower-case words.
 
     Attributes:
         code: The name of its file.
-        markers: Words by which the language is recognised; `runs`: for languages without blanks every entry,
-            longest first, as one pattern. Both follow from the rest.
-        function: Words that carry no content of their own.
-        more_markers: Words beside them by which the language is recognised.
-        no_markers: Words of either that are words or names elsewhere too, and count only beside another one.
-        soft: Adverbs whose presence changes nothing ("now", "still").
-        light: Verbs so general that adding one adds nothing ("use").
-        negations: Cue phrases.
-        not_negations: Phrases that look like a cue and are none ("not only").
-        negative: Words that deny by what they mean ("forbidden").
-        scopes: Words that turn a denial of all into a denial of some, or of other things ("other", "until").
-        conditions: Condition phrases, with their class.
-        copula, auxiliary: Forms of "to be" and what is like it; verbs that help another one.
-        choose: Verbs whose object excludes any other ("use", "lives in");
-            `direct` of them need no preposition before it ("prefers").
-        instruments: Prepositions before what something is done with ("run tests with pytest").
-        past: Verbs of a past event; `was` are the past forms of "to be".
-        schedule: Participles that tell that a time was set ("moved").
-        additive: Words of a text that only adds ("also"); `blockers`: words before one thing beside others ("and").
-        articles: Articles and possessives; `bare_articles`: those that tell no case, `cased_articles`: those that do.
-        numerals, scale: Number words, and what multiplies them; `counting_one`: words for one that are no article.
+        markers: Words that identify the language; `runs`: in unspaced scripts, all entries as one pattern, longest
+            first. Both are derived from the other fields.
+        function: Function words, which carry no content.
+        more_markers: Further words that identify the language.
+        no_markers: Markers that are also words or names elsewhere, and count only together with another marker.
+        soft: Adverbs that do not change the statement ("now", "still").
+        light: Verbs so general that they add no information ("use").
+        negations: Cue phrases of a negation.
+        not_negations: Phrases that look like a cue but do not negate ("not only").
+        negative: Words with a negative meaning ("forbidden").
+        scopes: Words that limit a negation to some or to other things ("other", "until").
+        conditions: Condition phrases with their class.
+        copula, auxiliary: Forms of "to be" and similar verbs; auxiliary verbs.
+        choose: Verbs with an exclusive object ("use", "lives in"); `direct`: those of them whose object needs no
+            preposition ("prefers").
+        instruments: Prepositions before an instrument ("run tests with pytest").
+        past: Verbs of a past event; `was`: past forms of "to be".
+        schedule: Participles of rescheduling ("moved").
+        additive: Words of an addition ("also"); `blockers`: words before one of several values ("and").
+        articles: Articles and possessives; `bare_articles`: those without case, `cased_articles`: those with case.
+        numerals, scale: Number words, and scale words; `counting_one`: words for one that are no article.
         units: Words for units; `times`: words for times of day, in minutes.
-        ordinals, ordinals_beyond, ordinal_endings: Ranks as words, and the endings of those in figures.
-        relative_days, weekdays, months: Names of days; `unsure_dates` of them are also ordinary words.
-        month_links, date_links: Words between the day, the month and the year.
-        date_prepositions, clock_prepositions: Words before a year, before a time.
-        hour_signs, clock_signs: Words behind an hour; the latter may have minutes behind them.
+        ordinals, ordinals_beyond, ordinal_endings: Ordinal words, and endings of ordinals in figures.
+        relative_days, weekdays, months: Names of dates; `unsure_dates`: those that are also ordinary words.
+        month_links, date_links: Words between day, month and year.
+        date_prepositions, clock_prepositions: Words before a year, and before a time.
+        hour_signs, clock_signs: Words after an hour; minutes may follow those of `clock_signs`.
         halves, halves_after: Words before and after an hour: `a` before noon, `p` after noon.
-        lone_capitals: One-letter words that are written with a capital ("I") and are no label.
-        capitalised_nouns: Words for days that are nouns if written with a capital ("Morgen").
+        lone_capitals: Capitalised one-letter words ("I") that are no label.
+        capitalised_nouns: Words for days that are nouns if capitalised ("Morgen").
         spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
         labels, versions: Words before a number that names something.
-        but: Words that open a new clause; `joining`: words between two who do something together.
-        suffixes, irregular, spelled, doubling_suffixes: Endings that a stem loses, stems that no ending tells,
-            letters written otherwise, and endings before which a consonant is doubled.
-        abbreviations: Written with points that end no sentence; `short_forms`: more of them, for dividing a text into
-            sentences; `numbered_forms`: those before a number ("No. 5").
-        inflections: How WordNet's dictionary forms follow from inflected words.
+        but: Words that open a new clause; `joining`: conjunctions between two agents of one action.
+        suffixes, irregular, spelled, doubling_suffixes: Endings removed by stemming, irregular stems, spelling
+            variants of letters, and endings before which a consonant is doubled.
+        abbreviations: Abbreviations whose points end no sentence; `short_forms`: further ones for sentence splitting;
+            `numbered_forms`: those before a number ("No. 5").
+        inflections: Rules from inflected words to WordNet's dictionary forms.
         status_markers: Phrases of a status report.
-        secret_names, secret_verbs: Words for a password, and the word between them and it ("is").
-        rewritten: Ways of writing that are brought to another one before a text is read.
-        fillers: Whole phrases of acknowledgement and greeting.
-        question_words: Words that open a question and say nothing of its answer.
+        secret_names, secret_verbs: Words for a password, and the verb between the word and its value ("is").
+        rewritten: Spelling variants that are replaced before a text is analysed.
+        fillers: Complete phrases of acknowledgement and greeting.
+        question_words: Interrogative words, which are no content of the answer.
         talkers: Names for the parties of a conversation.
-        negative_endings: Endings that deny ("n't"); `possessive`: an ending behind an apostrophe that says nothing.
-        split_negations: Words that deny only behind another one ("ne … plus").
-        concord: Words that deny alone, and only repeat a denial that stands before them ("non … mai").
-        contrasting: Denials that set one thing against another ("tabs, not spaces").
-        nobody, none, there_is, never, number_words: "Nobody", "no", "there", "never"; a denial that may be "No. 5".
-        frequency: What "never" denies; `anybody`: what "nobody" denies.
-        universal, indefinite, indefinite_articles: "All", "some", "a".
-        persons: Pronouns, one group for each person.
+        negative_endings: Negating endings ("n't"); `possessive`: a possessive ending after an apostrophe.
+        split_negations: Words that negate only after another word ("ne … plus").
+        concord: Words that negate alone, but after another negation only repeat it ("non … mai").
+        contrasting: Negations of a contrast ("tabs, not spaces").
+        nobody, none, there_is, never: Words for "nobody", "no", "there", "never"; `number_words`: negations that also
+            abbreviate "number" ("No. 5").
+        frequency: Adverbs that "never" contradicts; `anybody`: pronouns that "nobody" contradicts.
+        universal, indefinite, indefinite_articles: Words for "all", "some" and "a".
+        persons: Pronouns, one group per person.
         past_auxiliaries, past_endings: Auxiliaries and endings of the past.
-        plurals, plural_endings: Nouns in the plural without an ending, and the endings of the others.
-        directions: Words that tell a state behind a form of "to be", else a direction ("up").
-        agents: Prepositions before who acts in a passive.
-        antonyms: Opposites of a word with their grades.
-        grammar, events, particles: Tables of their own.
+        plurals, plural_endings: Plural nouns without an ending, and plural endings.
+        directions: Words for a state after "to be", otherwise for a direction ("up").
+        agents: Prepositions before the agent of a passive.
+        antonyms: Antonyms of a word with their grades.
+        grammar, events, particles: Nested tables.
     """
 
     code: str

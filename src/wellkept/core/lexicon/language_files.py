@@ -1,4 +1,4 @@
-"""The TOML files of the languages, read and checked: what a key holds follows from the type of its field."""
+"""Reads and validates the TOML files of the languages; the type of a field determines the notation of its key."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ _MEANINGS = {
     "clock": "past to half",
     "role": "words",
 }
-"""The groups of small words, and what they may mean."""
+"""The groups of particles, with their possible meanings."""
 
 
 class LanguageFileError(ValueError):
-    """A key of a language's file is unknown, missing or holds something else than it should."""
+    """A key of a language file is unknown, missing or has an invalid value."""
 
 
 def raw_table(name: str) -> dict[str, Any]:
-    """A TOML file of the lexicon as it is written."""
+    """The raw table of a TOML file of the lexicon."""
     return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def language_codes() -> list[str]:
-    """The codes of the languages that have a file, in alphabetical order."""
+    """The codes of the languages with a file, in alphabetical order."""
     names = (item.name for item in files(__package__).iterdir())
     return sorted(name.removesuffix(".toml") for name in names if re.fullmatch(r"[a-z]{2}\.toml", name))
 
 
 def language_of_table(code: str, raw: Mapping[str, Any]) -> Language:
-    """One language from its table.
+    """Build a language from its table.
 
     Raises:
-        LanguageFileError: A key that no language has, that is missing, or that holds something else.
+        LanguageFileError: A key is unknown, missing or has an invalid value.
     """
     read = _read(Language, raw, f"{code}.toml")
     single = {cue for cue in raw["negations"] if " " not in cue}
@@ -96,7 +96,7 @@ def _value(item: Field[Any], written: Any, place: str) -> Any:
 
 
 # --------------------------------------------------------------------------------------------
-# How each type is written
+# Parsers, one per type
 
 
 def _text(written: Any) -> str:
@@ -211,7 +211,7 @@ def _particles(written: Any) -> Particles:
 
 
 def _by_character(meanings: Meanings) -> dict[str, tuple[tuple[tuple[str, ...], str, str], ...]]:
-    """Where words have no blanks between them, a phrase is looked for by its first character."""
+    """Phrases by first character, for scripts without spaces between words."""
     found: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
     for entries in meanings.values():
         for entry in entries:

@@ -67,7 +67,7 @@ def settled(conflict: Conflict, resolution: Resolution, *, at: datetime) -> Conf
 
 
 def parts(conflict: Conflict) -> bool:
-    """Whether somebody has decided that the two are no repeat of each other, so that nothing folds or merges them."""
+    """Whether a review decided that the two are no duplicates, so that they are never folded or merged."""
     return conflict.kind == "duplicate" and conflict.resolution in ("keep_both", "dismissed")
 
 

@@ -79,8 +79,8 @@ def tombstone(memory: Memory, *, at: datetime | None = None) -> Memory:
     """The remains of an erased memory: id, namespace, kind, times and status.
 
     Args:
-        memory: The memory as it was.
-        at: When it was erased; the tombstone is then the next version. None keeps version and time, for copies of
+        memory: The memory before the erasure.
+        at: Time of the erasure; the tombstone is then the next version. None keeps version and time, for copies of
             earlier versions in the journal.
     """
     return Memory(

@@ -111,7 +111,7 @@ def restated_message(match: Match) -> str:
 
 
 def mark_words(mark: Conflict, one: str) -> str:
-    """What a mark says of one of its two memories, to be followed by the other one's id.
+    """The phrase for a mark from the side of one of its memories, to be followed by the other one's id.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -124,11 +124,11 @@ def mark_words(mark: Conflict, one: str) -> str:
 
 
 def move_words(move: Move, over: str) -> str:
-    """Why a hit precedes a better one.
+    """The reason why a hit precedes one with a better score.
 
     Args:
         move: The move.
-        over: How the better one is named.
+        over: Name of the hit with the better score.
 
     Example:
         >>> move_words(Move("old", "outdates", 0.93), "old")

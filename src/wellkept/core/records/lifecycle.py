@@ -110,7 +110,7 @@ def born_superseded(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory,
 
 
 def born_wording(new: Memory, head: Memory, *, at: datetime) -> tuple[Memory, Link]:
-    """A restatement, or an addition that the head took: stored as a wording that stands behind its head."""
+    """A restatement, or an addition that the head took: stored as a wording of its head."""
     kept = replace(new, status="wording", superseded_by=head.id, superseded_at=at)
     return kept, Link(new.id, head.id, "restates", at)
 

@@ -17,7 +17,8 @@ from wellkept.types import AliasChange, Effect, Json, Memory, MemoryChange, Stat
 
 SHOWN_UPDATES = 10
 GROWN_AT_MOST = 1_000
-"""Characters a memory may reach by additions that are kept as wordings too; no longer text is compared as one."""
+"""Maximum characters of a memory after an addition that is also kept as a wording; longer texts are not compared as a
+whole."""
 MAX_PROVENANCE = 1_000
 REVIEW_MARK = "needs_review"
 
@@ -144,13 +145,13 @@ def confirmed(memory: Memory, *, at: datetime) -> Memory:
 
 
 def unconfirmed(head: Memory, wording: Memory, *, at: datetime, last: datetime | None) -> Memory:
-    """The head without what a wording confirmed.
+    """The head without the confirmations of a wording.
 
     Args:
-        head: The memory that the wording stood behind.
-        wording: The wording, with the confirmations that it brought along.
-        at: The time of the change.
-        last: When the head was last confirmed otherwise; forgotten when no confirmation is left.
+        head: The head of the wording.
+        wording: The wording, with its own confirmations.
+        at: Time of the change.
+        last: Time of the last other confirmation; ignored when no confirmation is left.
     """
     left = max(0, head.confirmations - 1 - wording.confirmations)
     return replace(

@@ -1,4 +1,4 @@
-"""A cache for functions of texts, bounded by the memory that texts and results take."""
+"""A cache for functions of texts, bounded by the memory of arguments and results."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 
 MIB = 1 << 20
 _ENTRY = 160
-"""Bytes of an entry beside its texts and its result: its tuple, and its place in a dictionary."""
+"""Overhead of an entry in bytes: its tuple and its place in a dictionary."""
 _SAMPLE = 4
-"""Items of a collection that are measured; the others count as much as these."""
+"""Number of items of a collection that are measured; the others count as their average."""
 _NOTHING: Any = object()
 
 T = TypeVar("T")
 
 
 def bytes_of(value: Any) -> int:
-    """About how many bytes of memory a value takes: texts exactly, of a long collection from some of its items.
+    """Approximate memory of a value in bytes: exact for texts, extrapolated from some items for long collections.
 
-    What many values share, such as small numbers and None, takes nothing.
+    Shared objects, such as small numbers and None, count as 0.
 
     Example:
         >>> bytes_of(None), bytes_of("x" * 1_000) >= 1_000, bytes_of(("x" * 1_000,) * 3) >= 3_000
@@ -42,23 +42,23 @@ def bytes_of(value: Any) -> int:
 
 
 def _of_many(items: Iterable[object], count: int) -> int:
-    """Bytes of so many items, estimated from the first."""
+    """Memory of `count` items in bytes, estimated from the first ones."""
     if count <= _SAMPLE:
         return sum(map(bytes_of, items))
     return count * sum(map(bytes_of, islice(items, _SAMPLE))) // _SAMPLE
 
 
 def remembered(most: int, size: Callable[[Any], int] = bytes_of) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Keeps the results of a pure function of texts for the texts it was asked last.
+    """Decorator that caches results of a pure function of texts for its most recent arguments.
 
-    An argument that is no text is part of the question and counts nothing, since the same one comes again and again.
+    Arguments that are no texts are part of the key, but their memory is not counted, because the same objects recur.
 
-    Two halves take turns: when the newer one is full, it becomes the older one, and what the older one
-    held is forgotten. So no call takes longer than another, and threads need no lock: at worst a result is made twice.
+    The cache has two halves. When the newer half is full, it replaces the older one, whose entries are dropped. So each
+    call takes about the same time, and threads need no lock: at worst a result is computed twice.
 
     Args:
-        most: Bytes of the texts and results that are kept. What takes more than half of that is never kept.
-        size: Estimates the bytes of a result.
+        most: Maximum size of texts and results in bytes. An entry of more than half of it is not cached.
+        size: Estimates the size of a result in bytes.
 
     Example:
         >>> @remembered(10_000)

@@ -1,4 +1,4 @@
-"""The PostgreSQL backend: many processes, one server, pgvector's type for vectors."""
+"""The PostgreSQL backend: many processes, one server, vectors in pgvector's type."""
 
 from wellkept.storage.postgres.adapter import PostgresStorage
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL backend: many processes, each namespace with one writer at a time."""
+"""The PostgreSQL backend: many processes, one writer per namespace at a time."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from wellkept.types import Header
 log = logging.getLogger("wellkept")
 
 _PREPARING = Bounds(lock=60_000)
-"""For making the tables or bringing them up to date, which waits for all writers."""
+"""For creating or migrating the tables, which waits for all writers."""
 _MAX_DIM = 16_000
-"""What pgvector's type can hold."""
+"""Maximum dimension of pgvector's type."""
 
 _T = TypeVar("_T")
 
 
 def _once(act: Callable[[], _T], *, kept: Callable[[], int] = int) -> _T:
-    """What a store does that nobody has made patient."""
+    """The default of `insist`: a single attempt."""
     return act()
 
 
@@ -57,20 +57,19 @@ class PostgresStorage(Bound):
     """A store in one PostgreSQL database; see `storage.port.Storage`.
 
     Args:
-        url: `postgresql://user@host:port/name`, with whatever else the driver understands. The
-            tables are made in the schema `wellkept` when they are not there.
-        busy_seconds: How long a call waits for a lock that somebody else has, such as another writer of its namespace,
-            before `Busy`.
-        statement_seconds: How long one statement of a call may take, waiting included, before the server ends it and
-            the call raises `Busy`; 0 for no bound. Administration (migrations, `verify`, building an index) has none.
-        connections: Most connections of this process; half of them may write at the same time.
-        index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
-        token: The secret of a token, for a login that sees nothing without one; see `isolation`.
-        make: Whether to make the store in a database that holds none.
+        url: `postgresql://user@host:port/name`, with further parameters of the driver. Missing tables are created in
+            the schema `wellkept`.
+        busy_seconds: Maximum wait for a lock, such as that of another writer of the namespace, before `Busy`.
+        statement_seconds: Maximum time of one statement, including waits, before the server cancels it and the call
+            raises `Busy`; 0 for no limit. Administration (migrations, `verify`, building an index) has no limit.
+        connections: Maximum connections of this process; half of them may write at the same time.
+        index_bytes: Maximum size of the vector matrices in memory, over all namespaces.
+        token: The secret of a token, for a login that has no access without one; see `isolation`.
+        make: Whether to create the store in a database without one.
 
     Raises:
-        NoStore: The database holds none, and none is to be made.
-        StorageError: One of its kinds says why the database cannot be used.
+        NoStore: The database has no store, and `make` is false.
+        StorageError: The database cannot be used; the subclass gives the reason.
 
     Example:
         >>> store = PostgresStorage("postgresql://wellkept@127.0.0.1/memory")  # doctest: +SKIP
@@ -92,16 +91,16 @@ class PostgresStorage(Bound):
         self._is_view = False
         self._conninfo, self._where = checked_url(url)
         self.busy_seconds = busy_seconds
-        # Administration takes as long as it needs, but waits for nobody longer than others do.
+        # Administration has no statement limit, but the same lock limit.
         self._unhurried = Bounds(lock=max(1, int(busy_seconds * 1000)))
         self._bounds = replace(self._unhurried, statement=max(0, int(statement_seconds * 1000)))
         self.insist: Insist = _once
-        self._has_written = threading.Event()  # as the next one, also told by a view to all others
+        self._has_written = threading.Event()  # shared with the views of `under`
         self._index = VectorIndex(max_bytes=index_bytes)
         self._uses = Uses(number_of)
         self._closed = False
         self._connections = max(2, connections)
-        # Writers that wait for each other must leave connections for those who only read.
+        # Writers that wait for each other must leave connections for readers.
         self._writers = threading.BoundedSemaphore(self._connections // 2)
         self._writing = threading.local()
         self._ledger = PostgresLedger(self._begun, self._beside, busy_seconds=busy_seconds)
@@ -126,10 +125,10 @@ class PostgresStorage(Bound):
 
     @contextmanager
     def _begun(self, name: str, bounds: Bounds | None = None) -> Iterator[Session]:
-        """A connection inside a transaction; what is still open at the end is rolled back.
+        """A connection inside a transaction; a transaction still open at the end is rolled back.
 
-        A connection that died while nobody used it is noticed by its first statement. Nothing has
-        happened then, so another one is taken, as often as there can be dead ones.
+        The first statement detects a connection that died while idle. Nothing has happened then, so another one is
+        taken, up to the number of connections.
         """
         session = None
         for _ in range(self._connections + 1):
@@ -152,7 +151,7 @@ class PostgresStorage(Bound):
             yield session
         except ReadOnly as error:
             if self._has_written.is_set() and reads_only(session.connection):
-                self._pool.renew()  # they lead to what was the primary; somewhere there is another one
+                self._pool.renew()  # they lead to the former primary
                 passing(error)
             raise
         finally:
@@ -161,7 +160,7 @@ class PostgresStorage(Bound):
 
     @contextmanager
     def _beside(self) -> Iterator[Session]:
-        """A connection outside the pool: whoever holds one of the pool and waits for another could wait forever."""
+        """A connection outside the pool, because a caller that already holds a pooled one could deadlock."""
         connection = connected(self._conninfo, self._where)
         try:
             yield Session(connection, self._where, self._key, bounds=self._unhurried)
@@ -170,9 +169,9 @@ class PostgresStorage(Bound):
 
     @contextmanager
     def _latest(self, namespace: str) -> Iterator[Session | None]:
-        """A connection beside on the last committed state of a namespace.
+        """A second connection on the last committed state of a namespace.
 
-        None behind a pooler: whoever has one of its few connections and waits for another could wait forever.
+        None behind a pooler, where a caller that already holds a connection could deadlock.
         """
         if self._pooled:
             yield None
@@ -190,7 +189,7 @@ class PostgresStorage(Bound):
         return self._behind and not self._key
 
     def under(self, token: str) -> PostgresStorage:
-        """See `Guarded.under`; connections, matrices and counts are those of this one."""
+        """See `Guarded.under`; connections, matrices and counts are shared with this object."""
         seen = copy(self)
         seen._key, seen._is_view = key_of(token), True
         seen._ledger = PostgresLedger(seen._begun, seen._beside, busy_seconds=self.busy_seconds)
@@ -201,15 +200,15 @@ class PostgresStorage(Bound):
         return TokenTable(self._begun, behind=self._behind)
 
     def secure(self, role: str) -> list[str]:
-        """Close the store to every login but its owner's, and let those of a role use it under a token.
+        """Turn on row-level security: only the owner, and logins of a role with a token, have access.
 
         Returns:
-            What the owner had no right to do, as sentences for whoever has it.
+            Messages about steps that the owner had no right to do.
 
         Raises:
-            InvalidField: No role can be called so.
-            ConfigError: The role stands above the rules, or the tables are spread over several servers.
-            ReadOnly: The login is not the owner's.
+            InvalidField: The name is not valid for a role.
+            ConfigError: The role bypasses row-level security, or the tables are distributed over several servers.
+            ReadOnly: The login is not the owner.
         """
         with self._write(self._unhurried) as session:
             self._lock(session, "lock.alone")
@@ -234,7 +233,7 @@ class PostgresStorage(Bound):
 
     @contextmanager
     def _write(self, bounds: Bounds | None = None) -> Iterator[Session]:
-        """A connection inside a writing transaction, with the store's lock shared; errors are ours."""
+        """A connection inside a writing transaction with a shared store lock; errors are translated."""
         if getattr(self._writing, "now", False):
             raise Busy("this thread is already writing", where=self._where, todo="End its transaction first")
         if not self._writers.acquire(timeout=self.busy_seconds):
@@ -267,14 +266,14 @@ class PostgresStorage(Bound):
         """See `Storage.configure`.
 
         Raises:
-            EmbedderMismatch: This embedder was known with another number of dimensions, or has too many.
+            EmbedderMismatch: The store knows this embedder with another dimension, or the dimension is too large.
         """
         now = self.header()
         if (now.embedder, now.dim, now.policy) == (embedder, dim, policy):
             return
         if self._behind:
             if now.embedder == embedder:
-                return  # whose policy was used last is told for the owner; each process goes by its own
+                return  # the header's policy is informative and only the owner sets it; each process uses its own
             raise NotPermitted(
                 "only its owner gives the store an embedder", where=self._where, todo="Let the owner open it once"
             )
@@ -307,7 +306,7 @@ class PostgresStorage(Bound):
 
         Raises:
             Busy: Another writer held the namespace for longer than `busy_seconds`.
-            NotPermitted: The token does not allow this in this namespace, or not any more.
+            NotPermitted: The token does not allow this in this namespace, or was revoked.
         """
         self._require_token()
         if not write:
@@ -325,17 +324,17 @@ class PostgresStorage(Bound):
             yield tx
             tx.finish()
             with self._uses.written(session, namespace):
-                session.enter(namespace, WRITE)  # a statement after a revocation finds no rows, and says nothing
+                session.enter(namespace, WRITE)  # after a revocation, statements would silently find no rows
                 self._commit(session, tx)
         self._has_written.set()
         self._writing.commits = self.commits() + tx.wrote
         tx.committed()
 
     def _commit(self, session: Session, tx: WriteTx) -> None:
-        """Commit; when the answer is lost, find out whether it arrived.
+        """Commit; if the answer is lost, find out whether the commit was applied.
 
         Raises:
-            Lost: `transient` when it certainly did not arrive; otherwise nobody could tell.
+            Lost: `transient` if it certainly was not applied; otherwise the result is unknown.
         """
         try:
             session.run("commit")
@@ -352,9 +351,8 @@ class PostgresStorage(Bound):
     def _is_kept(self, tx: WriteTx) -> bool:
         """Whether the newest entry of a transaction is in the journal.
 
-        Asked by a writer of the namespace: while the server still works on that commit, its lock is held
-        and this waits. It commits, too, so that with a synchronous standby the entry has reached that one
-        before anybody is told.
+        A writing transaction asks: while the server still works on the lost commit, its lock is held and this waits.
+        It also commits, so that a synchronous standby has the entry before the caller gets an answer.
         """
         with self._begun("begin.write") as session:
             session.enter(tx.namespace, WRITE)
@@ -364,7 +362,7 @@ class PostgresStorage(Bound):
             asking.finish()
             try:
                 session.run("commit")
-            except Lost as lost:  # it changed nothing, so asking again is no harm
+            except Lost as lost:  # it changed nothing, so a retry is safe
                 raise passing(lost) from lost.__cause__
         return found
 
@@ -377,16 +375,16 @@ class PostgresStorage(Bound):
         """See `Counting.count_use`."""
         self._uses.add(namespace, usage, self._key)
         if getattr(self._writing, "now", False):
-            return  # its own transaction takes it along
+            return  # this thread's open transaction writes the counts
         try:
             self._write_uses(namespace)
-        except StorageError as error:  # the answer that is being counted is already known
+        except StorageError as error:  # the read itself has succeeded
             if not (error.transient or isinstance(error, Busy | Lost)):
                 raise
             log.debug("use of %d memories waits to be counted: %s", len(usage), error)
 
     def _write_uses(self, namespace: str) -> None:
-        """Write what waits unless somebody else is writing in the namespace, or holds a lock that this needs."""
+        """Write waiting counts, unless another transaction writes in the namespace or holds a needed lock."""
         with self._begun("begin.write", MOMENT) as session:
             session.enter(namespace)
             if session.row("namespace.try", {"ns": number_of(namespace)}) is not None:
@@ -397,7 +395,7 @@ class PostgresStorage(Bound):
         """See `Queueing.queue`.
 
         Raises:
-            NotPermitted: The login is an application's: jobs are done for all namespaces.
+            NotPermitted: The login needs a token; jobs cover all namespaces.
         """
         if self._behind:
             raise NotPermitted("jobs are the owner's", where=self._where, todo="Log in as the owner of the tables")
@@ -418,7 +416,7 @@ class PostgresStorage(Bound):
 
     @contextmanager
     def _write_beside_others(self) -> Iterator[Session]:
-        """A writing transaction in which no migration and no change of the embedder happens."""
+        """A writing transaction that excludes migrations and changes of the embedder, but not other writers."""
         with self._write() as session:
             self._lock(session, "lock.share")
             yield session
@@ -444,7 +442,7 @@ class PostgresStorage(Bound):
             done = mend(session, dry_run=False)
             session.run("commit")
         if done:
-            self._index.clear()  # vectors may have gone, and no entry says so
+            self._index.clear()  # vectors may have been removed without a journal entry
         return done
 
     def strayed(self, namespace: str) -> list[str]:
@@ -471,7 +469,7 @@ class PostgresStorage(Bound):
             return
         for namespace in self._uses.namespaces():
             self._key = self._uses.key(namespace) or self._key
-            with suppress(StorageError):  # a server that is gone must not keep a store from closing
+            with suppress(StorageError):  # an unreachable server must not prevent closing
                 self._write_uses(namespace)
         self._closed = True
         self._pool.close()
@@ -480,7 +478,7 @@ class PostgresStorage(Bound):
     # ---- full text ----
 
     def _refresh_words(self, session: Session) -> None:
-        """Make the full text anew, since this release makes other terms of the same text."""
+        """Rebuild the full text if this release extracts other terms."""
         session.run("begin.write")
         try:
             self._lock(session, "lock.alone")

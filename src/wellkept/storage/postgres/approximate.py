@@ -1,12 +1,12 @@
-"""Searching a namespace by an index of the database instead of a matrix in memory.
+"""Search of a namespace by an index in the database instead of a matrix in memory.
 
-A matrix finds everything and takes 1.5 KB a row in every process that searches. From some hundred thousand
-rows of one namespace on that may be too much; then its owner may choose an index of that namespace alone
-(HNSW: Malkov and Yashunin, 2016, as pgvector has it). It may miss a row, and a repeat that is not found is
-a repeat that is stored; so nobody gets one unasked, and whoever builds one is told how much it finds.
+A matrix is exact and takes 1.5 KB per row in every searching process. For some hundred thousand rows in one namespace
+that may be too much. Then the owner may build an index of that namespace (HNSW: Malkov and Yashunin, 2016, in
+pgvector). It may miss rows, and a duplicate that is not found is stored. So it is opt-in, and building it reports its
+recall.
 
-What the index proposes is compared exactly, as everywhere: more is fetched than asked for, and the stored
-vectors decide the order.
+Candidates of the index are compared exactly: more rows are fetched than requested, and the stored vectors decide the
+order.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FETCHED = 4
-"""How many times as many rows are fetched as asked for."""
+"""Factor of rows fetched over rows requested."""
 LEAST_FETCHED = 64
 MOST_FETCHED = 16_384
-"""Where a filter leaves too few of the fetched, four times as many are fetched, up to here."""
+"""When a filter leaves too few of the fetched rows, four times as many are fetched, up to this number."""
 LEAST_WIDTH, MOST_WIDTH = 200, 1000
-"""How many nodes a search holds in view; the second is pgvector's own limit."""
+"""Bounds of the candidate list of a search (`ef_search`); the second is pgvector's maximum."""
 _SAMPLES = 100
 _SAMPLE_LIMIT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Searches one namespace by its index; every number written into a statement is one of ours.
+    """Searches one namespace by its index; numbers written into statements never come from input.
 
     Args:
-        session: A connection inside a transaction, but for `build` and `drop`.
+        session: A connection inside a transaction; outside one for `build` and `drop`.
         ns: Number of the namespace.
         model: Number of the embedder.
-        dim: Components of its vectors.
+        dim: Dimension of its vectors.
     """
 
     session: Session
@@ -65,7 +65,7 @@ class Searcher:
 
     @property
     def compared(self) -> str:
-        """What the index holds: the part of a vector that is compared."""
+        """SQL expression of the indexed part of a vector."""
         if self.dim > COMPARISON_DIMS:
             return f"(subvector(vec, 1, {COMPARISON_DIMS})::halfvec({COMPARISON_DIMS}))"
         return f"(vec::halfvec({self.dim}))"
@@ -73,7 +73,7 @@ class Searcher:
     def nearest(
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str], statuses: Sequence[Status]
     ) -> list[Neighbours]:
-        """See `Tx.nearest`; sees what its own transaction has written, and may miss a row."""
+        """See `Tx.nearest`; includes rows written by this transaction, and may miss rows."""
         asked = np.atleast_2d(np.asarray(queries, dtype=np.float32))
         if limit < 1 or asked.shape[1] != self.dim:
             return [Neighbours((), np.zeros((0, asked.shape[1]), dtype=np.float32)) for _ in asked]
@@ -103,7 +103,7 @@ class Searcher:
         return self._by_distance(query, limit)
 
     def _by_distance(self, query: NDArray[np.float32], limit: int) -> list[str]:
-        # The numbers stand in the statement itself: the index holds for these alone, and the planner must see that.
+        # The numbers are literals, so that the planner can match the condition of the partial index.
         sql = self._with_numbers("approximate.search")
         asked = Half(quantise(query[:COMPARISON_DIMS]))
         return [row[0] for row in self.session.select(sql, {"asked": asked, "limit": limit})]
@@ -114,12 +114,12 @@ class Searcher:
         space.load(Stamp("", self.model, self.dim), 0, [Block(ids, kinds, statuses, self.session.vector_bytes(blobs))])
         return space.nearest(query, limit=limit)[0]
 
-    # ---- made and dropped, outside a transaction ----
+    # ---- build and drop, outside a transaction ----
 
     def build(self) -> None:
-        """Make the index beside running writers, and search by it from then on.
+        """Build the index without blocking writers, and search by it from then on.
 
-        A build that was interrupted leaves an index that is not used; building again replaces it.
+        An interrupted build leaves an unused index; a further build replaces it.
         """
         self.drop()
         (table,) = self.session.row("approximate.partition", {"ns": self.ns})
@@ -127,13 +127,13 @@ class Searcher:
         self.session.run("approximate.mark", {"ns": self.ns, "model": self.model})
 
     def drop(self) -> None:
-        """Search in memory again, and let the index go."""
+        """Search in memory again and drop the index."""
         self.session.run("approximate.unmark", {"ns": self.ns})
         for (name,) in self.session.rows("approximate.indexes", {"start": f"approximate_{self.ns:x}_"}):
             self.session.script(queries()["approximate.drop"].format(index=name))
 
     def sampled(self) -> Sampled:
-        """How much the index finds of what is there: stored vectors are looked up by it and without it."""
+        """Recall of the index, measured with stored vectors as queries against an exact search."""
         here = {"ns": self.ns, "model": self.model}
         blobs = [blob for (blob,) in self.session.rows("approximate.sample", here | {"limit": _SAMPLES})]
         asked = [np.frombuffer(self.session.vector_bytes([blob]), dtype="<f2").astype(np.float32) for blob in blobs]
@@ -151,14 +151,14 @@ class Searcher:
 
 
 def built(session: Session, ns: int) -> Sampled:
-    """Build the index of a namespace, and say what it finds.
+    """Build the index of a namespace and measure its recall.
 
     Args:
         session: A connection of its own, outside a transaction.
         ns: Number of the namespace.
 
     Raises:
-        StorageError: The store has no embedder yet, so there is nothing to search by.
+        StorageError: The store has no embedder yet.
     """
     model, dim = session.row("approximate.header")
     if not dim:

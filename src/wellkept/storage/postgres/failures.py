@@ -1,4 +1,4 @@
-"""The one place where an error of PostgreSQL becomes an error of ours, with what, where and what to do."""
+"""Translation of PostgreSQL errors to Wellkept errors with what, where and what to do."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _E = TypeVar("_E", bound=StorageError)
 
 
 class Lost(StorageError):
-    """The connection ended; unless it is `transient`, what was being committed may or may not be there."""
+    """The connection broke; unless the error is `transient`, the commit may or may not have been applied."""
 
 
 def translated(error: Exception, where: str, *, committing: bool = False) -> Exception:
-    """Our error for one of PostgreSQL's; anything else comes back as it is.
+    """Translate a PostgreSQL error; other errors are returned unchanged.
 
     Args:
-        error: What was raised.
+        error: The error.
         where: Host, port and database; never the password.
-        committing: Whether it was the answer to a commit: when the connection ended then, nobody knows.
+        committing: Whether a commit raised it; if the connection broke then, its result is unknown.
     """
     match error:
         case UnicodeEncodeError():
             return InvalidText("a text holds half a character (a lone surrogate)", where=where)
         case pg.UntranslatableCharacter() | pg.CharacterNotInRepertoire():
             return InvalidText("a text holds a character the database cannot keep", where=where)
-        case psycopg.DataError() if error.sqlstate is None:  # refused before it was sent
+        case psycopg.DataError() if error.sqlstate is None:  # rejected by the driver
             return InvalidText(f"a text cannot be kept: {_first_line(error)}", where=where)
         case psycopg.Error() if _is_lost(error):
             return doubtful(where) if committing else undone(where)
@@ -40,7 +40,7 @@ def translated(error: Exception, where: str, *, committing: bool = False) -> Exc
 
 
 def undone(where: str) -> Lost:
-    """The connection ended before anything was committed."""
+    """The error for a connection that broke before the commit."""
     return passing(
         Lost(
             "the connection to the server was lost; nothing was written",
@@ -51,7 +51,7 @@ def undone(where: str) -> Lost:
 
 
 def doubtful(where: str) -> Lost:
-    """The connection ended while a commit was on its way."""
+    """The error for a connection that broke during the commit."""
     return Lost(
         "the connection to the server was lost",
         where=where,
@@ -60,13 +60,13 @@ def doubtful(where: str) -> Lost:
 
 
 def passing(error: _E) -> _E:
-    """The same error, marked as one after which the same may succeed a moment later."""
+    """The same error, marked as transient."""
     error.transient = True
     return error
 
 
 def unreachable(error: psycopg.Error, where: str) -> StorageError:
-    """Why no connection could be made, told from what the server or the network said."""
+    """The error for a failed connection attempt, by the message of the server or the network."""
     text = str(error)
     lowered = text.lower()
     if "password authentication failed" in lowered or "no password supplied" in lowered:
@@ -95,7 +95,7 @@ def _of_state(error: psycopg.Error, where: str) -> StorageError:
             )
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return passing(_given_up(where))
-        case pg.QueryCanceled():  # by a bound on its time, or by hand: whoever did it meant it
+        case pg.QueryCanceled():  # by the time limit or by an administrator; not retried
             return Busy(
                 "a statement took longer than it may, or somebody ended it",
                 where=where,

@@ -1,4 +1,4 @@
-"""A reading transaction on a server."""
+"""The reading transaction of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReadTx(reading.ReadTx):
 
     def _checked(self, row: tuple[int, str] | None) -> int:
         seq, name = row or (0, self.namespace)
-        if name != self.namespace:  # two names of one number; see `rows.number_of`
+        if name != self.namespace:  # hash collision of two names; see `rows.number_of`
             raise Corrupt(
                 f"the names {name!r} and {self.namespace!r} have the same number",
                 where=self._session.where,
@@ -56,14 +56,14 @@ class ReadTx(reading.ReadTx):
 
     def _bring_up(self, space: Space) -> None:
         if self._is_current(space) or self._uncommitted or self.seq != self._committed:
-            # Another reader has done it meanwhile; or this transaction has written, and what it sees is
-            # not yet what others may see.
+            # Another reader has done it in the meantime; or this transaction has written, and its uncommitted rows
+            # must not get into the shared matrix.
             return
         self._catch_up(space, self._session)
         try:
             self._session.enter(self.namespace, READ)
         except NotPermitted:
-            space.stamp = None  # a token that was revoked meanwhile saw no rows, and others search this matrix
+            space.stamp = None  # a token revoked in the meantime sees no rows, but others share this matrix
             raise
 
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:

@@ -1,7 +1,6 @@
-"""Making anew what follows from the rows: the full text.
+"""Rebuild of data derived from the rows: the full text.
 
-It is no decision about a memory, so it is not journaled: a full text is right or wrong, and it has no
-history. Decisions are mended by the engine.
+It contains no decision about a memory and has no history, so it is not journaled. The engine repairs decisions.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from wellkept.storage.postgres.verify import flaws
 
 
 def mend(session: Session, *, dry_run: bool) -> list[str]:
-    """Mend what can be made anew.
+    """Rebuild the derived data that is wrong.
 
     Args:
-        session: A connection inside a transaction that holds the store alone; a reader's for a dry run.
-        dry_run: Only say what would be mended.
+        session: A connection inside a transaction with the exclusive store lock; a reading one for a dry run.
+        dry_run: Only report.
 
     Returns:
-        The problems that were mended, in the words of `Storage.verify`.
+        The repaired problems, with the messages of `Storage.verify`.
     """
     found = [flaw for flaw in flaws(session) if flaw.mend == "words"]
     if found and not dry_run:
@@ -31,7 +30,7 @@ def mend(session: Session, *, dry_run: bool) -> list[str]:
 
 
 def remake_words(session: Session) -> None:
-    """Make the whole full text anew from the records."""
+    """Rebuild the whole full text from the records."""
     for name, ns in session.rows("verify.namespaces"):
         session.enter(name, WRITE)
         session.run("clear.words", {"ns": ns})
@@ -39,7 +38,7 @@ def remake_words(session: Session) -> None:
         for place, memory_id, record in session.rows("mend.active", {"ns": ns}):
             try:
                 memory = memory_of(record, 0, None, None)
-            except Corrupt:  # `verify` names it; the others shall be found all the same
+            except Corrupt:  # `verify` reports it; the other rows must still be found
                 continue
             rows.append((ns, place, memory_id, words_of(memory, ns)))
         session.many("words.put", rows)

@@ -1,4 +1,4 @@
-"""What a row of this backend holds beside what every backend's rows hold."""
+"""Columns of this backend beside the columns of all SQL backends."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _HIGHEST = 2**63 - 1
 
 
 def number_of(namespace: str) -> int:
-    """The number that leads every key of a namespace.
+    """The number of a namespace, the first column of its keys.
 
-    It follows from the name, so that nobody has to ask for it and no sequence has to give it. Of a
-    million namespaces two share a number once in twenty million stores; the name beside it tells then.
-    The database makes the same of a name it has checked (`wellkept.number_of`), so this never changes.
+    It is a hash of the name, so no lookup and no sequence is needed. With a million namespaces, two share a number in
+    one of twenty million stores; the stored name distinguishes them. The database computes the same number
+    (`wellkept.number_of`), so this function never changes.
     """
     digest = hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") & _HIGHEST
 
 
 def columns(memory: Memory) -> tuple[Any, ...]:
-    """The columns that follow from the record, in the order of `memory.update`."""
+    """The columns derived from the record, in the order of `memory.update`."""
     return (*common.columns(memory), list(memory.tags))
 
 
 def prefixed(terms: Iterable[str], ns: int) -> list[str]:
-    """Distinct terms as they are kept, each led by its namespace's number."""
+    """Distinct terms as stored, each prefixed with the number of the namespace."""
     return [f"{ns:x}_{term}" for term in dict.fromkeys(terms)]
 
 
 def words_of(memory: Memory, ns: int) -> list[str]:
-    """The terms under which a memory is found."""
+    """The stored full-text terms of a memory."""
     return prefixed(common.searched(memory), ns)

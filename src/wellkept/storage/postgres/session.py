@@ -1,4 +1,4 @@
-"""One connection: runs named statements and gives back typed errors."""
+"""One connection, which runs named statements and raises typed errors."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _BEGINNINGS = ("begin.read", "begin.write")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How long the server may take in one transaction.
+    """Time limits of the server in one transaction.
 
     Attributes:
-        lock: Milliseconds to wait for a lock that somebody else has, 1 or more.
-        statement: Milliseconds for one statement; 0 for as many as it needs.
+        lock: Maximum wait for a lock in milliseconds, 1 or more.
+        statement: Maximum time of one statement in milliseconds; 0 for no limit.
     """
 
     lock: int = 30_000
@@ -40,23 +40,23 @@ class Bounds:
 
 USUAL = Bounds()
 MOMENT = Bounds(lock=100, statement=10_000)
-"""For what is asked beside a read: it is left rather than waited for."""
+"""Limits of optional steps beside a read, which are skipped instead of waited for."""
 
 
 class Begun(Protocol):
-    """Gives a connection inside of a transaction that was begun by the statement of that name."""
+    """Opens a connection inside a transaction that begins with the statement of that name."""
 
     def __call__(self, name: str, bounds: Bounds | None = None) -> AbstractContextManager[Session]:
-        """The connection; what is still open at the end of the block is rolled back."""
+        """The connection; a transaction still open at the end of the block is rolled back."""
         ...
 
 
 _numbers = count()
-"""For cursors: two of one name cannot be open at the same time."""
+"""Numbers for cursor names, which must be unique among open cursors."""
 
 
 _BEFORE = 4
-"""Bytes before the components of a vector that is sent: their number, and nothing."""
+"""Length of the header before the components of a vector in binary form: dimension and padding."""
 
 
 class Half(bytes):
@@ -71,18 +71,18 @@ class _HalfDumper(Dumper):
 
 
 def know_vectors(connection: Connection) -> None:
-    """Teach a connection how vectors are sent."""
+    """Register the binary format of vectors with a connection."""
     connection.adapters.register_dumper(Half, _HalfDumper)
 
 
 class Session:
-    """A connection in which every transaction is begun and ended by name.
+    """A connection in which named statements begin and end every transaction.
 
     Args:
-        connection: In autocommit mode: nothing is begun behind our back.
-        where: What errors say of the place; never the password.
-        key: Of the token for which every transaction is begun; empty for whoever the login is.
-        bounds: For every transaction that is begun.
+        connection: A connection in autocommit mode, so that the driver begins no transactions.
+        where: Name of the database in errors, without the password.
+        key: Key of the token of every transaction; empty to use the rights of the login.
+        bounds: Time limits of every transaction.
     """
 
     def __init__(self, connection: Connection, where: str, key: str = "", *, bounds: Bounds = USUAL) -> None:
@@ -94,11 +94,11 @@ class Session:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection has ended."""
+        """Whether the connection is closed or broken."""
         return self.connection.closed
 
     def run(self, name: str, parameters: Parameters = None) -> int:
-        """Run a statement; return how many rows it changed. A transaction is begun with the bounds of this session."""
+        """Run a statement; return the number of changed rows. A begin statement also sets the session's limits."""
         if name in _BEGINNINGS:
             self._begin(name)
             return 0
@@ -110,7 +110,7 @@ class Session:
     def _begin(self, name: str) -> None:
         text = self.text(name).format(lock=self.bounds.lock, statement=self.bounds.statement)
         try:
-            self.connection.execute(text.encode(), prepare=False)  # several at once, in one message
+            self.connection.execute(text.encode(), prepare=False)  # several statements in one message
         except psycopg.Error as error:
             raise translated(error, self.where) from error
         if self.key:
@@ -118,7 +118,7 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A transaction of its own that only reads."""
+        """A separate reading transaction."""
         self.run("begin.read")
         try:
             yield
@@ -126,24 +126,25 @@ class Session:
             self.rollback()
 
     def text(self, name: str) -> str:
-        """The statement of a name; for a token some are said otherwise.
+        """The statement of a name; some have a variant for sessions with a token.
 
-        Under a rule an index can only be asked what the server holds to be harmless; see `0002_isolation.sql`.
+        Under row-level security, an index supports only conditions that the server considers leakproof; see
+        `0002_isolation.sql`.
         """
         return (self._queries.get(f"isolation.{name}") if self.key else None) or self._queries[name]
 
     def enter(self, namespace: str, needed: int = 0) -> None:
-        """Act in a namespace for the token, if there is one, until the transaction ends.
+        """Enter a namespace with the token, if there is one, until the transaction ends.
 
-        Set by each transaction for itself, so that it holds behind a pooler too, which gives every transaction
-        another connection. The key travels beside the statement, never in it: statements are shown to others.
+        The setting is local to the transaction, so it works behind a pooler too. The key is a bound parameter and never
+        part of the statement's text, which other logins may see.
 
         Args:
-            namespace: Its name; empty for none, where only what all share is looked at.
-            needed: What has to be allowed there; see `isolation.READ` and those after it.
+            namespace: Name of the namespace; empty for tables that all namespaces share.
+            needed: Required access level; see `isolation.READ`, `WRITE` and `ADMIN`.
 
         Raises:
-            NotPermitted: It is not, or not any more; said alike whether anything is there.
+            NotPermitted: The token does not allow it; the error does not show whether the namespace exists.
         """
         if not self.key:
             return
@@ -152,14 +153,14 @@ class Session:
             raise NotPermitted("the token does not allow this", where=self.where, todo="Use one that covers it")
 
     def script(self, text: str) -> None:
-        """Run several statements of ours at once."""
+        """Run a script of several trusted statements at once."""
         try:
             self.connection.execute(text.encode())
         except psycopg.Error as error:
             raise translated(error, self.where) from error
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
-        """Run a statement for each row, without waiting for each answer."""
+        """Run a statement for each row, pipelined."""
         given = list(rows)
         if not given:
             return
@@ -182,14 +183,14 @@ class Session:
         return self.select(self.text(name), parameters)
 
     def select(self, sql: str, parameters: Parameters = None) -> list[Any]:
-        """All rows of a query that was put together from named parts."""
+        """All rows of a query composed of named parts."""
         try:
             return self.connection.execute(sql.encode(), parameters, binary=True).fetchall()
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where) from error
 
     def blocks(self, name: str, parameters: Parameters, size: int) -> Iterator[list[Any]]:
-        """The rows of a query, so many at a time, for results too large to hold at once."""
+        """The rows of a query in blocks of `size`, for results too large for memory."""
         try:
             with self.connection.cursor(name=f"wellkept_{next(_numbers)}") as cursor:
                 cursor.execute(self.text(name).encode(), parameters, binary=True)
@@ -199,7 +200,7 @@ class Session:
             raise translated(error, self.where) from error
 
     def listed(self, values: Iterable[Any]) -> list[Any]:
-        """Several values as one parameter: an array."""
+        """Several values as one array parameter."""
         return list(values)
 
     def vector(self, blob: bytes) -> Half:
@@ -207,11 +208,10 @@ class Session:
         return Half(blob)
 
     def vector_bytes(self, sent: Sequence[bytes]) -> bytes:
-        """The vectors of one length in what `halfvec_send` gives, one behind the other.
+        """The components of vectors of one dimension in the output of `halfvec_send`, concatenated.
 
-        Vectors are asked for by this function and sent without a type of their own: the number of their type is
-        another one after a database was restored from a dump, and a process that went by it would take every
-        vector for something else.
+        Vectors are read by this function and sent without a type number: the number changes when a database is
+        restored from a dump, and a process that cached it would misread every vector.
         """
         if not sent:
             return b""
@@ -219,12 +219,12 @@ class Session:
         return rows[:, _BEFORE // 2 :].astype("<f2").tobytes()
 
     def vector_size(self, dim: int) -> int:
-        """How many bytes `halfvec_send` makes of a vector of so many components."""
+        """Bytes of a vector of this dimension in the output of `halfvec_send`."""
         return _BEFORE + 2 * dim
 
     def rollback(self) -> None:
-        """End an open transaction without keeping it; a lost connection has ended it already."""
+        """Roll back an open transaction; a broken connection has already done so."""
         if self.connection.closed or self.connection.info.transaction_status == TransactionStatus.IDLE:
             return
-        with suppress(psycopg.Error):  # what broke it has been told, and the pool throws it away
+        with suppress(psycopg.Error):  # the cause was already raised, and the pool discards the connection
             self.connection.execute(self._queries["rollback"].encode())

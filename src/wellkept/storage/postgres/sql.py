@@ -10,16 +10,16 @@ from wellkept.storage.sql.statements import named, texts
 
 @cache
 def queries() -> MappingProxyType[str, str]:
-    """Statements by name, from the files of `statements/`: one for each concern, no name twice."""
+    """Statements by name, from the files in `statements/`; names are unique."""
     return named(texts(__package__, "statements").values())
 
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
-    """Steps in order: the version each leads to, and its script; the first one makes the store."""
+    """Migrations in order: resulting version and script; the first one creates the store."""
     return tuple((int(name[:4]), text) for name, text in texts(__package__, "migrations").items())
 
 
 def schema_version() -> int:
-    """The version this release makes and reads."""
+    """The schema version that this release creates and reads."""
     return migrations()[-1][0]

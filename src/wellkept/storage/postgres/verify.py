@@ -1,7 +1,7 @@
-"""What `verify` looks at: numbers, vectors, records, full text, and the journal against the rows.
+"""The checks of `verify`: numbers, vectors, records, full text, and the journal against the rows.
 
-Pages and checksums are the server's business (`pg_amcheck`, data checksums); here is what only the
-store can know. Each namespace is read by itself, inside one snapshot.
+The server's own tools check pages and checksums (`pg_amcheck`, data checksums). Each namespace is read separately, in
+one snapshot.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def flaws(session: Session) -> list[Flaw]:
                 raise
             why = error.what if isinstance(error, StorageError) else type(error).__name__
             found.append(Flaw(f"namespace {name!r} cannot be read: {why}"))
-        session.run("savepoint.back")  # after an error the server refuses whatever else this transaction asks
+        session.run("savepoint.back")  # after an error, the server rejects further statements until this
     return found
 
 
 def problems(session: Session) -> list[str]:
-    """The same in words."""
+    """The flaws as messages."""
     return [flaw.text for flaw in flaws(session)]
 
 
@@ -114,7 +114,7 @@ def _records(session: Session, name: str, ns: int) -> Iterator[Flaw]:
 
 
 def _rows(session: Session, ns: int) -> Iterator[tuple[str, tuple[Any, ...], tuple[Any, ...], str, list[str] | None]]:
-    """Every memory: id, the columns that repeat the record, the usage, the record, its words."""
+    """Every memory: id, the columns derived from the record, the usage, the record, its full-text terms."""
     for rows in session.blocks("verify.records", {"ns": ns}, _ROWS_AT_ONCE):
         for memory_id, *rest in rows:
             yield memory_id, tuple(rest[:10]), tuple(rest[10:13]), rest[13], rest[14]
@@ -125,7 +125,7 @@ def _rows(session: Session, ns: int) -> Iterator[tuple[str, tuple[Any, ...], tup
 
 
 def against_rows(session: Session, ns: int) -> tuple[list[str], list[str]]:
-    """Ids of memories that are not what the journal's last entry left, and of those that are not there."""
+    """Ids of memories whose row differs from the journal's last entry, and ids of missing memories."""
     rows = ((memory_id, record) for memory_id, _, _, record, _ in _rows(session, ns))
     return strayed(left_by(_entries(session, ns)), rows)
 

@@ -1,4 +1,4 @@
-"""The writing transaction on a server."""
+"""The writing transaction of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from wellkept.storage.sql.writing import Held
 from wellkept.types import SEARCHED, Memory
 
 PLACES_OF_AN_ENTRY = 1 << 20
-"""`place` tells the order of insertion without a counter of its own: the entry's number, then the row's."""
+"""Rows per journal entry in `place`, which orders insertions without a counter: entry number, then row number."""
 
 
 class WriteTx(ReadTx, writing.WriteTx):
-    """The only writer of its namespace while it is open; see `storage.sql.writing.WriteTx`."""
+    """The only writer of its namespace; see `storage.sql.writing.WriteTx`."""
 
     _mark: str | None = None
 
     def _begun(self, ns: int) -> int:
-        """Lock the namespace by advancing its number; from here on nobody else writes in it."""
+        """Lock the namespace against other writers by incrementing its number."""
         row = self._session.row("namespace.take", {"ns": ns})
         if row is None:
             row = self._session.row("namespace.make", {"ns": ns, "name": self.namespace})
@@ -30,7 +30,7 @@ class WriteTx(ReadTx, writing.WriteTx):
         return seq
 
     def finish(self) -> None:
-        """Before the commit: the number becomes that of the newest entry, which is mostly the one that was taken."""
+        """Before the commit, set the namespace's number to that of the newest entry."""
         if self._taken != self.seq:
             self._session.run("namespace.set_seq", {"ns": self._ns, "seq": self.seq})
 
@@ -47,12 +47,12 @@ class WriteTx(ReadTx, writing.WriteTx):
         return self._mark is not None
 
     def has(self, other: WriteTx) -> bool:
-        """Whether the newest entry that another transaction wrote in this namespace is there."""
+        """Whether the journal contains the newest entry of another transaction in this namespace."""
         asked = {"ns": self._ns, "seq": other.seq, "mark": other._mark}
         return other._mark is not None and self._session.row("journal.marked", asked) is not None
 
     def _first_place(self) -> int:
-        # Rows without an entry come behind all that are there; entries have room for very many of them.
+        # Rows without an entry come after all existing rows.
         return (self.seq + 1) * PLACES_OF_AN_ENTRY
 
     def _columns(self, memory: Memory) -> tuple[Any, ...]:

@@ -1,1 +1,1 @@
-"""What the backends in SQL have in common: transactions over named statements, and what `verify` looks at."""
+"""Shared by the SQL backends: transactions over named statements, and checks of `verify`."""

@@ -1,4 +1,4 @@
-"""The connection that the transactions of a backend speak through."""
+"""The connection protocol that transactions of the SQL backends use."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any, Protocol
 
 
 class Session(Protocol):
-    """Runs named statements inside a transaction, and gives typed errors.
+    """Runs named statements inside a transaction and raises typed errors.
 
     Attributes:
-        where: What errors say of the place.
+        where: Name of the store in errors.
     """
 
     where: str
 
     def text(self, name: str) -> str:
-        """The statement, or the part of one, with this name."""
+        """The statement or fragment of this name."""
         ...
 
     def run(self, name: str, parameters: Mapping[str, Any] = ...) -> int:
-        """Run a statement; return how many rows it changed."""
+        """Run a statement; return the number of changed rows."""
         ...
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
@@ -36,25 +36,25 @@ class Session(Protocol):
         ...
 
     def select(self, sql: str, parameters: Mapping[str, Any] = ...) -> list[Any]:
-        """All rows of a query that was put together from named parts."""
+        """All rows of a query composed of named parts."""
         ...
 
     def blocks(self, name: str, parameters: Mapping[str, Any], size: int) -> Iterator[list[Any]]:
-        """The rows of a query, so many at a time."""
+        """The rows of a query in blocks of `size`."""
         ...
 
     def listed(self, values: Iterable[Any]) -> Any:
-        """Several values as the one parameter that a statement takes for them."""
+        """Several values as one parameter of a statement."""
         ...
 
     def vector(self, blob: bytes) -> bytes:
-        """A vector, little-endian float16, as the parameter that a statement takes for it."""
+        """A vector (little-endian float16) as the parameter of a statement."""
         ...
 
     def vector_bytes(self, sent: Sequence[bytes]) -> bytes:
-        """The vectors of one length that a query gave, one behind the other, in little-endian float16."""
+        """Vectors of one dimension from a query, concatenated, as little-endian float16."""
         ...
 
     def vector_size(self, dim: int) -> int:
-        """How many bytes a query gives for a vector of so many components."""
+        """Bytes of a vector of this dimension in the result of a query."""
         ...

@@ -1,4 +1,4 @@
-"""Whether vectors of this process belong to the embedder of the store."""
+"""Checks that the vectors of this process are of the store's embedder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ log = logging.getLogger("wellkept")
 
 
 class Bound:
-    """A storage that knows for which embedder it was opened."""
+    """A storage that is bound to the embedder of its process."""
 
     def __init__(self) -> None:
         self._model: int | None = None
-        """Number of that embedder; None until `bind`."""
+        """Number of the embedder; None before `bind`."""
         self._warned = threading.Event()
 
     def _check_model(self, tx: ReadTx) -> None:
-        """Mark a transaction in which another process has moved the store to another embedder.
+        """Mark a transaction as foreign if another process has moved the store to another embedder.
 
-        Such a transaction reads by words alone and refuses vectors: vectors of two embedders would be mixed, and
-        with the same number of components nothing would show it.
+        Such a transaction searches by words only and refuses vectors. Otherwise vectors of two embedders would be
+        mixed, unnoticed if their dimensions are equal.
         """
         if self._model is None or tx.model == self._model:
             return
@@ -34,10 +34,10 @@ class Bound:
 
 
 def check_size(embedder: str, dim: int, *, known: int, where: str) -> None:
-    """Check that an embedder still makes vectors of the known number of components.
+    """Check that an embedder still makes vectors of the known dimension.
 
     Raises:
-        EmbedderMismatch: It does not.
+        EmbedderMismatch: The dimension differs.
     """
     if known != dim:
         raise EmbedderMismatch(

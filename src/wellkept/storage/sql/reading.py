@@ -1,7 +1,7 @@
-"""A reading transaction of a backend in SQL: one snapshot of one namespace.
+"""The reading transaction of the SQL backends: one snapshot of one namespace.
 
-What a query means stands here and in the statement of its name; a backend adds what its database does
-otherwise, as the methods that are marked so.
+The meaning of a query is defined here and in its named statement. A backend implements the differences between
+databases in the methods that are marked as such.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 _ROWS_AT_ONCE = 4096
-"""Rows read at once while a matrix is loaded: 3 MB of vectors."""
+"""Rows per block while a matrix is loaded: 3 MB of vectors."""
 
 
 _MOST = 2**63 - 1
-"""The highest number a column holds; whoever asks for a higher one finds nothing."""
+"""The highest number in a column; a query for a higher one finds nothing."""
 
 
 class Opened(NamedTuple):
-    """What a transaction finds when it begins.
+    """The state of the store at the start of a transaction.
 
     Attributes:
-        store_id: Identity of the store.
-        model: Number of the embedder whose vectors are in force.
-        dim: Their components; 0 when there is no embedder yet.
-        newest_model: The highest number of an embedder; 1 stands for "no embedder yet".
+        store_id: Id of the store.
+        model: Number of the current embedder.
+        dim: Dimension of its vectors; 0 without an embedder.
+        newest_model: The highest number of an embedder; 1 means that there is none yet.
         ns: The namespace's number.
-        seq: The number of its newest entry; 0 for none.
-        head: How that entry begins.
+        seq: The number of its newest journal entry; 0 for none.
+        head: The start of that entry's record.
     """
 
     store_id: str
@@ -78,16 +78,16 @@ class ReadTx(ReadingOnly, ABC):
 
     Args:
         session: A connection inside a transaction.
-        namespace: The namespace all methods are bound to.
+        namespace: The namespace of all methods.
         index: The vector matrices of this process.
-        snapshot: Gives a connection on the last committed state, and takes it back; None where there is none.
+        snapshot: Opens a connection on the last committed state; gives None if there is none.
     """
 
     foreign = False
-    """Whether the store has moved on to another embedder than the one this process makes vectors with."""
+    """Whether the store uses another embedder than this process."""
 
     _newest = False
-    """Whether nothing newer than this transaction's view can exist."""
+    """Whether this transaction's snapshot is certainly the newest state."""
 
     def __init__(
         self,
@@ -111,35 +111,35 @@ class ReadTx(ReadingOnly, ABC):
         self._uncommitted: dict[str, Row | None] = {}
         self._own: Space | None = None
 
-    # ---- what a backend adds ----
+    # ---- implemented by a backend ----
 
     @abstractmethod
     def _opened(self) -> Opened:
-        """What is there when the transaction begins; `namespace` and `_session` are set."""
+        """Read the state at the start; `namespace` and `_session` are already set."""
 
     @abstractmethod
     def _bring_up(self, space: Space) -> None:
-        """Load the matrix, or catch up with what other transactions committed before this one began."""
+        """Load the matrix, or apply the changes that other transactions committed before this one began."""
 
     @abstractmethod
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
-        """In how many rows of the namespace's full text each term stands."""
+        """Number of rows of the namespace that contain each term."""
 
     @abstractmethod
     def _places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
-        """The rows in which each term stands."""
+        """The rows that contain each term."""
 
     def _find_order(self, where: Filter) -> str:
-        """The statement by which `find` orders its rows forwards."""
+        """Name of the statement that orders the rows of `find`, ascending."""
         return "find.order"
 
     def _journal_from(self, *, narrow: bool) -> str:
-        """The statement by which `journal` begins; whether a narrower condition follows than the first number."""
+        """Name of the first statement of `journal`; `narrow`: a more selective condition follows."""
         return "journal"
 
     @property
     def model(self) -> int:
-        """Number of the embedder whose vectors this view holds."""
+        """Number of the embedder whose vectors this snapshot uses."""
         return self._model
 
     # ---- memories ----
@@ -172,7 +172,7 @@ class ReadTx(ReadingOnly, ABC):
     def nearest(
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
     ) -> list[Neighbours]:
-        """See `Tx.nearest`; exact, in the matrix of the namespace that this process keeps."""
+        """See `Tx.nearest`; exact, in the namespace's matrix in memory."""
         if self.foreign:
             return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
         if self._own is not None:
@@ -183,7 +183,7 @@ class ReadTx(ReadingOnly, ABC):
         ):
             stale = space.changed_since(self._committed) if space.seq > self._committed else frozenset()
             if stale is None or not self._is_current(space):
-                # This snapshot is too old for the shared matrix, or has been written to; it gets one of its own.
+                # The snapshot is too old for the shared matrix or has uncommitted rows, so it gets its own matrix.
                 space = self._own = Space()
                 self._load(space, self._session)
                 stale = frozenset()
@@ -197,10 +197,10 @@ class ReadTx(ReadingOnly, ABC):
         return space.stamp == self._stamp and space.seq >= self._committed and self._is_kin(space)
 
     def _is_kin(self, space: Space) -> bool:
-        """Whether the matrix is of the history that this view is of.
+        """Whether the matrix and this snapshot are of the same history.
 
-        It is not when an older copy was put in the store's place, even if as much was written since: the
-        entry up to which the matrix is complete is then another one, or is not there.
+        They are not if the store was replaced by an older copy, even if as many entries were written since: the entry
+        up to which the matrix is complete is then a different one or missing.
         """
         if space.seq == self._committed:
             return space.head == self._head
@@ -211,7 +211,7 @@ class ReadTx(ReadingOnly, ABC):
         passed = space.passed(self._committed, self._head)
         if passed is not None:
             return passed
-        with self._snapshot() as session:  # this view is an older one, so the last committed state has to tell
+        with self._snapshot() as session:  # the snapshot is older, so the last committed state is checked
             return session is not None and self._begins(session, space)
 
     def _begins(self, session: Session, space: Space) -> bool:
@@ -238,12 +238,12 @@ class ReadTx(ReadingOnly, ABC):
             space.load(self._stamp, self._committed, (), head=self._head)
             return
         count = session.row("memory.count", {"ns": self._ns})[0]
-        # Room for what is written next: else the first new row would have the whole matrix copied.
+        # Spare room, so that the first new row does not copy the whole matrix.
         room = count + count // 16 + 64
         space.load(self._stamp, self._committed, self._blocks(session), room=room, head=self._head)
 
     def _blocks(self, session: Session) -> Iterator[Block]:
-        """All rows with a vector, a few thousand at a time, so that no second copy of everything is held."""
+        """All rows with a vector, in blocks, so that memory holds no second copy of everything."""
         size = session.vector_size(self._dim)
         for rows in session.blocks("vector.all", {"ns": self._ns, "model": self._model}, _ROWS_AT_ONCE):
             sound = [row for row in rows if len(row[3]) == size]
@@ -270,9 +270,9 @@ class ReadTx(ReadingOnly, ABC):
     # ---- full text ----
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
-        """See `Tx.match`; best is what holds the rarest of the terms, then what was stored last.
+        """See `Tx.match`; rows with rarer terms come first, then rows stored later.
 
-        Words that stand almost everywhere are asked for only when rarer ones find too few rows.
+        Terms that are in almost every row are searched only when rarer ones find too few rows.
         """
         wanted = list(dict.fromkeys(term for term in terms if term))
         if not wanted or limit < 1 or not self._ns:
@@ -285,7 +285,7 @@ class ReadTx(ReadingOnly, ABC):
                 found = self._best_of(scores, limit, kinds)
                 if len(found) == limit:
                     return found
-            # The measure counts in this namespace only; a database's own would weigh words by all of them.
+            # Term frequencies are counted in this namespace only; the database's own ranking would use all.
             weight = math.log1p((self.seq + 1) / count)
             for place in places[term] if term in places else self._places([term])[term]:
                 scores[place] += weight
@@ -332,7 +332,7 @@ class ReadTx(ReadingOnly, ABC):
         return [link_of(*row) for row in rows]
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
-        """See `Tx.conflicts`; with both ids and keys, those that fit either."""
+        """See `Tx.conflicts`; with both ids and keys, conflicts that match either."""
         if ids is None and keys is None:
             rows = self._session.rows("conflict.all", {"ns": self._ns})
         else:
@@ -359,7 +359,7 @@ class ReadTx(ReadingOnly, ABC):
         run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
-        """See `Tx.journal`; conditions are joined by "and"."""
+        """See `Tx.journal`; an entry must meet all conditions."""
         parts = [self._journal_from(narrow=memory_ids is not None or seqs is not None or bool(key))]
         parameters: dict[str, Any] = {"ns": self._ns, "after": max(0, min(after, _MOST))}
         parameters["limit"] = None if newest is None else max(0, newest)
@@ -368,7 +368,7 @@ class ReadTx(ReadingOnly, ABC):
             parameters["ids"] = self._session.listed(memory_ids)
         if seqs is not None:
             parts.append("journal.seqs")
-            numbers: Iterable[object] = seqs  # whoever asks for what is no number finds nothing
+            numbers: Iterable[object] = seqs  # a value that is no number matches nothing
             asked = [seq for seq in numbers if isinstance(seq, int) and 0 < seq <= _MOST]
             parameters["seqs"] = self._session.listed(asked)
         if key:
@@ -388,7 +388,7 @@ class ReadTx(ReadingOnly, ABC):
             ) from error
 
     def _entries(self, plains: dict[int, Json]) -> list[JournalEntry]:
-        """Packed entries made whole with what later entries, or the present rows, tell."""
+        """Unpack entries with the states in later entries or in the current rows."""
         ids = {memory_id for plain in plains.values() for memory_id in changed_ids(plain)}
         if not ids:
             return [unpacked(plain, seq, {}) for seq, plain in plains.items()]

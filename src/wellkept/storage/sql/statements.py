@@ -11,7 +11,7 @@ _NAME = re.compile(r"^-- name: (\S+)$", re.MULTILINE)
 
 
 def named(texts: Iterable[str]) -> MappingProxyType[str, str]:
-    """The statements of SQL files by the name above each, without comments.
+    """The statements of SQL files by name, without comments; the name is in the comment above each.
 
     Raises:
         ValueError: Two have the same name.
@@ -22,7 +22,7 @@ def named(texts: Iterable[str]) -> MappingProxyType[str, str]:
         for name, body in zip(parts[1::2], parts[2::2], strict=True):
             if name in found:
                 raise ValueError(f"two statements are called {name!r}")
-            # A fragment begins with a blank so that it can follow another one.
+            # A fragment begins with a space so that it can follow another one.
             found[name] = "\n".join(line for line in body.splitlines() if line.strip() and not line.startswith("--"))
     return MappingProxyType(found)
 

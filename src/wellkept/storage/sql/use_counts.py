@@ -1,7 +1,7 @@
-"""Counts of use that wait for a moment in which nobody else writes in their namespace.
+"""Usage counts that wait until no other transaction writes in their namespace.
 
-A read never waits for a writer, so counting its use does not either. Waiting counts are written with the next write
-or count of this process in the namespace, or when the store is closed; a crash loses counts and nothing else.
+A read never waits for a writer, so counting it does not either. Waiting counts are written with the next write or
+count of this process in the namespace, or when the store is closed. A crash loses only counts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Usage = tuple[int, datetime, float | None]
 
 
 class Uses:
-    """Counts that are not written yet, by namespace and memory.
+    """Unwritten counts by namespace and memory.
 
     Args:
-        named: The parameter by which `memory.add_usage` finds a namespace.
+        named: Gives the parameter of `memory.add_usage` for a namespace.
     """
 
     def __init__(self, named: Callable[[str], object] = str) -> None:
@@ -37,12 +37,12 @@ class Uses:
             return [name for name, waiting in self._waiting.items() if waiting]
 
     def key(self, namespace: str) -> str:
-        """The key of the token that counted last; empty for none."""
+        """Key of the token that counted last; empty without a token."""
         with self._lock:
             return self._keys.get(namespace, "")
 
     def add(self, namespace: str, usage: Mapping[str, Usage], key: str = "") -> None:
-        """Add counts; a memory read again before its count was written counts once more."""
+        """Add counts; a further read of a memory before the write adds one."""
         with self._lock:
             if key:
                 self._keys[namespace] = key
@@ -57,7 +57,7 @@ class Uses:
     def written(self, session: Session, namespace: str | None = None) -> Iterator[None]:
         """Write the counts of one namespace or of all in the open transaction.
 
-        They are kept for the next attempt unless the block ends without an error.
+        They are removed only if the block ends without an error.
         """
         with self._lock:
             names = list(self._waiting) if namespace is None else [namespace]
@@ -74,7 +74,7 @@ class Uses:
             raise
         with self._lock:
             for name in taken.keys() - self._waiting.keys():
-                self._keys.pop(name, None)  # a server sees very many namespaces
+                self._keys.pop(name, None)  # a server has many namespaces
 
     def _row(self, namespace: str, memory_id: str, usage: Usage) -> dict[str, object]:
         count, last, stability = usage

@@ -1,6 +1,6 @@
-"""What `verify` looks at, whichever backend has read it: vectors, links, conflicts, records, and the journal.
+"""The checks of `verify` for all SQL backends: vectors, links, conflicts, records, and the journal.
 
-Each sentence goes on behind the name of its namespace; see `Flaw.of`.
+Each message follows the name of its namespace; see `Flaw.of`.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from wellkept.types import Memory
 Mend: TypeAlias = Literal[
     "", "aliases", "columns", "conflicts", "links", "numbers", "records", "usage", "vectors", "words"
 ]
-"""What can be made anew from the rows; empty for what cannot be made from anything that is left."""
+"""The derived data that a repair rebuilds; empty if a repair is not possible."""
 Entries: TypeAlias = Iterable[tuple[int, dict[str, Any] | None]]
-"""Journal entries as plain objects, by number; None for one that is no JSON object."""
+"""Journal entries as plain objects, by number; None if one is no JSON object."""
 Key = TypeVar("Key")
 
 ADOPTING = "repair"
-"""The verb of entries that take over a row as it is found, though no entry had left it so."""
+"""The verb of entries that adopt a row that differs from the journal."""
 COLUMNS = ("kind", "status", "subject", "attribute", "created", "ongoing", "checked", "version", "embedding")
-"""The columns that repeat the record, as `memory_rows.columns` gives them."""
+"""The columns derived from the record, in the order of `memory_rows.columns`."""
 SHOWN = 20
 _LENGTH = 0.01
-"""How far the length of a vector may be from 1; half precision keeps it within a tenth of that."""
+"""Largest deviation of a vector's length from 1; half precision causes at most a tenth of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something that is not as it should be, and what could be made anew to mend it."""
+    """A problem, and the derived data whose rebuild repairs it."""
 
     text: str
     mend: Mend = ""
 
     def of(self, name: str) -> Flaw:
-        """The same as a sentence about a namespace."""
+        """The same with the name of its namespace."""
         return Flaw(f"namespace {name!r}{self.text}", self.mend)
 
 
 def is_unit(blob: bytes) -> bool:
-    """Whether a stored vector can stand for a text: finite and of unit length."""
+    """Whether a stored vector is valid: finite and of unit length."""
     values = np.frombuffer(blob, dtype="<f2").astype(np.float64)
     return bool(np.isfinite(values).all()) and abs(float(np.sqrt(values @ values)) - 1.0) <= _LENGTH
 
 
 def of_link(src: str, dst: str, rel: str, created_at: str | None) -> Iterator[Flaw]:
-    """What is wrong with a link."""
+    """The flaws of a link."""
     try:
         link_of(src, dst, rel, created_at)
     except Corrupt:
@@ -62,7 +62,7 @@ def of_link(src: str, dst: str, rel: str, created_at: str | None) -> Iterator[Fl
 
 
 def of_conflict(key: str, a: str, b: str, created: int, record: str) -> Iterator[Flaw]:
-    """What is wrong with a conflict."""
+    """The flaws of a conflict."""
     try:
         conflict = conflict_of(record)
     except Corrupt:
@@ -82,16 +82,16 @@ def of_memory(
     columns: Callable[[Memory], tuple[Any, ...]],
     names: Iterable[str] = COLUMNS,
 ) -> Generator[Flaw, None, Memory | None]:
-    """What is wrong with the row of a memory; returns the memory, if its record can be read.
+    """The flaws of a memory's row; returns the memory if its record can be read.
 
     Args:
-        name: Its namespace.
-        memory_id: Its id.
-        stored: The columns that repeat the record.
+        name: Namespace of the memory.
+        memory_id: Id of the memory.
+        stored: The stored columns that derive from the record.
         usage: Access count, last access, stability.
         record: The record.
-        columns: Gives what `stored` should be.
-        names: What the columns are called.
+        columns: Computes the correct columns.
+        names: Names of the columns.
     """
     at = f", memory {memory_id}"
     try:
@@ -112,11 +112,11 @@ def of_memory(
 
 
 def of_journal(entries: Entries, erased: Collection[str]) -> Iterator[Flaw]:
-    """Entries that cannot be read, or that found a memory other than the entry before had left it.
+    """Flaws of entries that cannot be read, or whose `before` differs from the result of the preceding entry.
 
     Args:
-        entries: Of one namespace.
-        erased: Memories of which the journal keeps no former state, so nothing can be compared.
+        entries: Entries of one namespace.
+        erased: Ids of erased memories, whose former states are not in the journal.
     """
     state: dict[str, str] = {}
     for seq, plain in entries:
@@ -143,7 +143,7 @@ def _found(part: dict[str, Any]) -> str:
 
 
 def some(flaws: Iterable[Flaw], more: str) -> Iterator[Flaw]:
-    """The first of many flaws of one kind, and what to say of the others."""
+    """The first flaws of one kind, and `more` as the message about the others."""
     for number, flaw in enumerate(flaws):
         if number == SHOWN:
             yield Flaw(more)
@@ -152,7 +152,7 @@ def some(flaws: Iterable[Flaw], more: str) -> Iterator[Flaw]:
 
 
 def left_by(entries: Entries) -> dict[str, str]:
-    """The digest of what the journal's last entry about each memory left; empty where it left nothing."""
+    """Digest of each memory after the journal's last entry about it; empty if it was removed."""
     left: dict[str, str] = {}
     for _, plain in entries:
         parts = plain.get("effects", ()) if plain is not None else ()
@@ -164,11 +164,11 @@ def left_by(entries: Entries) -> dict[str, str]:
 
 
 def strayed(left: dict[Key, str], rows: Iterable[tuple[Key, str]]) -> tuple[list[Key], list[Key]]:
-    """Memories that are not what the journal's last entry left, and those that are not there.
+    """Memories whose row differs from the journal's last entry, and missing memories.
 
     Args:
-        left: Of each memory, as `left_by` tells it; it is used up.
-        rows: Every memory that is there, with its record.
+        left: Result of `left_by`; emptied by this function.
+        rows: Every stored memory with its record.
     """
     changed = []
     for key, record in rows:
@@ -186,7 +186,7 @@ def _status(record: str) -> str:
 
 
 def plain_of(record: str) -> dict[str, Any] | None:
-    """A journal entry as a plain object; None when it is no JSON object."""
+    """A journal entry as a plain object; None if it is no JSON object."""
     try:
         plain = parsed_json(record)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The writing transaction of a backend in SQL: applies effects, appends the journal, erases, takes over.
+"""The writing transaction of the SQL backends: applies effects, appends journal entries, erases, restores.
 
-An entry is applied in two steps: what becomes of each memory is held in memory, and written once at the end.
+An entry is applied in two steps: the new state of each memory is computed first, and written once at the end.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ if TYPE_CHECKING:
 
 _TABLES = ("memory", "vector", "alias", "link", "conflict", "journal_memory", "journal")
 HEAD = 1000
-"""How much of an entry's record tells it from another one of the same number; as in `journal.head`."""
+"""Characters of an entry's record that identify it among entries of the same number; as in `journal.head`."""
 
 
 @dataclass(slots=True)
 class Held:
-    """What becomes of one memory while an entry is applied; written once at the end.
+    """The state of one memory while an entry is applied; written once at the end.
 
     Attributes:
-        new_place: Where it goes in the order of insertion if it is stored anew.
-        former: Its place when the entry began; None when there was no row.
-        place: The same at this point.
-        version: As it is at this point.
-        status: As it is at this point.
-        found_by: What the full text holds of the row, as the backend tells it when the entry begins.
-        after: What the row is to be; None when it is to go.
+        new_place: Its place in the insertion order if it is inserted.
+        former: Its place before the entry; None without a row.
+        place: Its current place.
+        version: Its current version.
+        status: Its current status.
+        found_by: Its full-text content before the entry, in the backend's form.
+        after: The new state of the row; None if it is removed.
         text: The record of `after`.
-        usage: Usage to set, where an effect means to.
-        words: Whether the full text has to be made anew.
+        usage: Usage fields to set, if an effect changes them.
+        words: Whether its full text must be rebuilt.
     """
 
     new_place: int
@@ -72,47 +72,47 @@ class Held:
 
 
 class WriteTx(ReadTx):
-    """The only writer of its namespace while it is open."""
+    """A writing transaction, the only writer of its namespace."""
 
     _newest = True
     _newest_head = ""
     _unfed = False
-    """Whether rows changed that no entry tells of."""
+    """Whether rows changed without a journal entry."""
 
-    # ---- what a backend adds ----
+    # ---- implemented by a backend ----
 
     @abstractmethod
     def _insert_entry(self, values: dict[str, Any]) -> bool:
-        """Insert a journal entry; False when its key is already used."""
+        """Insert a journal entry; False if its idempotency key is already used."""
 
     @abstractmethod
     def _columns(self, memory: Memory) -> tuple[Any, ...]:
-        """The columns that follow from the record, in the order of `memory.update`."""
+        """The columns derived from the record, in the order of `memory.update`."""
 
     @abstractmethod
     def _write_words(self, held: Iterable[Held]) -> None:
-        """Bring the full text in line with the rows, where that was asked for."""
+        """Update the full text of rows with `words` set."""
 
     @abstractmethod
     def _clear_words(self) -> None:
-        """Take the whole namespace out of the full text."""
+        """Remove the namespace from the full text."""
 
     def _open(self) -> None:
-        """Make the namespace, if it is not there."""
+        """Create the namespace if it does not exist."""
 
     def _first_place(self) -> int:
-        """The place of the first row that an entry stores."""
+        """The place of the first row that an entry inserts."""
         return self._next_place()
 
     def _next_place(self) -> int:
-        """The place behind all that are there."""
+        """The place after all existing rows."""
         last: int = self._session.row("memory.last_place", {"ns": self._ns})[0]
         return last + 1
 
     # ---- entries ----
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
-        """See `Tx.apply`. An effect that is already so changes nothing and is not journaled."""
+        """See `Tx.apply`. An effect that changes nothing is not journaled."""
         self._open()
         kept: list[Effect] = []
         texts: list[str] = []
@@ -143,7 +143,7 @@ class WriteTx(ReadTx):
     # ---- memories ----
 
     def _held(self, effects: Iterable[Effect], first_place: Callable[[], int]) -> dict[str, Held]:
-        """The present state of every memory that is changed, in the order of the effects."""
+        """The current state of every changed memory, in the order of the effects."""
         held: dict[str, Held] = {}
         new_place = 0
         for effect in effects:
@@ -212,7 +212,7 @@ class WriteTx(ReadTx):
         self._move(held, fresh)
 
     def _move(self, held: Mapping[str, Held], fresh: Mapping[str, Vector]) -> None:
-        """What searches of this transaction shall see of the rows it changed."""
+        """Make changed rows visible to searches in this transaction."""
         wanted = {row.after.embedding for row in held.values() if row.after} - fresh.keys() - {""}
         vectors = {**self.vectors(wanted), **fresh}
         for memory_id, row in held.items():
@@ -224,7 +224,7 @@ class WriteTx(ReadTx):
     # ---- vectors ----
 
     def _keep_vectors(self, vectors: Mapping[str, Vector]) -> dict[str, Vector]:
-        """Store them; give back what was stored, by hash."""
+        """Store vectors; returns the stored ones by hash."""
         blobs = {digest: self._checked_vector(digest, vector) for digest, vector in vectors.items()}
         at = {"ns": self._ns, "model": self._model}
         rows = [{**at, "hash": one, "vec": self._session.vector(blob)} for one, blob in blobs.items()]
@@ -255,7 +255,7 @@ class WriteTx(ReadTx):
             raise InvalidField(f"a vector cannot be stored: {error}", where=digest) from error
 
     def _others(self, entry: JournalEntry, fresh: Mapping[str, Vector], moved: Mapping[str, object]) -> list[str]:
-        """Memories that get a vector without being changed: a new embedder reads the same texts."""
+        """Unchanged memories that get a vector, as after a change of the embedder."""
         changes = [effect for effect in entry.effects if isinstance(effect, MemoryChange)]
         others = fresh.keys() - {change.after.embedding for change in changes if change.after}
         if not others:
@@ -288,7 +288,7 @@ class WriteTx(ReadTx):
         return True
 
     def _take_link(self, effect: LinkChange) -> None:
-        """Put in force what the effect leaves, whatever is there."""
+        """Store the `after` state of the effect, whatever the stored state is."""
         link = effect.after or effect.before
         if link is not None:
             self._session.run("link.delete", self._edge(link))
@@ -316,7 +316,7 @@ class WriteTx(ReadTx):
         return True
 
     def _take_conflict(self, effect: ConflictChange) -> None:
-        """Put in force what the effect leaves, whatever is there."""
+        """Store the `after` state of the effect, whatever the stored state is."""
         before, after = effect.before, effect.after
         if after is not None:
             row = {"a": after.a, "b": after.b, "created": micros(after.created_at), "record": dumps(after)}
@@ -359,7 +359,7 @@ class WriteTx(ReadTx):
     # ---- erasure ----
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
-        """See `Tx.erase`. A vector stays only when another memory has the very same text."""
+        """See `Tx.erase`. A vector is kept only if another memory has exactly the same text."""
         self._open()
         gone = frozenset(ids)
         hashes = self._scrub_journal(gone)
@@ -379,7 +379,7 @@ class WriteTx(ReadTx):
         return self._append(clean, clean.effects, _texts(clean), listed)
 
     def _scrub_journal(self, gone: frozenset[str]) -> set[str]:
-        """Take the memories out of every entry that names them; return the hashes of their former texts."""
+        """Remove the memories' content from all journal entries; returns the hashes of their former texts."""
         seqs = {
             seq
             for one in gone
@@ -408,7 +408,7 @@ class WriteTx(ReadTx):
         used = {row[0] for row in self._session.rows("memory.embeddings_in_use", asked)}
         self._session.run("vector.delete", {**asked, "hashes": self._session.listed(sorted(hashes - used))})
 
-    # ---- taking over ----
+    # ---- restoring ----
 
     def restore(
         self,
@@ -436,7 +436,7 @@ class WriteTx(ReadTx):
         return self.seq
 
     def _empty(self) -> None:
-        """Remove everything the namespace holds."""
+        """Remove all data of the namespace."""
         at = {"ns": self._ns}
         self._clear_words()
         self._uncommitted |= {memory_id: None for (memory_id,) in self._session.rows("clear.ids", at)}
@@ -448,10 +448,10 @@ class WriteTx(ReadTx):
     def _take_over(
         self, effects: Sequence[Effect], fresh: Mapping[str, Vector], first_place: Callable[[], int]
     ) -> tuple[list[str], list[str]]:
-        """Put in force what effects leave, whatever is there.
+        """Store the `after` state of effects, whatever the stored state is.
 
         Returns:
-            Beside each effect the JSON of the memory it leaves, and the ids of the memories.
+            For each effect the JSON of the memory's new state, and the ids of the memories.
         """
         held = self._held(effects, first_place)
         texts = []
@@ -479,9 +479,9 @@ class WriteTx(ReadTx):
     # ---- end ----
 
     def committed(self) -> None:
-        """After the commit: bring the shared matrix from the state before to the state after.
+        """After the commit, update the shared matrix with the changes.
 
-        When another transaction has been faster, nothing is done; the next search catches up.
+        If another transaction has already changed it, nothing is done; the next search catches up.
         """
         if self.seq == self._committed and not self._unfed:
             return
@@ -496,7 +496,7 @@ class WriteTx(ReadTx):
 
 
 def _texts(entry: JournalEntry) -> list[str]:
-    """Beside each effect the JSON of the memory it leaves; empty when it leaves none."""
+    """For each effect, the JSON of the memory's new state; empty if there is none."""
     return [
         record_text(effect.after) if isinstance(effect, MemoryChange) and effect.after else ""
         for effect in entry.effects

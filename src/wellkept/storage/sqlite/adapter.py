@@ -32,22 +32,22 @@ log = logging.getLogger("wellkept")
 
 _IDLE_READERS = 8
 _POLL_MS = 4
-"""How long SQLite waits for a lock by itself. Left alone it sleeps longer and longer, up to 100 ms, and
-a process that writes without a pause would shut out all others."""
+"""Lock timeout of SQLite itself; longer waits poll. SQLite's own waits grow to 100 ms, so that a process that writes
+continuously would starve all others."""
 
 
 class SqliteStorage(Bound):
     """A store in one SQLite file; see `storage.port.Storage`.
 
     Args:
-        path: The file; made when it is not there. Its directory must exist.
-        durability: "full" syncs every commit to the disk: an acknowledged memory survives a power
-            cut. "relaxed" is several times faster and may lose the last commits to one, never more.
-        busy_seconds: How long a writer waits for another one before `Busy`.
-        index_bytes: Bound of the vector matrices kept in memory, over all namespaces.
+        path: The file; created if it does not exist. Its directory must exist.
+        durability: "full" syncs every commit to disk, so acknowledged memories survive a power failure. "relaxed" is
+            several times faster; a power failure may lose the last commits, but nothing else.
+        busy_seconds: Maximum wait of a writer for another one before `Busy`.
+        index_bytes: Maximum size of the vector matrices in memory, over all namespaces.
 
     Raises:
-        StorageError: One of its kinds says why the file cannot be used.
+        StorageError: The file cannot be used; the subclass gives the reason.
 
     Example:
         >>> store = SqliteStorage("memory.db")  # doctest: +SKIP
@@ -86,7 +86,7 @@ class SqliteStorage(Bound):
         return Session(self._file, busy_seconds=self._busy_seconds)
 
     def _opened(self) -> tuple[Session, Place]:
-        """The writing connection, on a file that is made or brought up to date, and which file that is."""
+        """The writing connection to the created or migrated file, and the file's identity."""
         writer = self._connect()
         try:
             prepare(writer, self._file)
@@ -101,10 +101,10 @@ class SqliteStorage(Bound):
         return writer, place
 
     def _follow(self) -> None:
-        """Go over to the file that has the store's name now, if somebody put another one in its place.
+        """Reopen the store if another file has replaced it under the same name.
 
-        A connection stays with the file it opened, even one that has no name any more: what is written
-        there would be lost. Caches are of that file, so they go too.
+        A connection stays with the file it opened, even after the file is unlinked, and its writes would be lost.
+        Caches belong to the old file, so they are cleared too.
         """
         if self._place == place_of(self._file) or self._writing_thread == threading.get_ident():
             return
@@ -130,7 +130,7 @@ class SqliteStorage(Bound):
         for setting in (
             f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
             "foreign_keys = ON",
-            "secure_delete = ON",  # erased text must not linger in free pages
+            "secure_delete = ON",  # erased text must not remain in free pages
             "cache_size = -32768",
             "wal_autocheckpoint = 4000",
             f"busy_timeout = {_POLL_MS}",
@@ -139,14 +139,14 @@ class SqliteStorage(Bound):
 
     @contextmanager
     def _reader(self) -> Iterator[Session]:
-        """A connection inside a reading transaction, on the file that has the store's name."""
+        """A connection inside a reading transaction, on the current file of the store's name."""
         self._follow()
         with self._snapshot() as session:
             yield session
 
     @contextmanager
     def _snapshot(self) -> Iterator[Session]:
-        """A connection inside a reading transaction, from the pool; it waits for nobody."""
+        """A connection inside a reading transaction, from the pool, without waiting."""
         with self._pool:
             if self._closed:
                 raise self._is_closed()
@@ -172,7 +172,7 @@ class SqliteStorage(Bound):
 
     @contextmanager
     def _write(self) -> Iterator[Session]:
-        """The writing connection inside a transaction that excludes every other writer."""
+        """The writing connection inside a transaction that excludes all other writers."""
         me = threading.get_ident()
         if self._writing_thread == me:
             raise Busy("this thread is already writing", where=str(self._file), todo="End its transaction first")
@@ -228,7 +228,7 @@ class SqliteStorage(Bound):
         """See `Storage.configure`.
 
         Raises:
-            EmbedderMismatch: This embedder was known with another number of dimensions.
+            EmbedderMismatch: The store knows this embedder with another dimension.
         """
         now = self.header()
         if (now.embedder, now.dim, now.policy) == (embedder, dim, policy):
@@ -274,7 +274,7 @@ class SqliteStorage(Bound):
         """See `Counting.count_use`."""
         self._uses.add(namespace, usage)
         if not self._lock.acquire(blocking=False):
-            return  # whoever writes takes it along, or the next one who counts
+            return  # the current writer or the next count writes it
         try:
             if not self._closed:
                 self._write_uses()
@@ -282,7 +282,7 @@ class SqliteStorage(Bound):
             self._lock.release()
 
     def _write_uses(self) -> None:
-        """Write what waits unless another process is writing."""
+        """Write waiting counts, unless another process is writing."""
         if not self._uses.namespaces():
             return
         try:
@@ -296,9 +296,9 @@ class SqliteStorage(Bound):
             self._writer.rollback()
 
     def _wipe_log(self) -> None:
-        """Move the log into the file and empty it; the log still holds what was erased.
+        """Checkpoint and truncate the write-ahead log, because it still contains erased text.
 
-        A reader with an older snapshot can keep the log alive; then the next write tries again.
+        A reader with an older snapshot can prevent this; then the next write tries again.
         """
         with self._lock:
             self._writer.pragma(f"busy_timeout = {min(1000, int(self._busy_seconds * 1000))}")
@@ -323,7 +323,7 @@ class SqliteStorage(Bound):
         with self._write() as session:
             done = mend(session, dry_run=False)
         if done:
-            self._index.clear()  # vectors may have gone, and no entry says so
+            self._index.clear()  # vectors may have been removed without a journal entry
         return done
 
     def strayed(self, namespace: str) -> list[str]:
@@ -332,15 +332,15 @@ class SqliteStorage(Bound):
             return [memory_id for _, memory_id in against_rows(session, namespace)[0]]
 
     def backup(self, target: str | os.PathLike[str], *, replace: bool = False) -> Copied:
-        """Copy the store to a file, while others go on writing.
+        """Copy the store to a file while writers continue.
 
         Args:
-            target: Where to; it is there only when it is whole, on the disk and verified.
-            replace: Whether a file of that name may be replaced.
+            target: The copy; it appears only when it is complete, synced to disk and verified.
+            replace: Whether an existing file may be replaced.
 
         Raises:
-            StorePathError, ReadOnly: It cannot be written there.
-            Corrupt: The store is not sound; no copy was kept.
+            StorePathError, ReadOnly: The target cannot be written.
+            Corrupt: The store is damaged; no copy was kept.
 
         Example:
             >>> SqliteStorage("memory.db").backup("monday.db")  # doctest: +SKIP
@@ -349,7 +349,7 @@ class SqliteStorage(Bound):
         return backup(self._file, Path(target).absolute(), replace=replace, busy_seconds=self._busy_seconds)
 
     def close(self) -> None:
-        """See `Storage.close`; waits for a transaction that is under way."""
+        """See `Storage.close`; waits for a running transaction."""
         with self._lock, self._pool:
             if self._closed:
                 return
@@ -357,7 +357,7 @@ class SqliteStorage(Bound):
             readers, self._readers = self._readers, []
             for session in readers:
                 session.close()
-            with suppress(StorageError):  # a full or locked disk must not keep a store from closing
+            with suppress(StorageError):  # a full or locked disk must not prevent closing
                 self._write_uses()
             if self._wipe:
                 self._writer.pragma("wal_checkpoint(TRUNCATE)")
@@ -367,7 +367,7 @@ class SqliteStorage(Bound):
     # ---- full text ----
 
     def _refresh_words(self, writer: Session) -> None:
-        """Make the full text anew when a release makes other terms of the same text."""
+        """Rebuild the full text if this release extracts other terms."""
         words = words_version()
         if writer.row("header.words")[0] == words:
             return

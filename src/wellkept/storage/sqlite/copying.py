@@ -1,7 +1,7 @@
-"""Copies of a whole store: one taken while others write, and one put back while others read.
+"""Backup of a store while others write, and restoring a copy while others read.
 
-Both go through SQLite's own backup, page by page under its locks. Copying or renaming the files of a store that is
-in use can lose what stands in the log, or lay an old log over a new file; nothing here does that.
+Both use SQLite's backup API, which copies pages under its locks. Copying or renaming files of a store in use is unsafe:
+it can lose the content of the write-ahead log, or combine an old log with a new file.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Copied:
     """A verified copy.
 
     Attributes:
-        file: Where it is.
-        size: Bytes.
-        store_id: Which store it is of; a copy has the id of the store.
-        entries: The newest journal entry of each namespace.
+        file: Path of the copy.
+        size: Size in bytes.
+        store_id: Id of the store, which the copy shares.
+        entries: Number of the newest journal entry of each namespace.
     """
 
     file: str
@@ -46,17 +46,17 @@ class Copied:
 
 
 def backup(file: Path, target: Path, *, replace: bool, busy_seconds: float) -> Copied:
-    """Copy the store to a file that is there only when it is whole, on the disk and verified.
+    """Copy the store to a file that appears only when it is complete, synced to disk and verified.
 
     Args:
-        file: The store; others may write meanwhile, and the copy is one moment of it.
-        target: Where to.
-        replace: Whether a file that is there may be replaced; a store's own files never are.
-        busy_seconds: How long a lock is waited for.
+        file: The store; others may write in the meantime, and the copy is a snapshot.
+        target: Path of the copy.
+        replace: Whether an existing file may be replaced; the files of a store in use never are.
+        busy_seconds: Maximum wait for a lock, in seconds.
 
     Raises:
-        StorePathError: The target exists, or cannot be written, or is the store.
-        Corrupt: The copy is not sound, so the store is not; nothing was kept.
+        StorePathError: The target exists, cannot be written, or is the store itself.
+        Corrupt: The copy, and so the store, is damaged; no copy was kept.
     """
     _check_target(file, target, replace=replace)
     with _part(target) as fresh:
@@ -70,11 +70,11 @@ def backup(file: Path, target: Path, *, replace: bool, busy_seconds: float) -> C
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutBack:
-    """A copy that took the store's place.
+    """The result of restoring a copy.
 
     Attributes:
-        kept: The store as it was before, as a copy of its own; empty when there was none.
-        entries: The newest journal entry of each namespace now.
+        kept: Path of a copy of the former store; empty without one.
+        entries: Number of the newest journal entry of each namespace now.
     """
 
     file: str
@@ -83,21 +83,21 @@ class PutBack:
 
 
 def put_back(file: Path, copy: Path, *, prepare: Callable[[Path], None], busy_seconds: float) -> PutBack:
-    """Put a copy in the store's place while others have it open; they notice with their next call.
+    """Restore a copy in place of the store while others have it open; they notice with their next call.
 
-    The store as it was is kept beside it first. What others write between that and the end is in neither.
+    A copy of the former store is made first. Writes of others between that copy and the end are in neither file.
 
     Args:
-        file: The store; made when it is not there.
-        copy: A copy of it.
-        prepare: Brings a store's file to the present schema, on a duplicate; the copy itself stays as it is.
-        busy_seconds: How long a lock is waited for.
+        file: The store; created if it does not exist.
+        copy: A copy of the store.
+        prepare: Migrates a store file; called on a duplicate, so the copy itself stays unchanged.
+        busy_seconds: Maximum wait for a lock, in seconds.
 
     Raises:
-        StorePathError: There is no such copy, or it is the store itself.
-        NotAStore: It is a copy of something else, or of another store.
-        SchemaTooNew, Corrupt: Why it cannot be used; the store is as it was.
-        Busy: Others held the store for too long; it is as it was.
+        StorePathError: The copy does not exist, or is the store itself.
+        NotAStore: The copy is not a store, or of another store.
+        SchemaTooNew, Corrupt: The copy cannot be used; the store is unchanged.
+        Busy: Others held the store for too long; the store is unchanged.
     """
     if not copy.is_file():
         raise StorePathError("there is no such file", where=str(copy), todo="Name a copy made by `wellkept backup`")
@@ -114,17 +114,17 @@ def put_back(file: Path, copy: Path, *, prepare: Callable[[Path], None], busy_se
 
 def _duplicate(copy: Path, duplicate: Path, *, busy_seconds: float) -> None:
     log = Path(f"{copy}-wal")
-    if log.exists() and log.stat().st_size:  # somebody has opened the copy and written to it
+    if log.exists() and log.stat().st_size:  # a process has opened the copy and written to it
         copy_pages(copy, duplicate, busy_seconds=busy_seconds)
         return
     try:
-        shutil.copyfile(copy, duplicate)  # SQLite could not open it in a folder that may only be read
+        shutil.copyfile(copy, duplicate)  # SQLite cannot open it in a read-only folder
     except OSError as error:
         raise StorePathError(f"cannot be read: {error.strerror}", where=str(copy), todo="Check the path") from error
 
 
 def _kept(file: Path, copied: Copied, *, busy_seconds: float) -> str:
-    """Where the present store was kept; empty when there is none."""
+    """Copy the current store to a file beside it; its path, or empty without a store."""
     if not file.exists() or not file.stat().st_size:
         return ""
     session = Session(checked_path(file), busy_seconds=busy_seconds)
@@ -142,11 +142,11 @@ def _kept(file: Path, copied: Copied, *, busy_seconds: float) -> str:
 
 
 def copy_pages(source: Path, target: Path, *, busy_seconds: float) -> None:
-    """Copy all pages as one transaction of the target; those who read it keep their snapshot.
+    """Copy all pages in one transaction of the target; its readers keep their snapshot.
 
     Raises:
-        Busy: Others held one of them for too long.
-        StorageError: One of its kinds says what SQLite refused.
+        Busy: Another process held one of the files for too long.
+        StorageError: SQLite failed; the subclass gives the reason.
     """
     until = time.monotonic() + busy_seconds
 
@@ -183,7 +183,7 @@ def _check_target(file: Path, target: Path, *, replace: bool) -> None:
 
 @contextmanager
 def _part(beside: Path) -> Iterator[Path]:
-    """A new file of our own in the same folder, gone with all that is kept beside it when the block ends."""
+    """A temporary file in the same folder; it and its log files are removed at the end of the block."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{beside.name}-", suffix=".part", dir=beside.parent)
     except OSError as error:
@@ -196,17 +196,17 @@ def _part(beside: Path) -> Iterator[Path]:
         yield part
     finally:
         for left in part.parent.glob(glob.escape(part.name) + "*"):
-            with suppress(OSError):  # it has taken its place meanwhile
+            with suppress(OSError):  # it was renamed to the target in the meantime
                 left.unlink()
 
 
 def _verified(copy: Path, named: Path, *, strange: bool = False) -> Copied:
-    """What the copy holds, once it was found sound; its log is folded into the file.
+    """Verify a copy and return its facts; its log is checkpointed into the file.
 
     Args:
         copy: The file.
-        named: What to call it.
-        strange: Whether it may come from anybody, so that it may hold nothing but what a store has.
+        named: Its path for errors and the result.
+        strange: Whether its origin is untrusted; then it must contain only the schema objects of a store.
     """
     session = Session(checked_path(copy), busy_seconds=1.0)
     try:
@@ -232,7 +232,7 @@ def _verified(copy: Path, named: Path, *, strange: bool = False) -> Copied:
 
 
 def _sync(path: Path) -> None:
-    """Have the disk keep a file, or the names in a folder; not every system can open a folder."""
+    """Sync a file, or the entries of a folder, to disk; not every system can open a folder."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:

@@ -1,4 +1,4 @@
-"""The one place where an error of SQLite becomes an error of ours, with what, where and what to do."""
+"""Translation of SQLite errors to Wellkept errors with what, where and what to do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from wellkept.errors import Busy, Corrupt, Full, InvalidText, NotAStore, ReadOnl
 
 
 def translated(error: Exception, where: str) -> Exception:
-    """Our error for one of SQLite's; anything else comes back as it is.
+    """Translate a SQLite error; other errors are returned unchanged.
 
     Args:
-        error: What was raised.
+        error: The error.
         where: The store's file.
     """
     match error:

@@ -1,4 +1,4 @@
-"""Noticing that a store's file was cut off while it is open: SQLite itself looks only at the pages it needs."""
+"""Detects that the file of an open store was truncated; SQLite itself checks only the pages it reads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _TODO = "End all processes that use it, and restore a copy"
 
 
 def said_size(header: bytes) -> int:
-    """How many bytes a file of this header has, as of the last time its log was written into it."""
+    """File size in bytes by this header, as of the last checkpoint of the log."""
     page = int.from_bytes(header[16:18], "big")
     return (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
 
 
 class KnownLength:
-    """The greatest length that a file is known to have had.
+    """The greatest known length of a file.
 
-    A file becomes shorter by a VACUUM alone, which also writes the new length into the header; growing, it may be
-    shorter than its header says for a moment. So only one that is shorter than before and than its header is damaged.
+    Only VACUUM shortens a file, and it also writes the new length into the header. A growing file may briefly be
+    shorter than its header says. So a file is truncated only if it is shorter than before and than its header says.
 
     Args:
         file: The store's file.
@@ -33,10 +33,10 @@ class KnownLength:
         self._longest = 0
 
     def check(self) -> None:
-        """Look before a write.
+        """Check the length before a write.
 
         Raises:
-            Corrupt: The file was cut off since the last look.
+            Corrupt: The file was truncated since the last check.
         """
         size = os.stat(self._file).st_size
         if size < self._longest:
@@ -48,10 +48,10 @@ class KnownLength:
         self._longest = size
 
     def grew(self) -> None:
-        """Take note of the length after a write; a shorter one is left to the next look."""
-        with suppress(OSError):  # whoever took the file away is told of at the next look
+        """Record the length after a write; a shorter length is left to the next check."""
+        with suppress(OSError):  # the next check reports a missing file
             self._longest = max(self._longest, os.stat(self._file).st_size)
 
     def forget(self) -> None:
-        """Another file has the name now."""
+        """Reset, because another file has the name now."""
         self._longest = 0

@@ -1,4 +1,4 @@
-"""Opening a file: what it must be, making it, and bringing an old one up to date."""
+"""Opening a file: check it, create the store, migrate an old one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MAGIC = b"SQLite format 3\x00"
 _WAL_TRIES = 200
 
 Place: TypeAlias = tuple[int, int]
-"""Which file it is, whatever its name: the disk, and its number there."""
+"""Identity of a file independent of its name: device and inode."""
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """The absolute path of a file that is, or can become, a store.
+    """The absolute path of a file that is a store or can become one.
 
     Raises:
-        StorePathError, ReadOnly, NotAStore, Corrupt: Why it cannot.
+        StorePathError, ReadOnly, NotAStore, Corrupt: It is no store and cannot become one.
     """
     text = os.fspath(path)
     if not text or text == ":memory:" or "\0" in text:
@@ -45,10 +45,10 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
 
 
 def place_of(file: Path) -> Place:
-    """Which file has this name now.
+    """Identity of the file that currently has this name.
 
     Raises:
-        StorePathError: There is none any more.
+        StorePathError: The file no longer exists.
     """
     try:
         found = os.stat(file)
@@ -78,7 +78,7 @@ def _check_file(file: Path) -> None:
 
 
 def _said_size(beginning: bytes, file: Path) -> int:
-    """How long the file says it is; a log beside it may hold what is missing, so then it says nothing."""
+    """Minimum file size by its header; only that of the header if there is a log, which may hold the missing pages."""
     log = file.with_name(file.name + "-wal")
     if len(beginning) < 100 or log.exists() and log.stat().st_size:
         return 100
@@ -86,10 +86,10 @@ def _said_size(beginning: bytes, file: Path) -> int:
 
 
 def prepare(session: Session, file: Path) -> None:
-    """Make the store in an empty file, or check and migrate the one that is there.
+    """Create the store in an empty file; otherwise check and migrate it.
 
     Raises:
-        NotAStore, Corrupt, SchemaTooNew, Busy: Why it cannot be used.
+        NotAStore, Corrupt, SchemaTooNew, Busy: The file cannot be used.
     """
     if _is_empty(session):
         _create(session)
@@ -123,7 +123,7 @@ def _is_empty(session: Session) -> bool:
 def _create(session: Session) -> None:
     session.run("begin.write")
     try:
-        if _is_empty(session):  # another process may have been faster
+        if _is_empty(session):  # another process may have created it first
             for statement in statements(schema()):
                 session.execute(statement)
             session.run("embedder.create")
@@ -137,7 +137,7 @@ def _create(session: Session) -> None:
 
 
 def _use_wal(session: Session, file: Path) -> None:
-    # Switching needs the file alone for a moment, and SQLite does not wait for that by itself.
+    # Switching to WAL needs an exclusive lock, for which SQLite does not wait.
     pause = threading.Event()
     for _ in range(_WAL_TRIES):
         try:
@@ -152,7 +152,7 @@ def _use_wal(session: Session, file: Path) -> None:
 
 
 def _migrate(session: Session, file: Path) -> None:
-    """Bring an old schema up to date in one transaction, with a copy of the old file kept beside it."""
+    """Migrate an old schema in one transaction; a copy of the old file is kept beside it."""
     session.run("begin.write")
     try:
         version = session.pragma("user_version")

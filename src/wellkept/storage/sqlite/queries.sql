@@ -249,7 +249,7 @@ SELECT seq FROM journal WHERE ns = :ns AND instr(record, :id) > 0
 -- name: journal.rewrite
 UPDATE journal SET record = :record WHERE ns = :ns AND seq = :seq
 
--- Emptying a namespace, before another store's is taken over ------------------------------------
+-- Emptying a namespace before a restore --------------------------------------------------------
 
 -- name: clear.words
 SELECT place, record FROM memory WHERE ns = :ns AND status IN ('active', 'wording')
@@ -270,7 +270,7 @@ DELETE FROM journal_memory WHERE ns = :ns
 -- name: clear.journal
 DELETE FROM journal WHERE ns = :ns
 
--- Soundness ------------------------------------------------------------------------------------
+-- Verification ---------------------------------------------------------------------------------
 
 -- name: verify.pages
 PRAGMA integrity_check(20)
@@ -307,7 +307,7 @@ SELECT n.name, m.id, m.place, m.kind, m.status, m.subject, m.attribute, m.create
   m.embedding, m.access_count, m.last_accessed_at, m.stability, m.record
 FROM memory AS m JOIN namespace AS n ON n.ns = m.ns WHERE m.place > :after ORDER BY m.place LIMIT :most
 
--- Making anew what follows from the rows ---------------------------------------------------------
+-- Rebuild of derived data ----------------------------------------------------------------------
 
 -- name: mend.aliases
 DELETE FROM alias WHERE NOT EXISTS (SELECT 1 FROM memory AS m WHERE m.ns = alias.ns AND m.id = alias.id)

@@ -1,4 +1,4 @@
-"""A reading transaction on a file."""
+"""The reading transaction of SQLite."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ class ReadTx(reading.ReadTx):
 
     def _opened(self) -> Opened:
         store_id, model, dim, ns, seq, newest, head = self._session.row("tx.open", {"name": self.namespace})
-        # No namespace has the number 0: an unknown one is simply empty.
+        # No namespace has the number 0, so an unknown namespace is empty.
         return Opened(store_id, model, dim, newest, ns or 0, seq or 0, head or "")
 
     def _find_order(self, where: Filter) -> str:
-        # Few rows of a key are sorted sooner than the namespace is walked in order.
+        # Sorting the few rows of a key is faster than an ordered scan of the namespace.
         by_key = bool(where.ids or where.hashes or where.id_prefix or where.subject)
         return "find.order_by_key" if by_key else "find.order"
 
     def _journal_from(self, *, narrow: bool) -> str:
-        # Beside a narrower condition the bound must not tempt SQLite to walk the whole journal.
+        # With a more selective condition, the bound must not make SQLite scan the whole journal.
         return "journal.narrow" if narrow else "journal"
 
     def _bring_up(self, space: Space) -> None:
         if self._is_current(space):
-            return  # another reader has done it meanwhile
+            return  # another reader has done it in the meantime
         if not self._uncommitted and self.seq == self._committed:
             self._catch_up(space, self._session)
             return
-        # This transaction has written; what it sees is not yet what others may see. It holds the
-        # write lock, so the last committed state is the one it began with.
+        # This transaction has uncommitted rows, which must not get into the shared matrix. It holds the
+        # write lock, so the last committed state is the one at its start.
         with self._snapshot() as session:
             if session is not None:
                 self._catch_up(space, session)

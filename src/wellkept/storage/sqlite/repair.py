@@ -1,7 +1,7 @@
-"""Making anew what follows from the rows: full text, columns, counters, and what nothing can be read from.
+"""Rebuild of derived data (full text, columns, counters), and handling of unreadable records.
 
-None of this is a decision about a memory, so none of it is journaled: a full text or a column that
-repeats the record is right or wrong, and it has no history. Decisions are mended by the engine.
+Derived data contains no decision about a memory and has no history, so its repair is not journaled. The engine repairs
+decisions.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from wellkept.types import Memory
 
 
 def mend(session: Session, *, dry_run: bool) -> list[str]:
-    """Mend what can be made anew.
+    """Rebuild the derived data that is wrong.
 
     Args:
-        session: The writing connection inside its transaction; a reader's for a dry run.
-        dry_run: Only say what would be mended.
+        session: The writing connection inside its transaction; a reading one for a dry run.
+        dry_run: Only report.
 
     Returns:
-        The problems that were mended, in the words of `Storage.verify`.
+        The repaired problems, with the messages of `Storage.verify`.
     """
     found = [flaw for flaw in flaws(session) if flaw.mend]
     if dry_run or not found:
@@ -36,7 +36,7 @@ def mend(session: Session, *, dry_run: bool) -> list[str]:
         session.run("mend.aliases")
     if "numbers" in parts:
         session.run("mend.numbers")
-    if "vectors" in parts:  # what has no vector is embedded anew by the sweep
+    if "vectors" in parts:  # the sweep embeds texts without a vector
         for _, _, place in list(unusable(session)):
             session.run("mend.vector", {"place": place})
         session.run("mend.sizes")
@@ -48,18 +48,18 @@ def mend(session: Session, *, dry_run: bool) -> list[str]:
         _set_aside(session)
     if parts & {"columns", "usage"}:
         _mend_memories(session)
-    if parts & {"columns", "records", "words"}:  # whether a row is active may have been read from a wrong column
+    if parts & {"columns", "records", "words"}:  # the full text depends on the status, which may have been wrong
         remake_words(session)
     return [flaw.text for flaw in found]
 
 
 def remake_words(session: Session) -> None:
-    """Make the whole full text anew from the records."""
+    """Rebuild the whole full text from the records."""
     session.run("words.delete_all")
     for ns, place, record in session.rows("memory.active"):
         try:
             memory = memory_of(record, 0, None, None)
-        except Corrupt:  # `verify` names it; the others shall be found all the same
+        except Corrupt:  # `verify` reports it; the other rows must still be found
             continue
         session.run("words.insert", (place, words_of(memory, ns)))
 
@@ -74,7 +74,7 @@ def _mend_links(session: Session) -> None:
 
 
 def _mend_conflicts(session: Session) -> None:
-    """Columns follow the record; a conflict that nobody can read any more goes, since every recall would meet it."""
+    """Correct the columns of conflicts; an unreadable conflict is deleted, because it would break every recall."""
     numbers = dict(session.rows("verify.namespaces"))
     for name, key, a, b, created, record in session.rows("verify.conflicts"):
         ns = numbers[name]
@@ -104,13 +104,13 @@ def _mend_memories(session: Session) -> None:
         if (memory.namespace, memory.id) == (name, memory_id) and stored != columns(memory):
             try:
                 session.run("memory.update", (*columns(memory), record, numbers[name], memory_id))
-            except sqlite3.IntegrityError:  # another row has that place in an index; nothing is forced
+            except sqlite3.IntegrityError:  # another row has the same unique key; the row stays unchanged
                 continue
 
 
 def _set_aside(session: Session) -> None:
-    """Make an archived memory of each record that nobody can read: its text is the record, so nothing is lost by it,
-    and every recall of its namespace would meet it otherwise."""
+    """Replace each unreadable record by an archived memory with the record as its text. Nothing is lost, and the record
+    no longer breaks every recall of its namespace."""
     numbers = dict(session.rows("verify.namespaces"))
     for name, memory_id, _, stored, _, record in list(rows_of(session)):
         try:
@@ -126,7 +126,7 @@ def _set_aside(session: Session) -> None:
 
 
 def _time(micros: int) -> datetime:
-    """When a row was made, by its column; 1970 where that is no time."""
+    """Creation time of a row by its column; 1970 if the value is not valid."""
     try:
         return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""The terms of a memory as a row of FTS5 holds them."""
+"""The terms of a memory in the form of an FTS5 row."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from wellkept.types import Memory
 
 
 def words_of(memory: Memory, ns: int) -> str:
-    """The terms of a memory, blank-separated, each led by the namespace's number."""
+    """The terms of a memory, space-separated, each prefixed with the number of the namespace."""
     return prefixed(searched(memory), ns)
 
 
 def prefixed(terms: Iterable[str], ns: int) -> str:
-    """Distinct terms of one namespace, blank-separated; how often a term occurs is not kept."""
+    """Distinct terms of one namespace, space-separated; their frequency is not kept."""
     return " ".join([f"{ns}_{term}" for term in dict.fromkeys(terms)])

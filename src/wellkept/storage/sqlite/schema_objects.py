@@ -1,4 +1,4 @@
-"""Whether a file holds the tables and indexes of a store and nothing else: what else stands there may act on writes."""
+"""Checks that a file has only the schema objects of a store; others, such as triggers, could act on writes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from wellkept.storage.sqlite.sql import queries, schema, statements
 _Key: TypeAlias = tuple[str, str, str]
 _ACTING = ("trigger", "view")
 _HARMLESS = ("sqlite_stat", "_litestream_")
-"""How the names of tables begin that ANALYZE and a tool for copies make: nothing refers to them."""
+"""Name prefixes of harmless tables, created by ANALYZE and by Litestream."""
 
 
 def acting(session: Session) -> list[str]:
-    """Triggers and views, by type and name; no store has any, and a trigger acts whenever something is written."""
+    """Triggers and views, by type and name; a store has none, and a trigger would act on every write."""
     return [f"{kind} {name}" for kind, name, _ in _objects(session.rows("opening.objects")) if kind in _ACTING]
 
 
 def strangers(session: Session) -> list[str]:
-    """What a store of the present schema does not have, lacks, or has otherwise: by type and name.
+    """Objects that are additional, missing or different compared with the current schema, by type and name.
 
     Example:
         >>> from pathlib import Path
@@ -46,5 +46,5 @@ def _expected() -> Mapping[_Key, str]:
 
 
 def _objects(rows: Iterable[tuple[Any, ...]]) -> dict[_Key, str]:
-    """Definitions without blanks, since a migrated table is the same in other lines."""
+    """Definitions without white space, because a migrated table may have other line breaks."""
     return {(str(kind), str(name), str(table)): "".join(str(sql).split()) for kind, name, table, sql in rows}

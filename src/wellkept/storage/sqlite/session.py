@@ -1,4 +1,4 @@
-"""One connection: runs named statements and gives back typed errors."""
+"""One connection, which runs named statements and raises typed errors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 
 
 class Session:
-    """A connection in which every transaction is begun and ended by name.
+    """A connection in which named statements begin and end every transaction.
 
     Args:
-        path: The store's file, absolute, so that no name can be taken for a URI.
-        busy_seconds: How long to wait for another process.
+        path: The store's file; absolute, so that no name is parsed as a URI.
+        busy_seconds: Maximum wait for another process, in seconds.
     """
 
     def __init__(self, path: Path, *, busy_seconds: float) -> None:
@@ -37,11 +37,11 @@ class Session:
             raise translated(error, self.where) from error
 
     def text(self, name: str) -> str:
-        """The statement of a name."""
+        """The statement of this name."""
         return self._queries[name]
 
     def run(self, name: str, parameters: Parameters = ()) -> int:
-        """Run a statement; return how many rows it changed."""
+        """Run a statement; return the number of changed rows."""
         return self.execute(self._queries[name], parameters).rowcount
 
     def many(self, name: str, rows: Iterable[Parameters]) -> None:
@@ -63,14 +63,14 @@ class Session:
         return self.select(self._queries[name], parameters)
 
     def select(self, sql: str, parameters: Parameters = ()) -> list[Any]:
-        """All rows of a query that was put together from named parts."""
+        """All rows of a query composed of named parts."""
         try:
             return self._connection.execute(sql, parameters).fetchall()
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where) from error
 
     def blocks(self, name: str, parameters: Parameters, size: int) -> Iterator[list[Any]]:
-        """The rows of a query, so many at a time, for results too large to hold at once."""
+        """The rows of a query in blocks of `size`, for results too large for memory."""
         cursor = self.execute(self._queries[name], parameters)
         try:
             while rows := cursor.fetchmany(size):
@@ -84,8 +84,8 @@ class Session:
         """Run a statement given as text.
 
         Raises:
-            sqlite3.IntegrityError: A key is taken; the caller knows what that means.
-            StorageError: Anything else SQLite refuses.
+            sqlite3.IntegrityError: A unique key is taken; the caller handles it.
+            StorageError: Any other error of SQLite.
         """
         try:
             return self._connection.execute(sql, parameters)
@@ -95,33 +95,33 @@ class Session:
             raise translated(error, self.where) from error
 
     def pragma(self, text: str) -> Any:
-        """The value of a pragma, or None; `text` is ours, never a caller's."""
+        """The value of a pragma, or None; `text` never comes from input."""
         rows = self.select(f"PRAGMA {text}")
         return rows[0][0] if rows else None
 
     def rollback(self) -> None:
-        """End an open transaction without keeping it; a full disk may have ended it already."""
+        """Roll back an open transaction; a full disk may have done so already."""
         if self._connection.in_transaction:
             self.run("rollback")
 
     def listed(self, values: Iterable[Any]) -> str:
-        """Several values as one parameter: a JSON array, which `json_each` takes apart."""
+        """Several values as one parameter: a JSON array for `json_each`."""
         return json.dumps(list(values), ensure_ascii=False)
 
     def vector(self, blob: bytes) -> bytes:
-        """A vector as it is stored: as it is."""
+        """A vector as a parameter, unchanged."""
         return blob
 
     def vector_bytes(self, sent: Sequence[bytes]) -> bytes:
-        """Vectors of one length that a query gave, one behind the other."""
+        """Vectors of one dimension from a query, concatenated."""
         return b"".join(sent)
 
     def vector_size(self, dim: int) -> int:
-        """How many bytes a vector of so many components has."""
+        """Bytes of a vector of this dimension."""
         return 2 * dim
 
     def copy_to(self, path: Path) -> None:
-        """Write a whole, consistent copy of the store to a file."""
+        """Write a complete, consistent copy of the store to a file."""
         try:
             target = sqlite3.connect(str(path))
             try:

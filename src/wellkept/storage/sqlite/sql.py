@@ -22,17 +22,17 @@ def queries() -> MappingProxyType[str, str]:
 
 
 def schema() -> str:
-    """The present schema."""
+    """The current schema."""
     return _read("schema.sql")
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
-    """Steps in order: the version each leads to, and its script; step N leads from N to N + 1."""
+    """Migrations in order: resulting version and script; script N leads from version N to N + 1."""
     return tuple((int(name[:4]) + 1, script) for name, script in texts(__package__, "migrations").items())
 
 
 def statements(script: str) -> Iterator[str]:
-    """The single statements of a script, so that they can run inside a transaction."""
+    """The statements of a script, so that they can run inside one transaction."""
     pending = ""
     for line in script.splitlines():
         if not pending and (not line.strip() or line.lstrip().startswith("--")):

@@ -1,4 +1,4 @@
-"""What `verify` looks at: pages, keys, numbers, vectors, records, full text, and the journal against the rows."""
+"""The checks of `verify`: pages, keys, numbers, vectors, records, full text, and the journal against the rows."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from wellkept.types import SEARCHED
 
 
 def flaws(session: Session) -> list[Flaw]:
-    """Damage and inconsistencies; empty when the file is sound. Never raises because of damage."""
+    """Damage and inconsistencies; empty if there are none. Damage raises no error."""
     found = _guarded("the pages", _pages, session)
     if found:
-        return found  # nothing else can be trusted then
+        return found  # with damaged pages, further checks are not reliable
     looks: tuple[tuple[str, Callable[[Session], Iterator[Flaw]]], ...] = (
         ("the keys", _keys),
         ("the numbers of the journal", _numbers),
@@ -55,7 +55,7 @@ def flaws(session: Session) -> list[Flaw]:
 
 
 def problems(session: Session) -> list[str]:
-    """The same in words."""
+    """The flaws as messages."""
     return [flaw.text for flaw in flaws(session)]
 
 
@@ -63,7 +63,7 @@ def _guarded(what: str, look: Callable[[Session], Iterator[Flaw]], session: Sess
     found: list[Flaw] = []
     try:
         found.extend(look(session))
-    except StorageError as error:  # what it found before stays found
+    except StorageError as error:  # keep the flaws found so far
         found.append(Flaw(f"{what} cannot be read: {error.what}"))
     except DAMAGE as error:
         found.append(Flaw(f"{what} cannot be read: {type(error).__name__}"))
@@ -83,7 +83,7 @@ def _keys(session: Session) -> Iterator[Flaw]:
 
 def _numbers(session: Session) -> Iterator[Flaw]:
     for name, seq, newest, count in session.rows("verify.seq"):
-        # Only the counter is wrong when the entries themselves are without a gap.
+        # If the entries have no gap, only the counter is wrong.
         mend: Mend = "numbers" if newest == count else ""
         yield Flaw(f"namespace {name!r} stands at entry {seq}, its journal holds {count} up to {newest}", mend)
     for name, memory_id, seq in session.rows("verify.journal_memory", {"most": SHOWN}):
@@ -98,7 +98,7 @@ def _vectors(session: Session) -> Iterator[Flaw]:
 
 
 def unusable(session: Session) -> Iterator[tuple[str, str, int]]:
-    """Vectors of the right size that cannot stand for a text: namespace, hash, place."""
+    """Vectors of the right size with an invalid value: namespace, hash, place."""
     after = 0
     while rows := session.rows("verify.vectors", {"after": after, "most": 2000}):
         for name, digest, place, vec in rows:
@@ -135,7 +135,7 @@ def _records(session: Session) -> Iterator[Flaw]:
 
 
 def rows_of(session: Session) -> Iterator[tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], str]]:
-    """Every memory: namespace, id, place, the columns that repeat the record, the usage, the record."""
+    """Every memory: namespace, id, place, the columns derived from the record, the usage, the record."""
     after = 0
     while rows := session.rows("verify.records", {"after": after, "most": 2000}):
         for name, memory_id, place, *rest in rows:
@@ -146,9 +146,9 @@ def rows_of(session: Session) -> Iterator[tuple[str, str, int, tuple[Any, ...], 
 
 
 def _words(session: Session) -> Iterator[Flaw]:
-    """Whether each active memory is found under its own terms, and nothing else is found at all.
+    """Check that the full text has exactly the terms of the searchable memories.
 
-    For each row a sum over the hashes of its terms is compared; the text itself is kept only once.
+    For each row the sum of the hashes of its terms is compared, so that no second copy of the terms is needed.
     """
     found: defaultdict[int, int] = defaultdict(int)
     for (term,) in session.rows("verify.terms"):
@@ -162,7 +162,7 @@ def _words(session: Session) -> Iterator[Flaw]:
         try:
             terms = words_of(memory_of(record, 0, None, None), numbers[name]).split()
         except Corrupt:
-            continue  # told already
+            continue  # already reported
         missing += sum(hash(term) for term in terms) != found.pop(place, 0)
     if missing:
         yield Flaw(f"memories not found by all their words, or by words they do not have: {missing}", "words")
@@ -190,11 +190,11 @@ def _breaks(session: Session) -> Iterator[Flaw]:
 
 
 def against_rows(session: Session, namespace: str | None = None) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Memories that are not what the journal's last entry left, and those that are not there: (namespace, id).
+    """Memories whose row differs from the journal's last entry, and missing memories, as (namespace, id).
 
     Args:
         session: A connection inside a transaction.
-        namespace: Only this one; all for None.
+        namespace: Only this namespace; None for all.
     """
     left: dict[tuple[str, str], str] = {}
     for name, ns in session.rows("verify.namespaces"):

@@ -1,4 +1,4 @@
-"""The writing transaction on a file."""
+"""The writing transaction of SQLite."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ROWS_AT_ONCE = 1000
 
 
 class WriteTx(ReadTx, writing.WriteTx):
-    """The only writer of the store while it is open; see `storage.sql.writing.WriteTx`.
+    """The only writer of the store; see `storage.sql.writing.WriteTx`.
 
     Attributes:
-        erased: True when content was removed, so that the file must be wiped after the commit.
+        erased: Whether content was erased, so that the log must be wiped after the commit.
     """
 
     erased = False
@@ -50,16 +50,16 @@ class WriteTx(ReadTx, writing.WriteTx):
         self._session.many("words.insert", [(place, words_of(memory, self._ns)) for place, memory in shown])
 
     def _unword(self, rows: Sequence[tuple[int | None, str]]) -> None:
-        """Take rows out of the full text; what is taken out must be, to the letter, what was put in."""
+        """Remove rows from the full text; FTS5 needs exactly the terms that were inserted."""
         stored = [(place, memory_rows.memory_of(record, 0, None, None)) for place, record in rows]
         self._session.many("words.delete", [(place, words_of(memory, self._ns)) for place, memory in stored])
 
     def _clear_words(self) -> None:
         for rows in self._session.blocks("clear.words", {"ns": self._ns}, _ROWS_AT_ONCE):
             self._unword(rows)
-        self._session.run("words.optimize")  # else the terms of what is gone stay in the full text
+        self._session.run("words.optimize")  # otherwise removed terms stay in the index segments
 
-    # ---- what must not linger in the file ----
+    # ---- erasure ----
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
         """See `Tx.erase`."""

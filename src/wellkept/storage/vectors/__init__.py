@@ -1,1 +1,1 @@
-"""Exact nearest neighbours in memory: matrices of namespaces, bounded, shared and scanned."""
+"""Exact nearest neighbour search in memory, in one matrix per namespace."""

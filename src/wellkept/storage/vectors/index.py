@@ -1,8 +1,7 @@
-"""Exact nearest neighbours inside one namespace, in a matrix held in memory.
+"""Exact nearest neighbour search in one namespace, in a matrix in memory.
 
-No approximate index: below some hundred thousand rows a scan is fast enough, and a near-duplicate
-that is not found is a duplicate that is stored. The matrix is only ever a copy of what
-the database holds at a stated sequence number; dropping it costs nothing but the next load.
+It is not an approximate index: below some hundred thousand rows a scan is fast enough, and a duplicate that is not
+found is stored. The matrix is a cache of the database at a known journal number; dropping it only costs a reload.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _STATUS = {status: code for code, status in enumerate(ALL_STATUSES)}
 _SCORES_AT_ONCE = 1 << 24
 _MAX_LOG = 4096
 _BYTES_OF_ID = 220
-"""What Python takes for an id of 36 letters, its place, and their share of the list and the dict."""
+"""Memory of an id of 36 characters, its place, and their share of list and dict, in bytes."""
 SIEVED_FROM = 3
-"""At which search the first pass is begun: whoever asks once does not pay for those who ask again."""
+"""Number of searches after which the sieve is built, so that a single search does not pay for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory as the index sees it; without a vector it is never proposed."""
+    """The indexed fields of a memory; without a vector it is never proposed."""
 
     kind: str
     status: Status
@@ -43,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a matrix was made from; with another stamp it is rebuilt."""
+    """Identity of a matrix's content; when it differs, the matrix is rebuilt."""
 
     store_id: str
     model: int
@@ -52,7 +51,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some stored rows, column by column; `blob` holds their vectors end to end."""
+    """Some stored rows in columns; `blob` holds their vectors, concatenated."""
 
     ids: Sequence[str]
     kinds: Sequence[str]
@@ -64,11 +63,11 @@ class Space:
     """The matrix of one namespace.
 
     Attributes:
-        lock: Shared by those who search, and held alone while the matrix is changed.
-        stamp: What it was made from; None before the first load.
-        seq: The journal entry up to which it is complete.
-        head: How that entry begins, where the backend says so: a store that was put back to an older state
-            and written on has other entries under the same numbers.
+        lock: Held shared by searches and exclusively by changes.
+        stamp: Identity of its content; None before the first load.
+        seq: Number of the journal entry up to which it is complete.
+        head: Start of that entry's record, if the backend gives it. It detects a store that was restored to an older
+            state and has other entries under the same numbers.
     """
 
     def __init__(self) -> None:
@@ -99,7 +98,7 @@ class Space:
 
     @property
     def nbytes(self) -> int:
-        """Memory the arrays and the ids take."""
+        """Memory of arrays and ids in bytes."""
         first = self._sieve.nbytes if self._sieve is not None else 0
         arrays = self._matrix.nbytes + self._lengths.nbytes + self._kind.nbytes + self._status.nbytes
         return first + arrays + _BYTES_OF_ID * len(self._ids)
@@ -110,13 +109,13 @@ class Space:
         """Replace everything.
 
         Args:
-            stamp: What the rows belong to.
-            seq: The journal entry up to which they are complete.
-            blocks: The rows; each block is turned into rows of the matrix before the next one is read.
-            room: How many rows will come at most, where that is known.
-            head: How the entry `seq` begins.
+            stamp: Identity of the content.
+            seq: Number of the journal entry up to which the rows are complete.
+            blocks: The rows; each block is copied into the matrix before the next one is read.
+            room: Maximum number of rows, if known.
+            head: Start of the record of entry `seq`.
         """
-        self.stamp = None  # until all is here: a load that fails leaves nothing that looks complete
+        self.stamp = None  # until the end, so that a failed load does not look complete
         self._clear(stamp.dim, room)
         for block in blocks:
             start, end = len(self._ids), len(self._ids) + len(block.ids)
@@ -136,7 +135,7 @@ class Space:
         self._heads = {seq: hash(head)}
 
     def advance(self, seq: int, changed: Mapping[str, Row | None], *, head: str = "") -> None:
-        """Bring the matrix from `self.seq` to `seq`; None stands for a row that is gone."""
+        """Update the matrix from `self.seq` to `seq`; None means that the row was removed."""
         for memory_id, row in changed.items():
             if row is None:
                 self.drop(memory_id)
@@ -144,7 +143,7 @@ class Space:
                 self.put(memory_id, row.kind, row.status, row.vector)
             self._log.append((seq, memory_id))
         if len(self._log) > _MAX_LOG:
-            # Whole numbers only: a reader needs all changes behind its snapshot or none.
+            # Complete entries only: a reader needs all changes after its snapshot or none.
             self._log_from = self._log[len(self._log) // 2][0]
             self._log = [change for change in self._log if change[0] > self._log_from]
         self.seq, self.head = seq, head
@@ -153,18 +152,18 @@ class Space:
             self._heads = dict(list(self._heads.items())[_MAX_LOG // 2 :])
 
     def passed(self, seq: int, head: str) -> bool | None:
-        """Whether this was once complete up to the entry `seq` that begins so; None where that is not known."""
+        """Whether the matrix was once complete up to entry `seq` with this head; None if unknown."""
         known = self._heads.get(seq)
         return None if known is None else known == hash(head)
 
     def changed_since(self, seq: int) -> frozenset[str] | None:
-        """Ids whose rows changed after `seq`; None when that is too long ago to tell."""
+        """Ids whose rows changed after `seq`; None if that is too long ago."""
         if seq < self._log_from:
             return None
         return frozenset(memory_id for at, memory_id in self._log if at > seq)
 
     def put(self, memory_id: str, kind: str, status: Status, vector: Vector | None) -> None:
-        """Add or replace a row; without a vector the row goes."""
+        """Add or replace a row; without a vector, remove it."""
         if vector is None:
             self.drop(memory_id)
             return
@@ -184,7 +183,7 @@ class Space:
         self._status[at] = _STATUS[status]
 
     def drop(self, memory_id: str) -> None:
-        """Remove a row; unknown ids are ignored. The last row takes its place."""
+        """Remove a row; the last row moves to its place. Unknown ids are ignored."""
         at = self._at.pop(memory_id, None)
         if at is None:
             return
@@ -226,18 +225,18 @@ class Space:
         statuses: Sequence[Status] = (),
         overlay: Mapping[str, Row | None] | None = None,
     ) -> list[Neighbours]:
-        """For each query the `limit` most similar rows of these kinds and statuses, best first.
+        """The `limit` most similar rows for each query, of these kinds and statuses, best first.
 
         Args:
-            queries: One query a row, or a single one.
-            limit: Most rows to propose for each.
-            kinds: Only these; all for an empty sequence.
-            statuses: Only these; all for an empty sequence.
-            overlay: Rows that hold instead of the matrix's own: a transaction's uncommitted
-                changes, or an older snapshot's state of rows that changed since.
+            queries: One query per row, or a single one.
+            limit: Maximum number of rows per query.
+            kinds: Only these kinds; empty for all.
+            statuses: Only these statuses; empty for all.
+            overlay: Rows that replace rows of the matrix: uncommitted changes of a transaction, or the state of rows
+                in an older snapshot.
 
         Returns:
-            Neighbours by falling cosine, rounded to six decimals; ties by id.
+            Neighbours by descending cosine, rounded to six decimals; ties by id.
         """
         asked = np.atleast_2d(np.asarray(queries, dtype=np.float32))
         if limit < 1:
@@ -269,7 +268,7 @@ class Space:
         return found
 
     def _one(self, asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Places that hold the best for a single query, which is what every write asks for."""
+        """Places that include the best rows for a single query, the case of every write."""
         matrix = self._matrix[: len(self._ids)]
         first = self._sieved()
         places = first.survivors(matrix, asked, limit, shut) if first is not None else None
@@ -283,13 +282,13 @@ class Space:
         return scan.top(scores, limit)
 
     def _sieved(self) -> sieve.Sieve | None:
-        """The sieve, once it holds every row; made step by step, and anew when there are many times more rows."""
+        """The sieve once it covers every row; built in steps, and rebuilt after large growth."""
         count = len(self._ids)
         if count < sieve.MIN_ROWS or not sieve.MIN_DIM <= self._dim <= sieve.MAX_DIM:
             return None
         self._searches += 1
         if self._searches >= SIEVED_FROM and self._making.acquire(blocking=False):
-            # Searches run beside each other: one of them makes it, the others go on without.
+            # Of concurrent searches one builds it, and the others go on without.
             try:
                 if self._sieve is None or count > 4 * self._sieve.built_at:
                     self._sieve = sieve.Sieve(self._matrix[:count])
@@ -301,7 +300,7 @@ class Space:
         return first if first is not None and len(first) == count and first.worthwhile else None
 
     def _shut(self, kinds: Sequence[str], statuses: Sequence[Status], hidden: list[int]) -> NDArray[np.bool_] | None:
-        """True for rows that may not be proposed; None when all may."""
+        """Mask of rows that the filter excludes; None if it excludes none."""
         count = len(self._ids)
         shut: NDArray[np.bool_] | None = None
         if kinds:
@@ -326,7 +325,7 @@ class Space:
     def _best(
         self, asked: NDArray[np.float32], places: NDArray[np.intp], limit: int, extra: list[tuple[str, Vector]]
     ) -> Neighbours:
-        """Of the rows that can be among the best, those that are: by the one number that decides."""
+        """The best rows among the candidates, by their exact scores."""
         ids = [self._ids[at] for at in places]
         keys = scan.keys(self._matrix, places, asked)
         if extra:

@@ -1,4 +1,4 @@
-"""The matrices of the namespaces in use, within a bound of memory."""
+"""The cached matrices of namespaces, within a memory limit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from wellkept.storage.vectors.index import Space
 
 
 class VectorIndex:
-    """One matrix a namespace, made when it is first searched.
+    """One matrix per namespace, created at its first search.
 
     Args:
-        max_bytes: When the matrices of all namespaces take more, the least recently used ones are dropped.
-            One that is in use is never dropped, and the last one used stays whatever its size.
+        max_bytes: Limit over all namespaces; above it, the least recently used matrices are dropped. A matrix in use
+            is never dropped, and the last one used stays whatever its size.
     """
 
     def __init__(self, *, max_bytes: int = 1 << 30) -> None:
@@ -28,18 +28,18 @@ class VectorIndex:
 
     @property
     def nbytes(self) -> int:
-        """What all matrices took when each was last used."""
+        """Memory of all matrices in bytes, each measured at its last use."""
         return self._total
 
     def __contains__(self, namespace: object) -> bool:
-        """Whether there is a matrix with contents."""
+        """Whether the namespace has a loaded matrix."""
         with self._lock:
             space = self._spaces.get(namespace) if isinstance(namespace, str) else None
         return space is not None and space.stamp is not None
 
     @contextmanager
     def use(self, namespace: str) -> Iterator[Space]:
-        """The matrix of a namespace, empty and without a stamp at first; it stays while the block lasts."""
+        """The matrix of a namespace, at first empty and without a stamp; it is not dropped within the block."""
         with self._lock:
             space = self._spaces.get(namespace)
             if space is None:
@@ -53,7 +53,7 @@ class VectorIndex:
 
     @contextmanager
     def use_loaded(self, namespace: str) -> Iterator[Space | None]:
-        """The matrix of a namespace if there is one with contents; asking is no use of it."""
+        """The matrix of a namespace if it is loaded; does not count as a use."""
         with self._lock:
             space = self._spaces.get(namespace)
             if space is None or space.stamp is None:
@@ -81,7 +81,7 @@ class VectorIndex:
             if not self._in_use[namespace]:
                 del self._in_use[namespace]
             if self._spaces.get(namespace) is not space:
-                return  # everything was dropped meanwhile
+                return  # everything was dropped in the meantime
             size = space.nbytes
             self._total += size - self._sizes.get(namespace, 0)
             self._sizes[namespace] = size

@@ -1,13 +1,12 @@
-"""Scores and the best of them: a fast pass that may err, and the number that decides.
+"""Scores and the best of them: a fast approximate pass, and an exact score that decides.
 
-Single precision products are fast, and their last bits depend on the path: on the block a row stands in, on
-threads, on whether one query was asked or several. So they only choose candidates, with room for all they
-can err by. What is compared in the end is one number of the row and the query alone, the same on every path:
-the sum in double precision, rounded to six decimals, ties by id.
+Products in single precision are fast, but their last bits depend on the block of a row, on threads, and on the number
+of queries. So they only select candidates, with a margin for their largest error. The final score depends only on row
+and query: the sum in double precision, rounded to six decimals, ties by id.
 
-With |fast - true| <= ERROR, let t be the limit-th best fast score. `limit` rows then have a true score of
-t - ERROR or more, so the limit-th best rounded score is at least t - ERROR - 5e-7, and a row that reaches
-it has a fast score of at least t - 2 ERROR - 1e-6. That is what TIE leaves room for.
+With |fast - true| <= ERROR, let t be the limit-th best fast score. Then `limit` rows have a true score of at least
+t - ERROR, so the limit-th best rounded score is at least t - ERROR - 5e-7, and a row that reaches it has a fast score
+of at least t - 2 ERROR - 1e-6. TIE is this margin.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from numpy.typing import NDArray
 from wellkept.core.records.vectors import COMPARISON_DIMS
 
 ERROR = (COMPARISON_DIMS + 16) * 2.0**-24
-"""The worst a sum of 512 products of two unit vectors can err by in single precision, in any order."""
+"""Largest error of the dot product of two unit vectors of 512 components in single precision, in any order."""
 TIE = 2 * ERROR + 1e-6
 _BLOCK = 64
 _ROWS_AT_ONCE = 1024
 
 
 def rows_of(blob: bytes, dim: int) -> NDArray[np.float32]:
-    """Stored vectors, laid end to end, as rows: each equal to what `core.records.vectors.restore` makes of it."""
+    """Concatenated stored vectors as rows; each equals the result of `core.records.vectors.restore`."""
     stored = np.frombuffer(blob, dtype="<f2").reshape(-1, dim)
     rows = np.empty(stored.shape, dtype=np.float32)
     fill(rows, stored)
@@ -40,7 +39,7 @@ def fill(rows: NDArray[np.float32], stored: NDArray[Any]) -> None:
         part = stored[start : start + _ROWS_AT_ONCE].astype(np.float64)
         largest = np.maximum(part.max(axis=1), -part.min(axis=1))
         part /= np.where(largest > 0.0, largest, 1.0)[:, None]
-        # Stacked products of one row with itself: the same routine, so the same bits, as for a single vector.
+        # Stacked products use the same routine as a single vector, so they give the same bits.
         squares = np.matmul(part[:, None, :], part[:, :, None])[:, 0, 0]
         rows[start : start + _ROWS_AT_ONCE] = part / np.sqrt(np.where(squares > 0.0, squares, 1.0))[:, None]
 
@@ -53,7 +52,7 @@ def lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def direction(query: NDArray[Any]) -> NDArray[np.float32]:
-    """The compared part of a query with length one; without a length it stays zero."""
+    """The compared part of a query, scaled to length 1; a zero vector stays zero."""
     part = query[:COMPARISON_DIMS].astype(np.float64)
     largest = float(np.max(np.abs(part), initial=0.0))
     if not 0.0 < largest < np.inf:
@@ -64,19 +63,19 @@ def direction(query: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def dots(rows: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Row by row products. One thread: BLAS would wake another one, which costs more when it is busy."""
+    """Dot product of each row with the query, in one thread: waking BLAS threads costs more on a busy machine."""
     vecdot = getattr(np, "vecdot", None)
     result: NDArray[np.float32] = rows @ query if vecdot is None else vecdot(rows, query)
     return result
 
 
 def keys(matrix: NDArray[np.float32], places: NDArray[np.intp], asked: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The rounded scores that decide, of rows at these places; each depends on its row and the query alone."""
+    """The exact rounded scores of the rows at these places; each depends only on its row and the query."""
     wide = asked.astype(np.float64)
     found = np.empty(places.size, dtype=np.float64)
     for start in range(0, places.size, _ROWS_AT_ONCE):
         rows = matrix[places[start : start + _ROWS_AT_ONCE], : wide.size].astype(np.float64)
-        # Pairwise sums along a row do not depend on where the row stands, as products of a matrix may.
+        # Pairwise sums along a row do not depend on the row's position; matrix products may.
         sums = (rows * wide).sum(axis=1)
         if matrix.shape[1] > COMPARISON_DIMS:
             squares = (rows * rows).sum(axis=1)
@@ -86,12 +85,12 @@ def keys(matrix: NDArray[np.float32], places: NDArray[np.intp], asked: NDArray[n
 
 
 def top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
-    """Places of all rows that can be among the `limit` best once their exact scores are known."""
-    least = -2.0  # masked rows stand at minus infinity
+    """Places of all rows that can be among the `limit` best by exact score."""
+    least = -2.0  # masked rows are minus infinity
     places: NDArray[np.intp] | None = None
     if scores.size > max(_BLOCK * limit, 4096):
-        # The limit-th highest block maximum bounds the limit-th highest score from below, at the
-        # price of one pass; only what reaches it is sorted.
+        # The limit-th highest block maximum is a lower bound of the limit-th highest score, found in one
+        # pass; only scores above it are sorted.
         bound = float(peaks(scores, limit))
         places = np.flatnonzero(scores >= max(bound - TIE, least))
     kept = scores if places is None else scores[places]
@@ -102,7 +101,7 @@ def top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
 
 
 def peaks(scores: NDArray[np.float32], wanted: int) -> np.float32:
-    """The `wanted`-th highest of the maxima of blocks, or the lowest: at least as many scores reach it."""
+    """The `wanted`-th highest of the block maxima, or the lowest; at least `wanted` scores reach it."""
     whole = scores.size // _BLOCK * _BLOCK
     highest = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
     wanted = min(wanted, highest.size)

@@ -1,4 +1,4 @@
-"""Many may look at a matrix at once; who changes it is alone."""
+"""A shared/exclusive lock for matrices."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 
 class Sharing:
-    """A lock that searches share and changes do not.
+    """A lock that is shared by searches and exclusive for changes.
 
-    A change that waits lets no further search in, so that readers without a pause cannot starve it. One
-    thread takes it once only: a second look of the same thread could wait for a change that waits for the first.
+    A waiting change blocks further searches, so that continuous searches cannot starve it. The lock is not reentrant: a
+    second acquisition in the same thread can deadlock with a waiting change.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Sharing:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Alone, until the block is left."""
+        """Hold the lock exclusively within the block."""
         self._take()
         try:
             yield
@@ -35,11 +35,11 @@ class Sharing:
     def looking(
         self, *, ready: Callable[[], bool] = lambda: True, prepare: Callable[[], None] = lambda: None
     ) -> Iterator[None]:
-        """Beside others who look, and nobody who changes.
+        """Hold the lock shared within the block.
 
         Args:
-            ready: Whether what there is will do; asked once inside.
-            prepare: Called alone when it will not; nobody changes anything between its end and the block.
+            ready: Whether the content can be used; called once with the lock held.
+            prepare: Called with the exclusive lock if not; no change happens between its end and the block.
         """
         with self._state:
             self._state.wait_for(lambda: not self._changing and not self._waiting)

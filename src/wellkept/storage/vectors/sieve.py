@@ -1,15 +1,14 @@
-"""A first pass over a third of the numbers that never loses a neighbour.
+"""An exact prefilter that reads a third of the components.
 
-Rows are turned so that their first components hold most of their length (the eigenvectors of what
-the namespace holds). For a query q and a row x with first parts q1, x1 and rests q2, x2
+Rows are rotated so that their first components hold most of their length (by the eigenvectors of the namespace's rows).
+For a query q and a row x with first parts q1, x1 and rests q2, x2
 
     q·x = q1·x1 + q2·x2 <= q1·x1 + |q2| |x2|        (Cauchy and Schwarz)
 
-so a row whose bound stays below the limit-th best cosine found so far cannot be among the best. Only
-the others are compared whole. The result is that of a scan of everything; SLACK covers what single
-precision can lose on the way, at its worst and not as it usually is.
+so a row whose bound is below the limit-th best cosine found so far cannot be among the best. Only the other rows are
+compared in full. The result equals that of a full scan; SLACK covers the worst-case error of single precision.
 
-It is made in steps, a few rows at each search: nobody waits for it, and a process that asks once never pays.
+It is built in steps, some rows per search, so that no search waits long and a single search does not pay for it.
 """
 
 from __future__ import annotations
@@ -20,32 +19,30 @@ from numpy.typing import NDArray
 from wellkept.storage.vectors.scan import dots, peaks
 
 MIN_ROWS = 16384
-"""Below this a scan of everything takes less time than the detour."""
+"""Number of rows below which a full scan is faster."""
 MIN_DIM, MAX_DIM = 192, 512
 SLACK = 2e-3
-"""Above the worst case for unit rows of at most 512 components in single precision: a turned
-component errs by at most 512 eps = 3.1e-5, the 170 of them by 4e-4 in length, once for the row and once
-for the query; the sums add less than 1e-4, and `scan.TIE` another one. `_REST` covers the same error in the
-squares of the rests."""
+"""Margin above the worst-case error for unit rows of at most 512 components in single precision: a rotated component
+has an error of at most 512 eps = 3.1e-5, the 170 of them 4e-4 in length, for the row and for the query; the sums add
+less than 1e-4, and `scan.TIE` another 1e-4. `_REST` covers the same error in the squares of the rests."""
 STEP = 16384
-"""Rows turned at one search: some tens of milliseconds."""
+"""Rows rotated per search; takes some tens of milliseconds."""
 _REST = 1e-3
 _SAMPLE = 4096
 _BLOCK = 64
 _TOO_MANY = 8
-"""When more than one row in so many survives, a scan of everything is faster."""
+"""If more than one row in this many survives, a full scan is faster."""
 _PATIENCE = 16
 
 
 class Sieve:
-    """The first parts of the rows, and the lengths of their rests.
+    """The rotated first parts of the rows, and the lengths of their rests.
 
     Args:
-        rows: What the matrix holds, of unit length; enough of them to know the namespace by. None is
-            turned yet: `extend` does that.
+        rows: The unit rows of the matrix. The rotation is computed from a sample of them; `extend` rotates them.
 
     Attributes:
-        built_at: How many rows there were; when there are many times more, a new one sieves better.
+        built_at: Number of rows at creation; after large growth, a new sieve is more selective.
     """
 
     def __init__(self, rows: NDArray[np.float32]) -> None:
@@ -60,21 +57,21 @@ class Sieve:
         self._disappointed = 0
 
     def __len__(self) -> int:
-        """How many rows are turned: those before this place."""
+        """Number of rotated rows, which are the first ones of the matrix."""
         return self._done
 
     @property
     def nbytes(self) -> int:
-        """Memory the arrays take."""
+        """Memory of the arrays in bytes."""
         return self._first.nbytes + self._rest.nbytes
 
     @property
     def worthwhile(self) -> bool:
-        """False when too many rows came through too often: these vectors have no main directions."""
+        """False if too many rows survived too often, because the vectors have no dominant directions."""
         return self._disappointed < _PATIENCE
 
     def extend(self, matrix: NDArray[np.float32], *, most: int = STEP) -> None:
-        """Turn the next rows of the matrix."""
+        """Rotate the next rows of the matrix."""
         start, end = self._done, min(len(matrix), self._done + most)
         if end > len(self._first):
             self._grow(end + end // 2)
@@ -83,7 +80,7 @@ class Sieve:
         self._done = max(start, end)
 
     def put(self, at: int, vector: NDArray[np.float32]) -> None:
-        """A row has come or changed; one that is not turned yet waits for `extend`."""
+        """Update an added or changed row; a row that is not rotated yet is left to `extend`."""
         if at > self._done:
             return
         if at == len(self._first):
@@ -93,7 +90,7 @@ class Sieve:
         self._done = max(self._done, at + 1)
 
     def cut(self, count: int) -> None:
-        """The matrix has only so many rows now."""
+        """Truncate to the matrix's new number of rows."""
         self._done = min(self._done, count)
 
     def _grow(self, room: int) -> None:
@@ -105,13 +102,13 @@ class Sieve:
     def survivors(
         self, matrix: NDArray[np.float32], asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None
     ) -> NDArray[np.intp] | None:
-        """Places of all rows that can be among the `limit` best; None when there are too many to be of use.
+        """Places of all rows that can be among the `limit` best; None if there are too many.
 
         Args:
-            matrix: The whole rows, all of them turned.
-            asked: What to compare with, of length one.
-            limit: How many are asked for.
-            shut: True for rows that do not count.
+            matrix: The complete rows, all of them rotated in this sieve.
+            asked: The query, of length 1.
+            limit: Number of rows requested.
+            shut: Mask of excluded rows.
         """
         count = len(matrix)
         if limit * _BLOCK > count // 4 or not asked.any():
@@ -121,7 +118,7 @@ class Sieve:
         bounds += _rests(first[None, :])[0] * self._rest[:count]
         if shut is not None:
             bounds[shut] = -np.inf
-        # The rows of the highest bounds are compared whole; the limit-th of them is what others must reach.
+        # Rows with the highest bounds are compared in full; the limit-th best of them is the threshold.
         likely = np.flatnonzero(bounds >= max(peaks(bounds, 3 * limit), np.float32(-2.0)))
         if likely.size < limit:
             return np.flatnonzero(bounds >= np.float32(-2.0))
@@ -139,7 +136,7 @@ class Sieve:
 
 
 def _rests(first: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Upper bounds of the lengths of what is left of unit rows."""
+    """Upper bounds of the lengths of the rests of unit rows."""
     squares = 1.0 - np.einsum("ij,ij->i", first, first, dtype=np.float64)
     rests: NDArray[np.float32] = np.sqrt(np.maximum(squares, 0.0) + _REST).astype(np.float32)
     return rests

@@ -1,7 +1,7 @@
-"""The connections of one process: made when they are needed, by whoever needs them, and used again.
+"""The connection pool of one process: connections are opened on demand by the calling thread and reused.
 
-No thread of its own makes them: whoever waits for the server learns at once why it cannot be reached, and
-decides himself when to ask again, also while a standby takes over.
+There is no background thread. So a caller gets the reason for a failure at once and decides when to retry, for example
+during a failover.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from wellkept.storage.postgres.server.pooling import leaves_nothing
 from wellkept.storage.postgres.session import Connection, know_vectors
 
 _TRIMMED_EVERY = 500
-"""After so many uses, those that nobody has needed in that time are closed."""
+"""Number of uses after which connections that were idle all that time are closed."""
 
 
 class Connections:
-    """At most so many connections to one database, the last one used first.
+    """A bounded pool of connections to one database; the one used last is taken first.
 
     Args:
-        conninfo: Where to, in the driver's words.
-        where: What errors say of the place; never the password.
-        most: How many at the same time.
-        seconds: How long to wait for a free one.
+        conninfo: Connection string of the driver.
+        where: Name of the database in errors, without the password.
+        most: Maximum number of connections.
+        seconds: Maximum wait for a free connection, in seconds.
     """
 
     def __init__(self, conninfo: str, where: str, *, most: int, seconds: float) -> None:
@@ -46,11 +46,11 @@ class Connections:
         self._unneeded = 0
 
     def take(self) -> Connection:
-        """A connection outside of a transaction; it may have died while nobody used it.
+        """A connection outside a transaction; it may have died while idle.
 
         Raises:
-            Busy: None was free for long.
-            StorageError: Why the server cannot be reached, or that the store is closed.
+            Busy: No connection became free in time.
+            StorageError: The server cannot be reached, or the store is closed.
         """
         if not self._free.acquire(timeout=self._seconds):
             raise Busy("no connection was free", where=self._where, todo="Repeat the call as it is")
@@ -64,7 +64,7 @@ class Connections:
             raise
 
     def give(self, connection: Connection) -> None:
-        """Take one back; it is closed when it is broken, outdated or in a transaction."""
+        """Return a connection to the pool; a broken or outdated one, or one inside a transaction, is closed."""
         idle = not connection.closed and connection.info.transaction_status == TransactionStatus.IDLE
         with self._lock:
             self._taken.discard(connection)
@@ -77,7 +77,7 @@ class Connections:
             connection.close()
 
     def renew(self) -> None:
-        """Use none of the present ones again: they lead to a server that is no longer the right one."""
+        """Discard the current connections, because they lead to a former primary."""
         with self._lock:
             gone, self._idle = self._idle, []
             self._outdated |= self._taken
@@ -85,11 +85,11 @@ class Connections:
             connection.close()
 
     def is_demoted(self, connection: Connection) -> bool:
-        """Whether its server took writes when the connection was made, and takes none now."""
+        """Whether its server accepted writes when the connection was opened, and no longer does."""
         return reads_only(connection) and connection not in self._standbys
 
     def close(self) -> None:
-        """Close what nobody uses, and the others when they are given back."""
+        """Close idle connections now, and the others when they are returned."""
         with self._lock:
             self._closed = True
         self.renew()
@@ -105,7 +105,7 @@ class Connections:
         return connection
 
     def _trimmed(self) -> list[Connection]:
-        """From time to time, those that have lain at the bottom ever since; the lock is held."""
+        """Every `_TRIMMED_EVERY` uses, the connections idle since the last time; the caller holds the lock."""
         self._unneeded = min(self._unneeded, len(self._idle))
         self._uses += 1
         if self._uses % _TRIMMED_EVERY:
@@ -120,7 +120,7 @@ class Connections:
             try:
                 leaves_nothing(connection)
             except BaseException:
-                connection.close()  # nobody else knows it, and the server counts it
+                connection.close()  # not in the pool yet, but it counts on the server
                 raise
         except psycopg.Error as error:
             raise unreachable(error, self._where) from error
@@ -131,6 +131,6 @@ class Connections:
 
 
 def reads_only(connection: Connection) -> bool:
-    """Whether its server takes no writes: a standby, or a primary that was told to take none."""
+    """Whether its server is read-only: a standby, or a primary in read-only mode."""
     told = connection.info.parameter_status
     return "on" in (told("in_hot_standby"), told("default_transaction_read_only"))

@@ -1,13 +1,12 @@
-"""Spreading the tables of a store over the servers of a Citus cluster, by namespace.
+"""Distribution of the tables of a store over a Citus cluster, by namespace.
 
-All rows of a namespace lie on one server, whichever table they are in: what a statement asks of one
-namespace is answered there, and a transaction in one namespace is a transaction on one server.
-Small tables that every statement may look at are copied to all servers. What is asked for over all
-namespaces at once and changed by whoever is first stays where the processes connect to.
+All rows of a namespace are on one server, in all tables. So one server answers the statements of a namespace, and a
+transaction in one namespace runs on one server. Small tables that all statements read are replicated to all servers.
+Tables that are queried over all namespaces, such as the job queue, stay on the coordinator.
 
-The tables of a store on one server are divided in partitions. Citus could spread a table with its
-partitions, but would then keep sixteen tables for each of its shards, to no use: a shard is the
-partition. So plain tables take their place, with the same keys, indexes and rights.
+On one server, tables are partitioned. Citus can distribute a partitioned table, but then keeps sixteen tables per
+shard, without benefit, because a shard already acts as a partition. So unpartitioned tables replace them, with the
+same keys, indexes and rights.
 """
 
 from __future__ import annotations
@@ -22,38 +21,38 @@ from wellkept.storage.postgres.session import Bounds, Session
 from wellkept.storage.postgres.sql import queries
 
 OLDEST = (11, 2)
-"""From this release of Citus on the servers are told how a transaction was begun, so that a reader has one view."""
+"""The first release of Citus that passes the transaction's mode to the workers, so that a reader has one snapshot."""
 OLDEST_VECTORS = (0, 7)
 
 FIRST = "namespace"
 BY_NAMESPACE = (
     FIRST, "memory", "words", "vector", "alias", "link", "conflict", "journal", "journal_memory", "approximate",
 )  # fmt: skip
-"""Tables that are divided by `ns`, all in the same way; the first one says how."""
+"""Tables distributed by `ns`, co-located with the first one."""
 EVERYWHERE = ("header", "embedder", "migration")
-"""Tables of which every server has a copy."""
+"""Tables replicated to every server."""
 HERE = ("job", "waiting", "token")
-"""Tables that stay where the processes connect to: small ones that are asked for over all namespaces."""
+"""Tables that stay on the coordinator: small ones that are queried over all namespaces."""
 
 _TAKEN_IN = "_whole"
 _CITUS = re.compile(r"\b(\d+)\.(\d+)")
 
 
 class CannotSpread(StorageError):
-    """The database cannot be spread, or is not as it should be after it was; nothing was changed."""
+    """The database cannot be distributed, or the check of the result failed; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a store lies on the servers of a cluster.
+    """The distribution of a store over the servers of a cluster.
 
     Attributes:
         citus: The release of Citus.
-        servers: Host and port of every server that holds rows.
-        statements: What was run, or with a dry run would be; empty when all was done before.
-        by_namespace: Tables that are divided by namespace.
-        everywhere: Tables of which every server has a copy.
-        here: Tables that stay on the server one connects to.
+        servers: Host and port of every server with rows.
+        statements: The executed statements, or in a dry run the planned ones; empty when nothing was missing.
+        by_namespace: Tables distributed by namespace.
+        everywhere: Tables replicated to every server.
+        here: Tables that stay on the coordinator.
         dry_run: Whether nothing was changed.
     """
 
@@ -68,7 +67,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table as the catalogue shows it; `method` is Citus' letter, empty for a table it does not know."""
+    """A table in the catalogue; `method` is the distribution method of Citus, empty for a local table."""
 
     name: str
     partitioned: bool
@@ -79,22 +78,22 @@ class _Table:
 
 
 def distribute(url: str, *, shards: int = 128, dry_run: bool = False) -> Spread:
-    """Spread the tables of a store over the servers of the cluster its database belongs to.
+    """Distribute the tables of a store over the servers of its database's cluster.
 
-    Runs in one transaction that nobody writes beside, with the rows there are. Run again, also after a release that
-    adds tables, it does what is missing.
+    Runs in one transaction that excludes writers and moves existing rows. A repeated call, for example after a release
+    that adds tables, does only the missing steps.
 
     Args:
         url: The database, on the coordinator.
-        shards: In how many parts the rows are divided, for good; a part is what can be moved between servers.
-        dry_run: Only say what would be run.
+        shards: Number of shards, which cannot be changed later; a shard is the unit that moves between servers.
+        dry_run: Only return the statements.
 
     Returns:
-        What was done, and how the tables lie.
+        The statements and the resulting distribution.
 
     Raises:
-        CannotSpread: Citus is missing or too old, a server lacks pgvector, or rules of access are in force.
-        StorageError: The database cannot be used, or a server refused a statement.
+        CannotSpread: Citus is missing or too old, a server lacks pgvector, or row-level security is on.
+        StorageError: The database cannot be used, or a server rejected a statement.
 
     Example:
         >>> distribute("postgresql://wellkept@coordinator/memory", dry_run=True).statements  # doctest: +SKIP
@@ -135,7 +134,7 @@ def distribute(url: str, *, shards: int = 128, dry_run: bool = False) -> Spread:
     )
 
 
-# ---- what has to be so before ----
+# ---- preconditions ----
 
 
 def _citus(session: Session) -> str:
@@ -171,7 +170,7 @@ def _servers(session: Session) -> tuple[str, ...]:
 
 
 def _check_vectors(session: Session) -> None:
-    """A worker without the type of vectors could hold no row; it is named before anything is done."""
+    """Check that every worker has pgvector, before anything is changed."""
     lacking = []
     for server, success, result in session.rows("spread.vectors"):
         version = _CITUS.search(str(result)) if success else None
@@ -189,11 +188,11 @@ def _tables(session: Session) -> dict[str, _Table]:
     return {row[0]: _Table(*row) for row in session.rows("spread.tables")}
 
 
-# ---- what is to be done ----
+# ---- statements ----
 
 
 def _statements(session: Session, tables: dict[str, _Table], shards: int) -> Iterator[str]:
-    """What is missing, in order."""
+    """The missing statements, in order."""
     copied = [name for name in EVERYWHERE if name in tables and not tables[name].method]
     divided = [name for name in BY_NAMESPACE if name in tables and not tables[name].method]
     if not copied and not divided:
@@ -203,7 +202,7 @@ def _statements(session: Session, tables: dict[str, _Table], shards: int) -> Ite
         raise CannotSpread(
             "namespaces are searched by indexes of their own", where=session.where, todo="Drop them first, see the docs"
         )
-    # One connection to each server: what was made in this transaction must be seen by what follows.
+    # One connection per server, so that later statements see what this transaction has created.
     yield _statement("sequential")
     for name in copied:
         yield _statement("copied", name=name)
@@ -230,12 +229,12 @@ def _check_rights(session: Session, tables: Sequence[_Table]) -> None:
 
 
 def _statement(step: str, /, **tables: str) -> str:
-    """A statement with names of our own tables written in; a name cannot be bound."""
+    """A statement with table names filled in, because names cannot be bound; they never come from input."""
     return queries()[f"spread.{step}"].format(**tables)
 
 
 def _whole(session: Session, name: str) -> Iterator[str]:
-    """A plain table in the place of one with partitions: rows, keys, indexes and rights under the same names."""
+    """Replace a partitioned table by an unpartitioned one with the same rows, keys, indexes, rights and names."""
     at = {"table": f"wellkept.{name}"}
     taken = f"{name}{_TAKEN_IN}"
     yield _statement("plain", name=name, taken=taken)
@@ -246,14 +245,14 @@ def _whole(session: Session, name: str) -> Iterator[str]:
     yield from made
 
 
-# ---- what has to be so afterwards ----
+# ---- check of the result ----
 
 
 def _check(session: Session, tables: dict[str, _Table]) -> None:
-    """Every table lies as it should, and all of a namespace lie together.
+    """Check that every table is distributed as declared and that all rows of a namespace are together.
 
     Raises:
-        CannotSpread: One does not; the transaction is taken back.
+        CannotSpread: A table is not; the transaction is rolled back.
     """
     group = tables[FIRST].group if FIRST in tables else None
     wrong = []

@@ -1,8 +1,7 @@
-"""Looking at a database and the store in it without opening it: nothing is made, migrated or written.
+"""Read-only inspection of a database and its store, without creating, migrating or writing anything.
 
-Opening a store makes it where there is none and brings an old one up to date. Whoever only wants to know how a
-database is must not have done that. So every look is a transaction that the server knows to be reading only, and
-none waits for long: neither for the network nor for somebody else's lock.
+Opening a store creates a missing one and migrates an old one, which a mere check must not do. So each query runs in a
+read-only transaction, with short timeouts for the network and for locks.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from wellkept.storage.postgres.session import Bounds, Session
 from wellkept.storage.postgres.sql import schema_version
 
 OLDEST_SERVER = 14
-"""The first release that takes functions with a body of SQL, of which the rules of access are made."""
+"""The first release with SQL-standard function bodies, which row-level security uses."""
 OLDEST_VECTORS = (0, 7)
 """The first release with `halfvec`."""
 OLDEST_INDEXED = (0, 8)
-"""The first one whose indexes go on looking when a filter leaves too little; see `approximate`."""
+"""The first release with iterative index scans, for filters that leave too few rows; see `approximate`."""
 CONNECT_SECONDS = 3
-"""How long to wait for each server that the address names, unless the address says it itself."""
+"""Connection timeout per server of the address, unless the address sets one."""
 _BOUNDS = Bounds(lock=5_000, statement=5_000)
 
 
@@ -34,12 +33,12 @@ class ServerFacts:
     """A server and the database on it.
 
     Attributes:
-        version: Of the server, in its own words.
-        number: The first number of it.
-        vectors: The release of pgvector in the database; empty where it is in none.
-        available: The one that the server could put into it; empty where it has none.
-        login: As whom one is let in.
-        standby: Whether the server only repeats what another one writes.
+        version: Version of the server, as text.
+        number: Its major version.
+        vectors: Release of pgvector installed in the database; empty without it.
+        available: Release of pgvector that the server can install; empty without one.
+        login: Name of the current login.
+        standby: Whether the server is a read-only replica.
     """
 
     version: str
@@ -52,21 +51,21 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFacts:
-    """The store in a database, as far as the login may see it.
+    """The store in a database, as far as the login has access.
 
     Attributes:
-        schema: The version of its tables.
-        current: Whether this release would leave the tables and the full text as they are.
-        store_id: Its id.
-        size: Bytes of all its tables with their indexes, on this server.
-        closed: Whether rules of access are in force.
-        owns: Whether the login may do what the owner of the tables may.
-        above: Whether it passes by all rules, as a superuser does.
-        behind: Whether it sees nothing without a token.
-        spread: Whether the tables lie on several servers.
-        waiting: How many writes wait; None for a login that is not shown those of all namespaces, or old tables.
-        refused: How many of them were tried and failed.
-        failed: How many jobs were given up; None as above.
+        schema: Schema version of its tables.
+        current: Whether tables and full text need no migration by this release.
+        store_id: Id of the store.
+        size: Size of all its tables and indexes on this server, in bytes.
+        closed: Whether row-level security is on.
+        owns: Whether the login has the rights of the owner.
+        above: Whether the login bypasses row-level security, as a superuser does.
+        behind: Whether the login needs a token.
+        spread: Whether the tables are distributed over several servers.
+        waiting: Number of queued writes; None if the login does not see all namespaces, or for an old schema.
+        refused: Number of queued writes that failed.
+        failed: Number of jobs that failed permanently; None as above.
     """
 
     schema: int
@@ -84,13 +83,13 @@ class StoreFacts:
 
 
 class Look:
-    """A connection that only looks; to be closed.
+    """A read-only connection for inspection; must be closed.
 
     Args:
-        url: The database.
+        url: Address of the database.
 
     Raises:
-        StorageError: Why it cannot be reached, after a few seconds at most.
+        StorageError: The database cannot be reached within a few seconds.
 
     Example:
         >>> Look("postgresql://wellkept@127.0.0.1/memory").store()  # doctest: +SKIP
@@ -98,19 +97,19 @@ class Look:
 
     def __init__(self, url: str) -> None:
         conninfo, self._where = checked_url(url, seconds=CONNECT_SECONDS)
-        # Without a token: in a database that holds no store, there is nothing that could know one.
+        # Without a token, because a database without a store has no token table.
         self._session = Session(connected(conninfo, self._where), self._where, bounds=_BOUNDS)
 
     def server(self) -> ServerFacts:
-        """What serves the database.
+        """Facts about the server and the database.
 
         Raises:
-            StorageError: It does not answer.
+            StorageError: The server does not answer.
         """
         with self._looking() as session:
             version, number, login, standby, vectors, available = session.row("look.server")
         return ServerFacts(
-            version=version.partition(" ")[0],  # what follows is how it was packed
+            version=version.partition(" ")[0],  # the rest names the distribution's package
             number=number // 10_000,
             vectors=vectors or "",
             available=available or "",
@@ -119,10 +118,10 @@ class Look:
         )
 
     def store(self) -> StoreFacts | None:
-        """The store that is there; None where there is none yet.
+        """The store in the database; None without one.
 
         Raises:
-            NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
+            NotAStore, SchemaTooNew, StorageError: The store cannot be used.
         """
         with self._looking() as session:
             if not has_store(session):
@@ -134,7 +133,7 @@ class Look:
             if current:
                 behind = session.row("isolation.behind")[0]
                 spread = session.row("spread.is_known")[0] and session.row("spread.is_spread")[0]
-                if not behind:  # else the rules would hide rows, and the numbers would be those of nobody
+                if not behind:  # otherwise row-level security would hide rows and the counts would be wrong
                     waiting, refused = session.row("look.waiting")
                     [failed] = session.row("look.failed")
             return StoreFacts(
@@ -164,7 +163,7 @@ class Look:
 
 
 def _told(session: Session, name: str) -> Any:
-    """The row of a question that every store answers."""
+    """The row of a query that always returns one."""
     row = session.row(name)
     if row is None:
         raise Corrupt("the store does not say what it is", where=session.where, todo="Restore a backup")
@@ -172,7 +171,7 @@ def _told(session: Session, name: str) -> Any:
 
 
 def is_older(version: str, than: tuple[int, ...]) -> bool:
-    """Whether a release such as `0.8.1` comes before another one; what cannot be read counts as new.
+    """Whether a release such as `0.8.1` precedes another one; an unreadable version counts as newer.
 
     Example:
         >>> is_older("0.7.4", (0, 8)), is_older("0.10.0", (0, 8)), is_older("0.8.0", (0, 8))

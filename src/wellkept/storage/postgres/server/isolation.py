@@ -1,12 +1,12 @@
-"""Row-level security: what one token opens is all that a login without rights of its own can see or change.
+"""Row-level security: an application login can read and change only the namespaces of its token.
 
-The rules rest on something a client cannot make up. Each transaction says which namespace it is in and gives a
-key that was made of a token's secret; a function that runs with the owner's rights looks the key up and gives
-the number of the namespace, or nothing. So a client who may send SQL of his own can write whatever he likes into
-both settings and sees what his token opens. Every rule asks once for each statement, not for each row.
+Each transaction sets the namespace and a key that is derived from the token's secret. A function with the owner's
+rights looks the key up and returns the number of the namespace, or nothing. A client with its own SQL can put any value
+into both settings, but cannot forge a key, so it sees only what its token opens. A policy evaluates the function once
+per statement, not per row.
 
-Nothing is closed before `secure` is called. It goes through the catalog, so it covers whatever tables there are,
-and a migration that adds one calls it again.
+Row-level security is off until `secure` is called. It reads the tables from the catalogue, and a migration that adds
+a table calls it again.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     from wellkept.storage.postgres.session import Session
 
 READ, WRITE, ADMIN = 1, 2, 3
-"""What `wellkept.enter` answers; each holds those before it."""
+"""Access levels returned by `wellkept.enter`; each includes the lower ones."""
 COMMON = frozenset({"header", "embedder", "migration"})
-"""Tables without a namespace that everybody reads and only the owner changes. All others are the owner's alone."""
+"""Tables without a namespace that every login reads and only the owner changes. Other such tables are private to the
+owner."""
 APPEND_ONLY = frozenset({"journal", "journal_memory"})
-"""What is once in there is changed by an erasure, or by nobody."""
+"""Tables whose rows change only by erasure."""
 NAMED = frozenset({"namespace"})
-"""Tables that say the name of the namespace beside its number."""
+"""Tables with the name of the namespace beside its number."""
 OWNED = frozenset({"job"})
-"""Tables with a namespace that are the owner's alone: whoever works for all namespaces goes by what they say."""
+"""Tables with a namespace that are private to the owner, because workers for all namespaces trust their content."""
 _ROLE_BYTES = 63
 
 
 def secure(session: Session, role: str) -> list[str]:
-    """Close every table that holds something of a namespace, and let a role use them under a token.
+    """Turn on row-level security for all tables with namespaces, and grant a role access by token.
 
-    To be called by the owner, inside a transaction that holds the store's lock alone. Called again it puts
-    right what has changed since.
+    The owner calls it inside a transaction with the exclusive store lock. A repeated call restores changed settings.
 
     Args:
-        session: Of the owner of the tables.
-        role: The role of applications; made, without a login of its own, where there is none.
+        session: A session of the owner of the tables.
+        role: The role of applications; created without login if it does not exist.
 
     Returns:
-        What the caller had no right to do, as sentences for whoever has it.
+        Messages about steps that the caller had no right to do.
 
     Raises:
-        InvalidField: No role can be called so.
-        ConfigError: The role stands above the rules: it may not be an application's.
+        InvalidField: The name is not valid for a role.
+        ConfigError: The role bypasses row-level security.
     """
     if not role or len(role.encode("utf-8", "replace")) > _ROLE_BYTES or "\0" in role or role.startswith("pg_"):
         raise InvalidField("is not the name of a role", where="role", todo="Use one such as wellkept_app")
@@ -60,7 +60,7 @@ def secure(session: Session, role: str) -> list[str]:
     for table, is_part, owner, has_namespace in session.rows("isolation.tables"):
         names = {"table": sql.Identifier(table), "owner": sql.Identifier(owner), "role": said}
         if has_namespace:
-            # A part is closed as well: it can be named in a statement, and rules are those of the table named.
+            # Partitions too: a statement can name one directly, and then only its own policies apply.
             _script(session, "isolation.close", **names)
             closed.append(table)
         if is_part:
@@ -76,7 +76,7 @@ def secure(session: Session, role: str) -> list[str]:
 
 
 def secure_again(session: Session) -> None:
-    """Where the store is closed, close what a migration has added, for the same roles."""
+    """If row-level security is on, extend it to tables that a migration has added, for the same roles."""
     if session.row("isolation.closed") == (True,):
         for (role,) in session.rows("isolation.applications"):
             secure(session, role)
@@ -96,12 +96,12 @@ def _check(session: Session, role: str) -> None:
 
 
 def _conditions(table: str) -> dict[str, sql.Composable]:
-    """Who sees, adds and changes rows of a table."""
+    """The policy conditions of a table for reading, inserting and changing rows."""
     seen, written = _opened(READ), _opened(WRITE)
     changed = _opened(ADMIN) if table in APPEND_ONLY else written
     if table in NAMED:
-        # A row is made for the name that was checked: another one beside this number would be a lie in the list,
-        # and whoever works for all namespaces would do in that one what was asked for in this.
+        # The name must be the checked one: with a forged name beside this number, a worker for all namespaces would
+        # run a request of this namespace in another one.
         written = changed = sql.Composed([written, _part("isolation.own_name")])
     return {"seen": seen, "written": written, "changed": changed}
 
@@ -111,18 +111,18 @@ def _opened(level: int) -> sql.Composed:
 
 
 def _part(name: str) -> sql.SQL:
-    return sql.SQL(queries()[name])  # a statement of ours, from a file
+    return sql.SQL(queries()[name])  # a statement from our own files
 
 
 # --------------------------------------------------------------------------------------------
-# What tells of rows beside the rows
+# Side channels beside the rows
 
 
 def _forget_statistics(session: Session, tables: list[str]) -> list[str]:
-    """Keep no samples of columns.
+    """Turn off column statistics.
 
-    `pg_stats` hides them, but the planner goes by them, and whoever may ask for a plan finds them out: the
-    number of rows expected for `subject < 'x'` tells, question by question, what others have written.
+    `pg_stats` hides them, but the planner uses them, and EXPLAIN reveals them: the estimated row counts for conditions
+    such as `subject < 'x'` would show, query by query, the data of other namespaces.
     """
     by_table: dict[str, list[str]] = {}
     for table, column, kept in session.rows("isolation.columns", {"tables": tables}):
@@ -159,8 +159,8 @@ def _clear_statistics(session: Session, tables: list[str]) -> list[str]:
 
 
 def _take_from_all(session: Session) -> list[str]:
-    """Nobody makes objects of his own here: a temporary type called `text` would be taken for the real one by
-    whoever is given the same connection by a pooler."""
+    """Revoke the right to create objects: behind a pooler, a temporary type named `text` would shadow the real one for
+    the next client of the same connection."""
     temporary, creating, objects = session.row("isolation.open_to_all") or (False, False, False)
     _, is_super, owns_database, database = session.row("isolation.me")
     left = []
@@ -178,5 +178,5 @@ def _take_from_all(session: Session) -> list[str]:
 
 
 def _script(session: Session, name: str, **parts: sql.Composable) -> None:
-    """Run a statement whose names are filled in, each written so that it can only be a name."""
+    """Run a statement with names filled in as quoted identifiers."""
     session.script(_part(name).format(**parts).as_string(session.connection))

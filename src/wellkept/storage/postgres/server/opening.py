@@ -1,4 +1,4 @@
-"""Opening a database: reaching it, making the store in it, and bringing an old one up to date."""
+"""Opening a database: connect, create the store, migrate an old one."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from wellkept.storage.postgres.session import Connection, Session
 from wellkept.storage.postgres.sql import migrations, queries, schema_version
 
 STORE_LOCK = 0x57454C4B5EED
-"""The advisory lock that writers share and that migrations and a change of the embedder hold alone."""
+"""The advisory lock that writers share and that migrations and changes of the embedder hold exclusively."""
 _CONNECT_SECONDS = 10
 _NOTICED = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
-"""A server that vanished without a word is noticed in half a minute, not in the two hours of most systems."""
+"""Detects an unreachable server within half a minute; the default of most systems is two hours."""
 
 
 def checked_url(url: str, *, seconds: int = _CONNECT_SECONDS) -> tuple[str, str]:
-    """The connection string for the driver, and what errors may say of the place.
+    """The connection string for the driver, and the name of the database for errors.
 
     Args:
         url: The address.
-        seconds: How long to wait for each server it names, unless it says so itself.
+        seconds: Connection timeout per server of the address, unless the address sets one.
 
     Raises:
-        StorePathError: The URL cannot be read, or names no database.
+        StorePathError: The URL is invalid or names no database.
     """
-    unread = StorePathError(  # the driver's words may repeat the URL, and with it the password
+    unread = StorePathError(  # the driver's message may contain the URL with the password
         "the URL cannot be read", where=url.partition("://")[0] + "://", todo="Use postgresql://user@host:port/name"
     )
     try:
@@ -42,12 +42,12 @@ def checked_url(url: str, *, seconds: int = _CONNECT_SECONDS) -> tuple[str, str]
         raise unread from error
     host, port = parts.get("host") or "local socket", parts.get("port")
     if not re.fullmatch(r"[0-9,]*", str(port or "")) or "@" in str(parts.get("dbname", "")):
-        raise unread  # a slash in a password that was not escaped makes it the port, and the name of the database
+        raise unread  # an unescaped slash in a password moves parts of it into port and database name
     where = f"postgresql://{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
     if "\0" in url:
         raise StorePathError("the URL holds a NUL", where=where, todo="Use postgresql://user@host:port/name")
     if "," in str(parts.get("host", "")) or "," in str(parts.get("hostaddr", "")):
-        parts.setdefault("target_session_attrs", "read-write")  # of several servers the one that is written to
+        parts.setdefault("target_session_attrs", "read-write")  # of several servers, the primary
     parts.setdefault("connect_timeout", seconds)
     for name, value in _NOTICED.items():
         parts.setdefault(name, value)
@@ -60,7 +60,7 @@ def connected(conninfo: str, where: str) -> Connection:
     """A new connection outside the pool.
 
     Raises:
-        StorageError: Why the server cannot be reached or lets nobody in.
+        StorageError: The server cannot be reached or rejects the login.
     """
     try:
         return leaves_nothing(psycopg.connect(conninfo, autocommit=True))
@@ -69,11 +69,11 @@ def connected(conninfo: str, where: str) -> Connection:
 
 
 def prepare(session: Session, *, make: bool = True) -> None:
-    """Make the store in a database that has none, or check and migrate the one that is there.
+    """Create the store in a database without one; otherwise check and migrate it.
 
     Raises:
-        NoStore: There is none, and none is to be made.
-        NotAStore, SchemaTooNew, StorageError: Why it cannot be used.
+        NoStore: The database has no store, and `make` is false.
+        NotAStore, SchemaTooNew, StorageError: The store cannot be used.
     """
     with session.reading():
         there = has_store(session)
@@ -92,10 +92,10 @@ def prepare(session: Session, *, make: bool = True) -> None:
 
 
 def has_store(session: Session) -> bool:
-    """Whether the database holds a store, of whatever version; else there is room for one.
+    """Whether the database holds a store of any version; False if one can be created.
 
     Raises:
-        NotAStore, StorageError: It can hold none.
+        NotAStore, StorageError: It has no store and none can be created.
     """
     encoding, ours, taken = session.row("opening.state")
     if encoding != "UTF8":
@@ -112,10 +112,10 @@ def has_store(session: Session) -> bool:
 
 
 def version_of(session: Session) -> int:
-    """The version of the store's tables.
+    """The schema version of the store.
 
     Raises:
-        SchemaTooNew: This release does not know it.
+        SchemaTooNew: The version is newer than this release.
     """
     version: int = session.row("opening.version")[0]
     if version > schema_version():
@@ -128,14 +128,14 @@ def version_of(session: Session) -> int:
 
 
 def _migrate(session: Session) -> None:
-    """Run the steps that are missing, in one transaction that nobody else writes beside."""
+    """Run the missing migrations in one transaction that excludes writers."""
     session.run("begin.write")
     try:
         session.row("lock.alone", {"store": STORE_LOCK})
         _add_extension(session)
         session.run("opening.schema")
         session.run("opening.migrations")
-        version = version_of(session)  # another process may have been faster
+        version = version_of(session)  # another process may have migrated first
         for leads_to, script in migrations():
             if leads_to > version:
                 session.script(script)

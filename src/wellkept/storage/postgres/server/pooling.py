@@ -1,7 +1,7 @@
-"""Behind a pooler each transaction runs in another session of the server, so nothing may be left in a session.
+"""Poolers: each transaction may run in another server session, so a session must keep no state.
 
-Transactions set what they need for themselves. What remains is the driver's habit of naming statements that
-it runs often: the next session does not know the name.
+Each transaction makes its own settings. The driver's prepared statements must be turned off, because the next session
+does not know them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ from wellkept.storage.postgres.sql import queries
 
 
 def leaves_nothing(connection: Connection) -> Connection:
-    """The connection, made to leave nothing in a session if it leads to a pooler."""
+    """The connection, without prepared statements if it leads to a pooler."""
     if _leads_to_pooler(connection):
         connection.prepare_threshold = None
     return connection
 
 
 def _leads_to_pooler(connection: Connection) -> bool:
-    """A pooler tells itself by the number of the process on the other side: it gives one of its own, so that a
-    request to cancel comes to the pooler.
-    """
+    """Detect a pooler by the backend process id: a pooler returns its own number to receive cancel requests."""
     row = connection.execute(queries()["opening.process"].encode()).fetchone()
     return row is None or row[0] != connection.info.backend_pid

@@ -1,1 +1,1 @@
-"""What several processes share in the database: jobs, tokens, queued writes, prepared vectors."""
+"""Data that several processes share in the database: jobs, tokens, queued writes, prepared vectors."""

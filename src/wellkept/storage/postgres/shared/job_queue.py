@@ -1,7 +1,7 @@
-"""The queue of jobs in the database: taken with `SKIP LOCKED`, held under a lease, told by a number of turns.
+"""The job queue in the database: jobs are taken with `SKIP LOCKED` under a lease, and a turn number shows its holder.
 
-Each method is one short transaction that locks no namespace, so nobody who reads or writes memories
-waits for a worker. See `storage.port.JobQueue`.
+Each method is one short transaction that locks no namespace, so readers and writers of memories never wait for a
+worker. See `storage.port.JobQueue`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _MOST_TEXT = 1_000
 
 
 class PostgresJobs:
-    """A queue in the tables of a store.
+    """The job queue of a store.
 
     Args:
-        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
+        begun: Opens a connection inside a transaction that begins with the statement of that name.
     """
 
     def __init__(self, begun: Begun) -> None:
@@ -72,7 +72,7 @@ class PostgresJobs:
 
     def put(self, kind: str, namespaces: Sequence[str]) -> None:
         """See `JobQueue.put`."""
-        # In one order, so that two who put the same ones never wait for each other in a circle.
+        # In a fixed order, so that two callers with the same namespaces cannot deadlock.
         numbered = sorted((number_of(name), name) for name in set(namespaces))
         with self._begun("begin.write") as session:
             session.many("job.put", [{"ns": ns, "kind": kind, "name": name} for ns, name in numbered])
@@ -105,7 +105,7 @@ class PostgresJobs:
             return [_job(row) for row in session.rows("job.list", asked | {"limit": limit})]
 
     def _changed(self, statement: str, job: QueuedJob, values: Mapping[str, Any]) -> bool:
-        """Change a job that is still ours."""
+        """Update a job if this holder still has it; whether it was updated."""
         ours = {"ns": number_of(job.namespace), "kind": job.kind, "turn": job.turn}
         with self._begun("begin.write") as session:
             changed = session.run(statement, {**values, **ours})
@@ -114,7 +114,7 @@ class PostgresJobs:
 
 
 def _of(namespace: str) -> dict[str, str | None]:
-    """Which namespace is meant; where none is named, all of them."""
+    """Query parameters for one namespace; for all when the name is empty."""
     return {"name": namespace or None, "whole": WHOLE_STORE}
 
 
@@ -137,7 +137,7 @@ def _job(row: Sequence[Any]) -> QueuedJob:
 
 
 def _report(text: str) -> Mapping[str, Json]:
-    """The figures of a pass; none where they cannot be read."""
+    """The figures of a pass; empty if they cannot be read."""
     try:
         plain = parsed_json(text)
     except ValueError:
@@ -146,5 +146,5 @@ def _report(text: str) -> Mapping[str, Json]:
 
 
 def _bounded(text: str) -> str:
-    """Words for people, which may quote what somebody remembers: short, and nothing the database cannot keep."""
+    """A message, which may quote memories, shortened and without characters that the database rejects."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")[:_MOST_TEXT]

@@ -1,6 +1,6 @@
-"""Vectors of an embedder to come: made while the former one still answers, in force once the store is moved.
+"""Vectors of a future embedder, stored while the current one is in use and active once the store has moved.
 
-Every search names one embedder, so nobody sees them before. See `storage.port.Ahead`.
+Every search names one embedder, so searches do not see them before. See `storage.port.Ahead`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from wellkept.types import Vector
 
 
 class PostgresAhead:
-    """Vectors of one embedder, kept beside those of others.
+    """Vectors of one embedder, stored beside those of others.
 
     Args:
         model: The embedder's number in this store.
-        dim: How many components its vectors have.
-        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
-        writing: Gives one inside of a writing transaction that no migration and no change of the embedder is beside.
+        dim: Dimension of its vectors.
+        begun: Opens a connection inside a transaction that begins with the statement of that name.
+        writing: Opens one inside a writing transaction that excludes migrations and changes of the embedder.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class PostgresAhead:
                     f"a vector has {vector.size} components, its embedder makes {self._dim}", where=digest
                 )
         with self._writing() as session:
-            if session.row("ahead.hold", {"ns": ns}) is None:  # waits for who writes there, and makes him wait
+            if session.row("ahead.hold", {"ns": ns}) is None:  # locks the namespace against writers
                 return 0
-            # What was erased while its vector was made must not come back as one.
+            # A text that was erased in the meantime must not get its vector stored.
             used = {
                 digest for (digest,) in session.rows("memory.embeddings_in_use", {"ns": ns, "hashes": list(vectors)})
             }

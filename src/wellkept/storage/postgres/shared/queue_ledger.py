@@ -1,7 +1,7 @@
-"""Writes that wait, in the database: put by any server, written by one at a time, there after a crash of all.
+"""The queue of deferred writes in the database: any server puts writes, one at a time flushes, and crashes lose none.
 
-See `storage.ledger.Ledger`. The turn is a lock of a connection of its own: it ends with the process that
-has it, and whoever writes makes sure at each step that it has not ended, as it does when the network breaks.
+See `storage.ledger.Ledger`. The turn is an advisory lock of a separate connection, so it ends with the process. Each
+step of a flush checks that the lock is still held, because a network failure also ends it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from wellkept.types.queue import QueuedWrite
 log = logging.getLogger("wellkept")
 
 TURN_LOCK = 0x57454C4BA17
-"""The advisory lock of whoever writes what waits under a token."""
+"""The advisory lock for a flush under a token."""
 _PARTS = 16
-"""Namespaces that share a lock for the order of what is put: whoever may look at locks shall not learn their names."""
+"""Number of locks for the order of `put`; namespaces share them, so that visible locks do not reveal a name."""
 _MOST_ERROR = 1_000
 
 
 class PostgresLedger:
-    """Keeps writes in the table `waiting` of a store.
+    """Keeps queued writes in the table `waiting` of a store.
 
     Args:
-        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
-        beside: Gives a connection that is nobody else's.
-        busy_seconds: How long somebody else's turn is waited for.
+        begun: Opens a connection inside a transaction that begins with the statement of that name.
+        beside: Opens a separate connection.
+        busy_seconds: Maximum wait for the turn, in seconds.
     """
 
     shared = True
@@ -58,7 +58,7 @@ class PostgresLedger:
         self._told: set[tuple[int, str]] = set()
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
-        """See `Ledger.put`; a loss is always `transient`, since the same ones put again are there once."""
+        """See `Ledger.put`; a lost connection is always `transient`, because a repeated `put` stores no duplicates."""
         if not writes:
             return
         try:
@@ -70,7 +70,7 @@ class PostgresLedger:
         """See `Ledger.settle`.
 
         Raises:
-            StorageError: The turn was lost: somebody else may be writing the rest by now.
+            StorageError: The turn was lost; another process may be flushing the rest.
         """
         if self._having is not None:
             self._having.row("waiting.still_ours")
@@ -85,10 +85,10 @@ class PostgresLedger:
             session.run("commit")
 
     def tidy(self) -> None:
-        """See `Ledger.tidy`; what is done is gone already."""
+        """See `Ledger.tidy`; `settle` has already removed writes that are done."""
 
     def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
-        """See `Ledger.waiting`; for all namespaces at once it waits for no lock: whoever opens the store asks it."""
+        """See `Ledger.waiting`; over all namespaces it waits for no lock, because opening a store calls it."""
         with self._begun("begin.read", MOMENT if namespace is None else None) as session:
             if namespace is None:
                 rows = session.rows("waiting.all")
@@ -96,11 +96,11 @@ class PostgresLedger:
                 session.enter(namespace)
                 rows = session.rows("waiting.of", {"ns": number_of(namespace)})
         found = [self._write(row, namespace) for row in rows]
-        # Two names may share a number, once in many million stores (see rows.number_of).
+        # Two names may share a number; see `rows.number_of`.
         return tuple(one for one in found if one is not None and namespace in (None, one.namespace))
 
     def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """See `Ledger.still`; what waits in a namespace where somebody is writing now is left for the next time."""
+        """See `Ledger.still`; namespaces that another process is writing in are left for the next flush."""
         numbers = sorted({number_of(one.namespace) for one in found})
         with self._begun("begin.write", MOMENT) as session:
             free = [ns for ns in numbers if _is_free(session, ns)]
@@ -110,10 +110,10 @@ class PostgresLedger:
         return [replace(one, attempts=at[0], error=at[1]) for one, at in kept if at is not None]
 
     def is_empty(self) -> bool:
-        """See `Ledger.is_empty`; while somebody has locked the table, it is not sure."""
+        """See `Ledger.is_empty`; False while the table is locked."""
         try:
             with self._begun("begin.read", MOMENT) as session:
-                # A token sees what waits in a namespace only while it is in it.
+                # A token shows the queued writes only of the namespace that was entered.
                 return not session.key and not session.row("waiting.any")[0]
         except Busy:
             return False
@@ -123,7 +123,7 @@ class PostgresLedger:
         """See `Ledger.turn`.
 
         Raises:
-            Busy: Another process had it for longer than `busy_seconds`.
+            Busy: Another process held it for longer than `busy_seconds`.
         """
         if not self._turn.acquire(timeout=self._busy_seconds if wait else 0.0):
             if wait:
@@ -143,10 +143,10 @@ class PostgresLedger:
             self._turn.release()
 
     def _taken(self, session: Session, *, wait: bool) -> bool:
-        """Whether the turn is ours now.
+        """Try to take the turn; whether it is held now.
 
-        An application may write beside the owner: what each of them wrote in a namespace the other one finds written,
-        and neither goes past what is not.
+        An application and the owner may flush at the same time: each sees the writes that the other has done, and
+        neither skips a waiting one.
         """
         session.run("begin.write")
         session.row("waiting.long")
@@ -165,7 +165,7 @@ class PostgresLedger:
 
     def _put(self, writes: Sequence[QueuedWrite]) -> None:
         with self._begun("begin.write") as session:
-            # In one order, so that two who put in the same namespaces never wait for each other in a circle.
+            # In a fixed order, so that two callers with the same namespaces cannot deadlock.
             for name in sorted({one.namespace for one in writes}, key=_place_in_order):
                 ns = number_of(name)
                 session.enter(name)
@@ -177,10 +177,10 @@ class PostgresLedger:
             session.run("commit")
 
     def _write(self, row: Sequence[Any], asked: str | None) -> QueuedWrite | None:
-        """A row as what waits; one that is no row of ours must not keep the others from being written.
+        """Decode a row; an unreadable row becomes a placeholder, so that it does not block the others.
 
-        Whoever may write in one namespace only may put what he likes into a record. The rules of access see the
-        number beside it, so that says where it belongs: there it is listed as failed and can be dropped.
+        A client that may write in one namespace can put any text into a record. Row-level security checks only the
+        namespace number, so the number decides: the row is listed there as failed and can be dropped.
         """
         ns, name, record, attempts, error = row
         try:
@@ -191,7 +191,7 @@ class PostgresLedger:
         except DAMAGE as why:
             if asked is not None:
                 return replace(unreadable(record, why, named=name, namespace=asked), attempts=max(1, attempts))
-        if (ns, name) not in self._told:  # of the number alone nobody can tell whose it is
+        if (ns, name) not in self._told:  # the number alone does not give the namespace
             self._told.add((ns, name))
             log.warning("A row of the queue cannot be read: %r; the queue of its namespace lists it as failed", name)
         return None
@@ -201,7 +201,7 @@ class PostgresLedger:
 
 
 def _is_free(session: Session, ns: int) -> bool:
-    """Whether nobody writes in a namespace now, or it is not there yet."""
+    """Whether no transaction writes in a namespace now, or it does not exist yet."""
     asked = {"ns": ns}
     return session.row("namespace.try", asked) is not None or session.row("tx.namespace", asked) is None
 
@@ -212,7 +212,7 @@ def _place_in_order(name: str) -> tuple[int, int]:
 
 
 def _text(one: QueuedWrite) -> str:
-    return json.dumps(plain_of(one), separators=(",", ":"))  # ASCII: whatever was said, the database can keep it
+    return json.dumps(plain_of(one), separators=(",", ":"))  # ASCII, because the database rejects some characters
 
 
 def _bounded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The tokens of a store in its database, so that several servers share them and the rules of access know them."""
+"""The tokens of a store in its database, shared by several servers and used by row-level security."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from datetime import datetime
 from wellkept.storage.postgres.session import Begun
 
 _TOKEN_LOCK = 0x57454C4B70C
-"""The advisory lock of whoever makes a token: their number is bounded."""
+"""The advisory lock for creating a token, because their number is bounded."""
 _WAIT = "30s"
 _KEY_OF = b"wellkept/postgresql/1\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRow:
-    """A token as the database keeps it.
+    """A stored token.
 
     Attributes:
         hash: SHA-256 of the key, in hexadecimal.
-        name: Who acts with it.
-        patterns: Of the namespaces it opens.
-        scopes: What it may do there.
-        created_at / expires_at / revoked_at: Its life; None where there is no such moment.
+        name: Name of its holder.
+        patterns: Patterns of the namespaces that it opens.
+        scopes: Operations that it allows there.
+        created_at / expires_at / revoked_at: Times of its life cycle; None if not set.
     """
 
     hash: str
@@ -36,10 +36,10 @@ class TokenRow:
 
 
 def key_of(secret: str) -> str:
-    """What a transaction shows instead of a secret.
+    """The key that a transaction sends instead of the secret.
 
-    A log of the database that keeps what statements were given, or whoever reads it, learns this and not the
-    secret: it opens no server, and of use it is only to one who may log in to the database anyway.
+    A database log with bound parameters contains this key and not the secret. The key opens no server; it is useful
+    only together with a database login.
 
     Example:
         >>> len(key_of("wk_x")), key_of("wk_x") == key_of("wk_y")
@@ -52,9 +52,8 @@ class TokenTable:
     """The table `token` of a store.
 
     Args:
-        begun: Gives a connection inside of a transaction that was begun by the statement of that name.
-        behind: Whether the login is one of those who see nothing without a token; it may look up a token whose
-            secret it was given, and nothing else.
+        begun: Opens a connection inside a transaction that begins with the statement of that name.
+        behind: Whether the login needs a token; then it can look up a token only by its secret.
     """
 
     def __init__(self, begun: Begun, *, behind: bool) -> None:
@@ -62,15 +61,15 @@ class TokenTable:
         self._behind = behind
 
     def put(self, secret: str, row: TokenRow, *, most: int) -> str | None:
-        """Keep a token, where there is room for it or one that has ended makes room.
+        """Store a token; at the limit, an ended token is removed to make room.
 
         Args:
-            secret: Its secret, which is not kept.
-            row: All else but its hash.
-            most: How many there may be.
+            secret: Its secret, which is not stored.
+            row: Its other fields; the hash is ignored.
+            most: Maximum number of tokens.
 
         Returns:
-            Its hash; None where there is no room.
+            Its hash; None if there is no room.
         """
         with self._begun("begin.write") as session:
             session.row("token.lock", {"wait": _WAIT, "tokens": _TOKEN_LOCK})
@@ -91,15 +90,15 @@ class TokenTable:
         return made
 
     def rows(self) -> list[TokenRow]:
-        """All tokens, oldest first, with those that ended."""
+        """All tokens, oldest first, including ended ones."""
         with self._begun("begin.read") as session:
             return [_row(*row) for row in session.rows("token.all")]
 
     def revoke(self, begins: str, at: datetime) -> list[TokenRow]:
-        """End the token whose hash begins so, if there is one only.
+        """Revoke the token whose hash starts with `begins`, if exactly one does.
 
         Returns:
-            Those it fits; the one, as it is now, if there is one only.
+            All tokens that match; a single one in its new state.
         """
         with self._begun("begin.write") as session:
             found = session.rows("token.begins", {"begins": begins})
@@ -109,17 +108,17 @@ class TokenTable:
         return [_row(*row) for row in found]
 
     def grant_of(self, secret: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-        """Name, patterns and scopes of an active token; None for any other, all alike."""
+        """Name, patterns and scopes of an active token; None for any other, without the reason."""
         with self._begun("begin.read") as session:
             row = session.row("token.grant_of", {"key": key_of(secret)})
         return None if row is None else (row[0], tuple(row[1]), tuple(row[2]))
 
     def any(self) -> bool:
-        """Whether there is one at all, also one that ended; true where only a token opens anything."""
+        """Whether any token exists, including ended ones; always true for a login that needs a token."""
         return self._behind or self._is("token.any")
 
     def usable(self) -> bool:
-        """Whether there is one that opens anything now; believed where the login cannot see them."""
+        """Whether an active token exists; assumed true for a login that cannot list them."""
         return self._behind or self._is("token.usable")
 
     def _is(self, name: str) -> bool:

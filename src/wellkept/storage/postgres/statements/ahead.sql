@@ -1,4 +1,4 @@
--- Vectors of an embedder to come, kept beside those in force until the store is moved to it.
+-- Vectors of a future embedder, stored beside the current ones until the store is moved to it.
 
 -- name: ahead.hold
 SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE

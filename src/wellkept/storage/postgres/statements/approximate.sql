@@ -1,5 +1,5 @@
--- Searching by an index; see approximate.py. What differs by namespace and embedder (the name of the index,
--- the number of components) is written in as numbers of ours; everything else is bound.
+-- Search by an index; see approximate.py. The name of the index and the dimension are filled in and never come from
+-- input; all other values are bound.
 
 -- name: approximate.header
 SELECT h.model, e.dim FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model

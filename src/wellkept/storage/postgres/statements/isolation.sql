@@ -1,4 +1,4 @@
--- Rules of access by namespace; see `isolation.py`. In braces stand names of tables and roles.
+-- Row-level security by namespace; see `isolation.py`. Braces are placeholders for names of tables and roles.
 
 -- name: opening.process
 SELECT pg_backend_pid()
@@ -7,7 +7,7 @@ SELECT NOT has_table_privilege('wellkept.token', 'SELECT')
 -- name: isolation.enter
 SELECT wellkept.enter(%(namespace)s, %(key)s)
 
--- Said otherwise for a token; see `Session.text` --------------------------------------------------
+-- Variants for sessions with a token; see `Session.text` -------------------------------------------
 
 -- name: isolation.namespace.names
 SELECT name FROM wellkept.names() WHERE seq > 0
@@ -20,7 +20,7 @@ SELECT at, found FROM wellkept.word_places(%(terms)s::text[])
 -- name: isolation.find.subject
  AND m.id = ANY(ARRAY(SELECT s.id FROM wellkept.of_subject(%(subject)s) AS s)) AND m.subject = %(subject)s
 
--- What is there ----------------------------------------------------------------------------------
+-- Catalogue queries -------------------------------------------------------------------------------
 
 -- name: isolation.tables
 SELECT c.relname, c.relispartition, pg_get_userbyid(c.relowner),
@@ -65,7 +65,7 @@ SELECT has_database_privilege('public', current_database(), 'TEMPORARY'),
   has_schema_privilege('public', 'public', 'CREATE')
 FROM pg_namespace WHERE nspname = 'public'
 
--- What is made -----------------------------------------------------------------------------------
+-- Policies and rights -----------------------------------------------------------------------------
 
 -- name: isolation.new_role
 CREATE ROLE {role} NOLOGIN NOINHERIT

@@ -1,10 +1,10 @@
--- The queue of jobs. Taking one, listing them and finding what is due are administration: they look at all
--- namespaces. Everything a worker does with the job it has names its namespace.
--- Jobs of the store itself stand under a name that no namespace can have; who means all namespaces does not mean them.
--- The server's clock alone says when a lease ends, so that no two workers can disagree about the time.
+-- The job queue. Claiming and listing jobs and finding due ones are administration over all namespaces. All other
+-- statements of a worker name the namespace of its job.
+-- Jobs of the store itself have a name that no namespace can have; "all namespaces" does not include them.
+-- Only the server's clock decides when a lease ends, so that workers cannot disagree about the time.
 
--- Two who look at the same time would only wait for each other. Autovacuum takes the same lock on a table that changes,
--- so the lock is on one that does not; applications have no right to it.
+-- Only one worker looks for due jobs at a time. Autovacuum takes the same lock on tables that change, so the lock is on
+-- one that does not; applications have no right to it.
 
 -- name: job.look_alone
 LOCK TABLE wellkept.migration IN SHARE UPDATE EXCLUSIVE MODE NOWAIT

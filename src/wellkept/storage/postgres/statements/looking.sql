@@ -1,4 +1,4 @@
--- What `wellkept doctor` asks a database; see looking.py. Nothing is made, and nobody is waited for long.
+-- Read-only queries of `wellkept doctor`, with short timeouts; see inspection.py.
 
 -- name: look.server
 SELECT current_setting('server_version'), current_setting('server_version_num')::int,

@@ -1,5 +1,5 @@
--- Spreading the tables over the servers of a Citus cluster; see spreading.py. All of this is administration.
--- Functions and catalogues of Citus are asked for by their names alone: wherever they lie, they are found first.
+-- Distribution of the tables over a Citus cluster; see distribution.py. All of this is administration.
+-- Functions and catalogues of Citus are unqualified, because their schema varies by installation.
 
 -- name: spread.installed
 SELECT to_regproc('citus_version') IS NOT NULL, EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'citus')
@@ -38,7 +38,7 @@ SELECT format('GRANT %%s ON wellkept.%%I TO %%s', string_agg(a.privilege_type, '
 FROM pg_class AS c, aclexplode(c.relacl) AS a
 WHERE c.oid = %(table)s::regclass AND a.grantee <> c.relowner GROUP BY c.relname, a.grantee ORDER BY 1
 
--- Names of our own tables are written in where braces stand; a name cannot be bound.
+-- Braces are placeholders for table names, which cannot be bound; the names never come from input.
 
 -- name: spread.sequential
 SET LOCAL citus.multi_shard_modify_mode TO 'sequential'

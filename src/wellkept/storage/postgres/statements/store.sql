@@ -1,7 +1,7 @@
 -- Every statement the PostgreSQL backend runs, by name. Values are always bound, never written in.
--- All but the administrative ones (header, names, verify, words made anew) name one `ns`.
+-- All but the administrative ones (header, names, verify, full-text rebuild) name one `ns`.
 
--- Every transaction bounds what it waits for, in milliseconds; both settings end with it.
+-- Every transaction sets its timeouts in milliseconds; both settings end with it.
 
 -- name: begin.read
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -19,14 +19,14 @@ COMMIT
 ROLLBACK
 
 -- Locks ----------------------------------------------------------------------------------------
--- Writers share the store's lock; who changes the embedder or the tables holds it alone.
+-- Writers share the store's lock; changes of the embedder or the tables hold it exclusively.
 
 -- name: lock.share
 SELECT pg_advisory_xact_lock_shared(%(store)s)
 -- name: lock.alone
 SELECT pg_advisory_xact_lock(%(store)s)
--- Beside it, since an advisory lock is known to one server only: every writer changes `namespace` first, so this
--- waits for those who came by another coordinator too. Who reads, or counts a use, does not wait.
+-- In addition, because an advisory lock exists on one server only: every writer updates `namespace` first, so this
+-- table lock also waits for writers on other coordinators. Reads and usage counts do not wait.
 -- name: lock.writers
 LOCK TABLE wellkept.namespace IN SHARE ROW EXCLUSIVE MODE
 -- name: namespace.take
@@ -287,7 +287,7 @@ SELECT seq FROM wellkept.journal WHERE ns = %(ns)s AND strpos(record, %(id)s) > 
 -- name: journal.rewrite
 UPDATE wellkept.journal SET record = %(record)s WHERE ns = %(ns)s AND seq = %(seq)s
 
--- Emptying a namespace, before another store's is taken over ------------------------------------
+-- Emptying a namespace before a restore --------------------------------------------------------
 
 -- name: clear.ids
 SELECT id FROM wellkept.memory WHERE ns = %(ns)s
@@ -310,7 +310,7 @@ DELETE FROM wellkept.journal WHERE ns = %(ns)s
 -- name: memory.last_place
 SELECT coalesce(max(place), 0) FROM wellkept.memory WHERE ns = %(ns)s
 
--- Soundness ------------------------------------------------------------------------------------
+-- Verification ---------------------------------------------------------------------------------
 
 -- name: verify.namespaces
 SELECT name, ns FROM wellkept.namespace ORDER BY name
@@ -349,7 +349,7 @@ SELECT count(*) FROM wellkept.words AS w WHERE w.ns = %(ns)s AND NOT EXISTS (
   SELECT 1 FROM wellkept.memory AS m
   WHERE m.ns = %(ns)s AND m.id = w.id AND m.place = w.place AND m.status IN ('active', 'wording'))
 
--- Making anew what follows from the rows ---------------------------------------------------------
+-- Rebuild of derived data ----------------------------------------------------------------------
 
 -- name: mend.active
 SELECT place, id, record FROM wellkept.memory WHERE ns = %(ns)s AND status IN ('active', 'wording') ORDER BY place

@@ -1,4 +1,4 @@
--- Tokens; see `tokens.py`. Whoever may read the table sees no secret and no key.
+-- Tokens; see `tokens.py`. The table contains no secret and no key.
 
 -- name: token.all
 SELECT hash, name, patterns, scopes, created_at, expires_at, revoked_at FROM wellkept.token ORDER BY created_at, hash

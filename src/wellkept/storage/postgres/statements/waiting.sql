@@ -1,6 +1,6 @@
--- Writes that wait. Whoever puts some holds a lock for that moment, which a sixteenth of the namespaces share, so that
--- their places follow each other; no writer of memories waits for it. Whoever writes them to the store has the one turn.
--- Listing all namespaces is administration: a process that starts looks for what another one left.
+-- Queued writes. A `put` briefly holds a lock that a sixteenth of the namespaces share, so that places are in order;
+-- writers of memories do not wait for it. A flush holds the turn.
+-- Listing all namespaces is administration: a starting process looks for writes that another one left.
 
 -- name: waiting.order
 SELECT pg_advisory_xact_lock(hashtextextended('wellkept.waiting', %(part)s))
@@ -20,8 +20,8 @@ SELECT EXISTS (SELECT 1 FROM wellkept.waiting AS w)
 DELETE FROM wellkept.waiting WHERE ns = %(ns)s AND id = ANY(%(ids)s::text[])
 -- name: waiting.failed
 UPDATE wellkept.waiting SET attempts = least(attempts, 999999) + 1, error = %(error)s WHERE ns = %(ns)s AND id = %(id)s
--- The turn of the owner is a lock on a table that applications have no right to lock, so that none of them can keep it.
--- It stands in the way of nobody who reads or changes tokens. Applications have a turn of their own among themselves.
+-- The owner's turn is a lock on a table that applications have no right to lock, so that none of them can hold it.
+-- It does not block reading or changing tokens. Applications share a separate turn.
 
 -- name: waiting.long
 SELECT set_config('idle_in_transaction_session_timeout', '0', true)
