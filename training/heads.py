@@ -29,6 +29,7 @@ from training.stories import Line, Story, labels_of, stories
 from wellkept.core.judging.calibration import MINILM
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import chosen, is_left_open
+from wellkept.core.reading.language_detection import language_of
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.types import Memory, NewMemory, Opinion
@@ -232,7 +233,7 @@ def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str
         right = wanted and labels == ("conflict",)
         counts = labels != ("conflict",)  # a restatement of the new value contradicts the old one too
     story = item.story
-    return Case(story.author, story.id, story.lang.startswith("en"), features, right, wanted, counts)
+    return Case(story.author, story.id, language_of(item.line.text).code == "en", features, right, wanted, counts)
 
 
 # --------------------------------------------------------------------------------------------
@@ -244,7 +245,10 @@ def made(act: Act, cases: Mapping[str, Sequence[Case]]) -> dict[str, object]:
     scores = left_out(cases)
     measured = {name: (cases[name], scores[name]) for name in cases if name != "fit"}
     least = {
-        risk: max(least_of(some, chances, most) for some, chances in measured.values())
+        risk: {
+            group: max(least_of(some, chances, most, english=group == "english") for some, chances in measured.values())
+            for group in ("english", "other")
+        }
         for risk, most in MOST_WRONG.items()
     }
     for name, (some, chances) in measured.items():
@@ -278,7 +282,7 @@ def left_out(cases: Mapping[str, Sequence[Case]]) -> dict[str, Numbers]:
     fit = [case for name in ("alone", "fit") for case in cases[name]]
     for author in sorted({case.author for case in fit}):
         weights, bias = fitted([case for case in fit if case.author != author])
-        head = Head(tuple(weights.tolist()), bias, 0.0)
+        head = Head(tuple(weights.tolist()), bias, 0.0, 0.0)
         for name, some in cases.items():
             for place, case in enumerate(some):
                 if case.author == author:
@@ -286,12 +290,8 @@ def left_out(cases: Mapping[str, Sequence[Case]]) -> dict[str, Numbers]:
     return scores
 
 
-def least_of(cases: Sequence[Case], scores: Numbers, most: float) -> float:
-    """The lowest probability at which wrong acts stay under the bound, in English and in other languages."""
-    return max(_least_of(cases, scores, most, english=english) for english in (True, False))
-
-
-def _least_of(cases: Sequence[Case], scores: Numbers, most: float, *, english: bool) -> float:
+def least_of(cases: Sequence[Case], scores: Numbers, most: float, *, english: bool) -> float:
+    """The lowest probability at which wrong acts stay under the bound, in English or in the other languages."""
     kept = [place for place, case in enumerate(cases) if case.english is english]
     if not kept:
         return LOWEST
@@ -319,7 +319,7 @@ def _numbered(names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return numbers, np.bincount(numbers)
 
 
-def report(act: Act, store: str, cases: Sequence[Case], scores: Numbers, least: float) -> None:
+def report(act: Act, store: str, cases: Sequence[Case], scores: Numbers, least: Mapping[str, float]) -> None:
     """Print, by author and language, the share of wanted acts done and of wrong acts among all writes."""
     groups = {author: [case.author == author for case in cases] for author in sorted({case.author for case in cases})}
     groups |= {
@@ -327,11 +327,13 @@ def report(act: Act, store: str, cases: Sequence[Case], scores: Numbers, least: 
         "other languages": [not case.english for case in cases],
         "all": [True] * len(cases),
     }
+    acts = [score >= least["english" if case.english else "other"] for case, score in zip(cases, scores, strict=True)]
+    print(f"{act} from {least['english']:.2f} in English, {least['other']:.2f} in other languages; {store}")
     for name, members in groups.items():
-        rows = [(case, score) for case, score, of in zip(cases, scores, members, strict=True) if of]
-        done = sum(case.right and score >= least for case, score in rows) / max(1, sum(case.wanted for case, _ in rows))
-        wrong = sum(case.counts and not case.right and score >= least for case, score in rows) / max(1, len(rows))
-        print(f"{act} from {least:.2f}, {store}, {name}: done {done:.3f}, wrong {wrong:.4f} of {len(rows)} writes")
+        rows = [(case, acted) for case, acted, of in zip(cases, acts, members, strict=True) if of]
+        done = sum(case.right and acted for case, acted in rows) / max(1, sum(case.wanted for case, _ in rows))
+        wrong = sum(case.counts and not case.right and acted for case, acted in rows) / max(1, len(rows))
+        print(f"    {name}: done {done:.3f}, wrong {wrong:.4f} of {len(rows)} writes")
 
 
 if __name__ == "__main__":

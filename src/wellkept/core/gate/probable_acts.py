@@ -77,7 +77,7 @@ def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, m
     read = [Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
     place = best_for(act, read, places)
     probability = head.probability(features_of(act, new.content, read, place))
-    if probability < head.least:
+    if probability < head.least(new.content):
         return None
     hit, row = found[place]
     calibration = evidence.calibration

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import exp, log, log1p
 from typing import Literal, TypeAlias
 
+from wellkept.core.reading.language_detection import language_of
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.types import Opinion
@@ -46,12 +47,18 @@ class Head:
     Attributes:
         weights: One for each feature of `features_of`.
         bias: The constant term.
-        least: Least probability to act.
+        english: Least probability to act on an English text.
+        other: Least probability to act on a text in another language.
     """
 
     weights: tuple[float, ...]
     bias: float
-    least: float
+    english: float
+    other: float
+
+    def least(self, text: str) -> float:
+        """The least probability to act on this text."""
+        return self.english if language_of(text).code == "en" else self.other
 
     def probability(self, features: Sequence[float]) -> float:
         """The probability of the act, 0 to 1, rounded to 4 decimals so that every processor agrees."""
