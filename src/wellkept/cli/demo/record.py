@@ -1,4 +1,4 @@
-"""The demo for programs: everything that happened as one JSON object."""
+"""The demo as JSON: all figures and decisions in one object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wellkept.types import WriteResult
 
 
 def as_json(told: Story, db: str | None) -> str:
-    """One JSON object: the figures and every decision. ASCII, so that no text acts on a terminal."""
+    """Return one JSON object with the figures and every decision, in ASCII, so that a terminal interprets nothing."""
     numbers = told.numbers
     figures = told.figures
     back = told.taken_back

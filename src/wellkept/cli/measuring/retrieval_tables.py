@@ -1,4 +1,4 @@
-"""One object about a retrieval set, and what of it is shown to people."""
+"""The report on a retrieval set as JSON, and its terminal output."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def of_retrieval(
     """The whole report.
 
     Args:
-        collection: What was measured.
-        setup: With which embedder, policy and kind.
-        stored: Everything stored; its answers hold `default`.
-        others: The answers of all other settings, the baseline among them.
-        gated: The same, written through the gate.
-        seconds: How long it took.
+        collection: The measured set.
+        setup: The embedder, policy and kind.
+        stored: The stored texts; its answers include those of `default`.
+        others: The answers of all other settings, including the baseline.
+        gated: The same set, written through the gate.
+        seconds: Duration in seconds.
     """
     default, form = stored.answers[DEFAULT], collection.format
     return {
@@ -89,11 +89,11 @@ def _ceiling(collection: Collection) -> float:
 
 
 # --------------------------------------------------------------------------------------------
-# For people
+# Terminal output
 
 
 def retrieval(report: Mapping[str, Any]) -> Parts:
-    """The report as tables: settings below each other, then the sorts of questions."""
+    """The report as tables: the settings, then the categories of questions."""
     from wellkept.cli.terminal.render import rows_of, styled
     from wellkept.cli.terminal.safe import one_line
 
@@ -140,7 +140,7 @@ def _figures(metrics: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _sure(report: Mapping[str, Any]) -> str:
-    """How sure the figures of the default are by themselves; the table below it compares."""
+    """The confidence intervals of the default's figures; the table below compares the settings."""
     ends = (report["intervals"][f"recall_at_{depth}"] for depth in DEPTHS)
     told = (
         f"recall@{depth} {percent(low)} to {percent(high)}" for depth, (low, high) in zip(DEPTHS, ends, strict=True)

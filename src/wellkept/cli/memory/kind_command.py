@@ -1,4 +1,4 @@
-"""`wellkept kinds`: which kinds the policy knows, what each of them does, and which pack it comes from."""
+"""`wellkept kinds`: the kinds of the policy, their behaviour, and their packs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _row_of(kind: str, policy: KindPolicy) -> dict[str, str]:
 
 
 def tables(told: list[dict[str, str]]) -> render.Parts:
-    """A table for each pack."""
+    """One table per pack."""
     for name, group in groupby(sorted(told, key=lambda one: _ORDER.index(one["pack"])), key=lambda one: one["pack"]):
         yield f"{name}: {_ABOUT[name]}" if name else "kinds of this policy only"
         rows = [(one_line(one["kind"]), one["duplicate"], one["new_value"], one["use"]) for one in group]

@@ -1,4 +1,4 @@
-"""The queue: writes that were put off, of this namespace in all conversations."""
+"""Commands for the queue of deferred writes of a namespace, across all conversations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _said(one: QueuedWrite) -> str:
 
 
 def table(found: Sequence[QueuedWrite]) -> render.Parts:
-    """What waits, and why any could not be stored."""
+    """The queued writes, each with the error that prevented storing it, if any."""
     if not found:
         yield "The queue is empty"
         return

@@ -51,7 +51,7 @@ def get(
     touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
 ) -> None:
     """Show one memory, of any status, with its wordings and what outdates it."""
-    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
 
     store = run.store(writes=False, model=False)
     found = store.get(memory_id, touch=touch)
@@ -71,7 +71,7 @@ def list_memories(
     where: NarrowOptions,
 ) -> None:
     """List memories, oldest first, with the number of their wordings and what outdates them."""
-    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
 
     store = run.store(writes=False, model=False)
     found = store.list(where.filter(status or ()), limit=limit)
@@ -146,7 +146,7 @@ def _neighbours(found: Reached) -> list[Any]:
 
 
 def graph(graph: Graph) -> list[Any]:
-    """Nodes and edges as tables, and ids that do not exist."""
+    """Nodes and edges as tables, and linked ids that do not exist."""
     short = render.ShortIds([*graph.nodes, *graph.dangling])
     nodes = [(short(key), row.kind, row.status, row.content) for key, row in graph.nodes.items()]
     edges = [(short(src), rel, short(dst)) for src, dst, rel in graph.edges]

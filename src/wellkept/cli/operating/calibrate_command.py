@@ -1,4 +1,4 @@
-"""`wellkept calibrate`: measure an embedder on graded pairs and keep its table."""
+"""`wellkept calibrate`: measure an embedder on graded pairs and save its table."""
 
 from __future__ import annotations
 

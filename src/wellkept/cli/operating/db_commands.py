@@ -1,4 +1,4 @@
-"""Commands for a store in a database on a server: how its tables lie there, and who may do what."""
+"""Commands for a store on a database server: distribution, access restriction, index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wellkept.storage.postgres.server.distribution import Spread
 
 _LARGE = 200_000
-"""Memories of one namespace from which an index is worth what it misses: 300 MB in every process that searches."""
+"""Memories per namespace from which the index pays off: an exact search then needs 300 MB in each process."""
 
 
 def distribute(
@@ -77,7 +77,7 @@ def index(
 
 
 def _server_url(run: Session) -> str:
-    """The address of the store, if it is one of a server and the driver is there."""
+    """The address of the store, if it is on a database server and the driver is installed."""
     url = run.settings.db
     if not is_server(url):
         raise UnknownBackend(

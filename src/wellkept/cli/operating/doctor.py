@@ -1,6 +1,6 @@
-"""`wellkept doctor`: what is installed, which embedder, how the store is, and which settings are in force.
+"""`wellkept doctor`: installed packages, embedder, state of the store, and effective settings.
 
-No store is made. One finding never hides the others: each part is looked at by itself.
+No store is created. Each part is examined separately, so that an error in one does not hide the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def doctor(run: Session) -> int:
 
 
 def _findings(run: Session) -> Iterator[Finding]:
-    from wellkept.cli.operating.store_findings import of_the_store  # the engine, which no other command shall wait for
+    from wellkept.cli.operating.store_findings import of_the_store  # the engine, which no other command should load
 
     yield Finding("wellkept", "ok", wellkept.__version__)
     yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
@@ -144,7 +144,7 @@ def _embedder(settings: Settings) -> Iterator[Finding]:
 
 
 def _without_secrets(embedder: str) -> str:
-    """The address of an endpoint without what may be a password."""
+    """The address of an endpoint without possible passwords."""
     if "://" not in embedder:
         return embedder
     parts = urlsplit(embedder)

@@ -1,4 +1,4 @@
-"""Commands that keep a store well: verify, repair, sweep, reembed, maintain."""
+"""Commands that maintain a store: verify, repair, sweep, reembed, maintain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEASE = ".upkeep"
 
 
 def plans() -> Mapping[str, Planner]:
-    """What `maintain` plans without applying, by name, in the order it runs."""
+    """The planners that `maintain` runs without applying their plans, by name, in order."""
     return {"consolidate": _consolidation, "decay": _decay}
 
 
@@ -105,7 +105,7 @@ def sweep(run: Session) -> int:
 def _in_each_namespace(
     run: Session, store: MemoryStore, doing: str, act: Callable[[MemoryStore, Callable[[int, int], None]], None]
 ) -> list[str]:
-    """Do it in every namespace; return those whose rows cannot be read, each of them told."""
+    """Run `act` in every namespace; report and return the namespaces whose rows cannot be read."""
     from wellkept.errors import Corrupt
 
     unread = []
@@ -160,8 +160,8 @@ def maintain(
     with stop_on_signal() as stop:
         for done in rounds(ctx, jobs=jobs, stop=stop, every=span, lease=lease, namespaces=names, once=once):
             run.show(done, lambda told=done: _round(told))  # type: ignore[misc]
-            sys.stdout.flush()  # a reader of a pipe waits for each round, not for the buffer
-            # A loop was ended on purpose, whatever its rounds found; a single round answers for itself.
+            sys.stdout.flush()  # a reader of a pipe sees each round at once
+            # A stopped loop exits with 0, whatever its rounds found; a single round sets the exit code.
             code = exits.FINDINGS if once and _found(done) else exits.OK
     return code
 
@@ -181,7 +181,7 @@ class StopFlag:
         self._condition = condition
 
     def set(self) -> None:
-        """Ask for the end."""
+        """Request the stop."""
         self._is_set = True
 
     def is_set(self) -> bool:
@@ -198,7 +198,7 @@ class StopFlag:
 
 @contextmanager
 def stop_on_signal(condition: Callable[[], bool] = bool) -> Iterator[StopFlag]:
-    """SIGTERM and SIGINT end the work after the current job; a second SIGINT ends it at once."""
+    """Stop after the current job on SIGTERM or SIGINT; a second SIGINT stops at once."""
     flag = StopFlag(condition)
 
     def handle(number: int, _: FrameType | None) -> None:
