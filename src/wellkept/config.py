@@ -142,11 +142,11 @@ def load(
         >>> load({"db": "agent.db"}, environ={"WELLKEPT_NAMESPACE": "acme/alice"}).namespace
         'acme/alice'
     """
-    said = {key: value for key, value in (flags or {}).items() if value is not None}
+    set_by_flag = {key: value for key, value in (flags or {}).items() if value is not None}
     here = folder if folder is not None else Path.cwd()
     values, secrets = _environment(os.environ if environ is None else environ)
     layers = [
-        _layer(_FLAGS, said, base=Path()),
+        _layer(_FLAGS, set_by_flag, base=Path()),
         _layer(_ENVIRONMENT, values, base=Path()),
         *_project(here),
         *_personal(),
@@ -189,9 +189,9 @@ def auto_calibrate(*, environ: Mapping[str, str] | None = None, folder: Path | N
     Raises:
         ConfigError: The value or a configuration file is invalid.
     """
-    said = (os.environ if environ is None else environ).get(PREFIX + "AUTO_CALIBRATE")
-    if said:
-        return _switch("auto_calibrate", said, _ENVIRONMENT) == _ON
+    given = (os.environ if environ is None else environ).get(PREFIX + "AUTO_CALIBRATE")
+    if given:
+        return _switch("auto_calibrate", given, _ENVIRONMENT) == _ON
     for layer in (*_project(folder if folder is not None else Path.cwd()), *_personal()):
         if "auto_calibrate" in layer.values:
             return layer.values["auto_calibrate"] == _ON
@@ -212,9 +212,9 @@ def consolidation_held(*, environ: Mapping[str, str] | None = None, folder: Path
         'consolidate_dry_run (environment)'
     """
     name = PREFIX + KILL_SWITCH.upper()
-    said = (os.environ if environ is None else environ).get(name)
+    given = (os.environ if environ is None else environ).get(name)
     here = folder if folder is not None else Path.cwd()
-    own = [_layer(_ENVIRONMENT, {KILL_SWITCH: said}, base=Path())] if said else []
+    own = [_layer(_ENVIRONMENT, {KILL_SWITCH: given}, base=Path())] if given else []
     held = _held([*own, *_project(here), *_personal()])
     return f"{KILL_SWITCH} ({held.origin})" if held is not None else ""
 

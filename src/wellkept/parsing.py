@@ -64,7 +64,7 @@ def parsed_json(
 
 
 def parsed_toml(
-    text: str, *, where: str = "", todo: str = "Mend the syntax", error: type[WellkeptError] = InvalidInput
+    text: str, *, where: str = "", todo: str = "Correct the syntax", error: type[WellkeptError] = InvalidInput
 ) -> dict[str, Any]:
     """Parse a TOML text to a table; arguments and errors are those of `parsed_json`.
 

@@ -69,12 +69,12 @@ def similar(body: Mapping[str, Any]) -> Call[dict[str, Any]]:
 
 def statement(content: str | NewMemory, fields: Mapping[str, Any]) -> dict[str, Json]:
     """A statement as JSON: the non-default fields of a `NewMemory`, overridden by the given fields."""
-    beside = {name: plain(value) for name, value in fields.items() if name != "on_conflict" or value is not None}
+    changed = {name: plain(value) for name, value in fields.items() if name != "on_conflict" or value is not None}
     own = _differing(content) if isinstance(content, NewMemory) else {"content": plain(content)}
-    return {**own, **beside}
+    return {**own, **changed}
 
 
-def said(**fields: Any) -> dict[str, Json]:
+def given_fields(**fields: Any) -> dict[str, Json]:
     """The given fields as JSON; a None value means not given and is omitted."""
     return {name: plain(value) for name, value in fields.items() if value is not None}
 
@@ -115,8 +115,8 @@ def _name(key: object) -> str:
 
 def _texts(query: Mapping[str, Any]) -> dict[str, str]:
     """Query parameters as texts: None is omitted, an object becomes JSON text."""
-    told = {name: plain(value) for name, value in query.items() if value is not None}
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in told.items()}
+    present = {name: plain(value) for name, value in query.items() if value is not None}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in present.items()}
 
 
 def figures(config: Consolidation) -> dict[str, Json]:
@@ -128,7 +128,7 @@ def figures(config: Consolidation) -> dict[str, Json]:
     given = {item.name: getattr(config, item.name) for item in fields_of(config)}
     if given.pop("rules") != Consolidation().rules:
         raise InvalidField("local rules are not sent to a server", where="config", todo="Plan on the server")
-    return said(**given)
+    return given_fields(**given)
 
 
 def plan_of(answer: Json) -> Plan:

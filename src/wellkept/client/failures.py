@@ -59,8 +59,10 @@ def error_of(response: httpx2.Response) -> WellkeptError:
     named = _text(problem, "type").removeprefix(URN)
     match _KINDS.get(named) or _BY_STATUS.get(response.status_code, WellkeptError):
         case kind if kind is ConflictError:
-            told = problem.get("conflicts")
-            return ConflictError(what, conflicts=told if isinstance(told, list) else (), where=where, todo=todo)
+            conflicts = problem.get("conflicts")
+            return ConflictError(
+                what, conflicts=conflicts if isinstance(conflicts, list) else (), where=where, todo=todo
+            )
         case kind if kind is UndoBlocked:
             entries = [item for item in problem.get("entries") or () if isinstance(item, int)]
             return UndoBlocked(what, entries=entries, where=where, todo=todo)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from wellkept.client import from_json
-from wellkept.client.calls import call, plain, said
+from wellkept.client.calls import call, given_fields, plain
 from wellkept.client.exchange import Call
 from wellkept.engine.base.inputs import MAX_BATCH, MAX_LIMIT
 from wellkept.parsing import json_values
@@ -74,7 +74,7 @@ def batch(items: Iterable[Any], on_conflict: str | None) -> Calls[BatchResult]:
     errors: list[ItemError] = []
     counts: Counter[str] = Counter()
     for part in parts([plain(item) for item in items]):
-        asked = {"items": part, **said(on_conflict=on_conflict)}
+        asked = {"items": part, **given_fields(on_conflict=on_conflict)}
         done = yield call("remember_many", from_json.record(BatchResult), asked)
         errors += [replace(error, index=error.index + len(results)) for error in done.errors]
         results += done.results

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 import httpx2
 
-from wellkept.client.calls import call, entry_of, figures, number, plan_of, said, similar, statement, truth
+from wellkept.client.calls import call, entry_of, figures, given_fields, number, plan_of, similar, statement, truth
 from wellkept.client.exchange import Bound, Call, Tries, outcome, request, setting
 from wellkept.client.from_json import hits, record, records
 from wellkept.client.pages import Calls, batch, listing, pages, reached
@@ -249,7 +249,9 @@ class Client(Bound):
 
     def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
         """Like `MemoryStore.plan`, with the default rules; custom rules cannot be sent."""
-        return self._ask("plan", plan_of, **said(config=None if config is None else figures(config), scope=scope))
+        return self._ask(
+            "plan", plan_of, **given_fields(config=None if config is None else figures(config), scope=scope)
+        )
 
     def execute(
         self, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), dry_run: bool = False

@@ -77,8 +77,8 @@ def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
         found.reverse()
     beside = repeated(ctx, lambda: standing(ctx, found))
     wordings = {head: len(rows) for head, rows in beside.wordings.items()}
-    told = {"memories": found, "marks": beside.marks, "wordings": wordings, "more": more}
-    return as_output(outputs.Memories, told)
+    answer = {"memories": found, "marks": beside.marks, "wordings": wordings, "more": more}
+    return as_output(outputs.Memories, answer)
 
 
 def history(store: MemoryStore, given: inputs.History) -> BaseModel:

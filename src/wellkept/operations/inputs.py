@@ -120,7 +120,7 @@ class Pack(Given):
         [], description="What the prompt already contains: ids, or verbatim texts."
     )
     session: Label = Field(
-        "", description="Id of the conversation; what was packed for it is not new when it is written back."
+        "", description="Id of the conversation; its packed texts are recognised when they are written back."
     )
     where: FilterFields | None = Field(None, description="Only memories that match this filter.")
     touch: bool = Field(default=True, description="Record the memories in the block as used.")

@@ -42,8 +42,8 @@ Batch = shape_of(BatchResult)
 Kept = shape_of(Memory)
 Recalled = answer(
     "Recalled",
-    "Hits, best first; with explain also what was left out; linked ids that do not exist. The answer ends early, and "
-    "more says so, where it would be too large.",
+    "Hits, best first; with explain also results left out; linked ids that do not exist. An answer that would be too "
+    "large is truncated, and more is true.",
     hits=tuple[Hit, ...],
     left_out=tuple[LeftOut, ...],
     dangling=tuple[str, ...],

@@ -66,7 +66,7 @@ def flush_left(store: MemoryStore, *, idle: timedelta, ended: Callable[[], bool]
             while not ended() and next(parts, None) is not None:
                 pass
     except WellkeptError as error:
-        return f"the queue waits: {error}"
+        return f"the queue could not be flushed: {error}"
     return ""
 
 
@@ -81,7 +81,7 @@ def flush(store: MemoryStore) -> str:
     try:
         failed = Queue(_context(store), everywhere=True).flush().failed
     except WellkeptError as error:
-        return f"the queue waits for the next start: {error}"
+        return f"the queue could not be flushed and waits for the next start: {error}"
     return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
 
 
@@ -130,8 +130,8 @@ def queueing(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
         >>> import wellkept
         >>> with wellkept.open("memory:", embedder="hashing") as store:
         ...     with queueing(store, wanted=True):
-        ...         told = store.remember("Funding flips first.", kind="thesis").outcome
-        ...     told, len(store.queue)
+        ...         outcome = store.remember("Funding flips first.", kind="thesis").outcome
+        ...     outcome, len(store.queue)
         ('queued', 1)
     """
     if not wanted:

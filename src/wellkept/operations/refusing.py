@@ -47,12 +47,12 @@ def refuse_many(model: type[BaseModel], fields: Mapping[str, Any], where: str = 
         >>> from wellkept.operations.inputs import Undo
         >>> refuse_many(Undo, dict.fromkeys(map(str, range(1_000)), 1))
         Traceback (most recent call last):
-        wellkept.errors.InvalidField: has 1000 fields, of at most 1 that are known (input)...
+        wellkept.errors.InvalidField: has 1000 fields, but at most 1 is known (input)...
     """
     known = len(model.model_fields)
     if len(fields) > known + _UNKNOWN_AT_MOST:
         raise InvalidField(
-            f"has {len(fields)} fields, of at most {known} that are known",
+            f"has {len(fields)} fields, but at most {known} {'is' if known == 1 else 'are'} known",
             where=where or "input",
             todo="Send only those of the operation's input schema",
         )
@@ -78,7 +78,7 @@ def refusal(model: type[BaseModel], error: ValidationError) -> InvalidField:
     where = ".".join(str(part) for part in first["loc"])[: 4 * _SHOWN]
     what = {"missing": "is missing", _UNKNOWN: "unknown field"}.get(first["type"], first["msg"])
     others = sum(1 for place, item in enumerate(found) if place != at and not (name and item["loc"][-1:] == (name,)))
-    more = f"; {others} more field{'s are' if others > 1 else ' is'} wrong" if others else ""
+    more = f"; {others} more field{'s are' if others > 1 else ' is'} invalid" if others else ""
     todo = f"Did you mean `{name}`?" if name else "See the operation's input schema"
     return InvalidField(f"{what}{more}", where=where or "input", todo=todo)
 

@@ -6,7 +6,6 @@ over time. So the models are generated from the dataclasses, with their names, t
 
 from __future__ import annotations
 
-import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -21,7 +20,6 @@ from wellkept.core.records.codec import EFFECT_TYPES, to_plain
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time as serialised by the codec. It stays a text, to avoid parsing and serialising it again."""
-_NUMBERS = re.compile(r" ?\((?:[A-Z]\d*(?:-\d+)?(?:, )?)+\)")
 PIECE = 256 * 1024
 """Size of the pieces in which an answer is sent, in bytes."""
 _LONG = 50
@@ -112,12 +110,12 @@ def json_object(result: BaseModel) -> dict[str, Any]:
         value = getattr(result, name)
         match value:
             case list():
-                told: Any = [_plain_value(item) for item in value]
+                plain: Any = [_plain_value(item) for item in value]
             case dict():
-                told = {key: _plain_value(item) for key, item in value.items()}
+                plain = {key: _plain_value(item) for key, item in value.items()}
             case _:
-                told = _plain_value(value)
-        made[field.alias or name] = told
+                plain = _plain_value(value)
+        made[field.alias or name] = plain
     return made
 
 
@@ -221,13 +219,8 @@ def _explained(record: type) -> dict[str, str]:
                 found.update(dict.fromkeys(name, text.strip()))
             else:
                 found.update({key: f"{found[key]} {line.strip()}" for key in name})
-    return {key: _plain(text) for key, text in found.items()}
+    return found
 
 
 def _first_line(record: type) -> str:
-    return _plain((record.__doc__ or record.__name__).strip().splitlines()[0])
-
-
-def _plain(text: str) -> str:
-    """The text without requirement numbers, which mean nothing to API readers."""
-    return _NUMBERS.sub("", text)
+    return (record.__doc__ or record.__name__).strip().splitlines()[0]

@@ -169,7 +169,7 @@ ACTING = (
         "split",
         "Split a wording off",
         "Make a restatement that was kept as a wording a memory of its own: it says something else than its head. "
-        "It is not folded again by itself; undo takes the split back.",
+        "It is not merged again automatically; undo reverts the split.",
         inputs.OfMemory,
         outputs.Entry,
     ),

@@ -155,7 +155,7 @@ def _view(source: str, found: Source, report: Audit, done: tuple[list[str], Impo
         yield render.styled("Not read", "bold")
         yield from render.item_errors(report.unreadable, len(report.unreadable))
     if report.degraded:
-        yield render.styled(f"  degraded  {', '.join(report.degraded)}: what that finds is missing here", "yellow")
+        yield render.styled(f"  degraded  {', '.join(report.degraded)}: their findings are missing", "yellow")
     yield render.styled(_plan_words(report), "bold")
     for path in written:
         yield render.styled(f"  plan      {one_line(path)}", "dim")

@@ -139,7 +139,7 @@ def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
     actions = []
     for action in plan.actions:
         result = results.get(action.id)
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "id": action.id,
             "type": action.type,
             "state": "planned" if result is None else result.state,
@@ -149,8 +149,8 @@ def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
             "reasons": action.rationale.reasons,
         }
         if action.summary:
-            told |= {"similarity": action.rationale.similarity, "summary": action.summary}
-        actions.append(told)
+            entry |= {"similarity": action.rationale.similarity, "summary": action.summary}
+        actions.append(entry)
     return {
         "plan_id": plan.plan_id,
         "run_id": report.run_id,

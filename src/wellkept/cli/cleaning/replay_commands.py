@@ -86,7 +86,7 @@ def _view(report: ReplayReport, *, everything: bool) -> render.Parts:
     if report.active is not None:
         yield render.styled(f"Active memories: {report.active[0]} now, {report.active[1]} under this policy")
     if not report.complete:
-        yield render.styled(f"Stopped at the limit; --after {report.last} goes on")
+        yield render.styled(f"Stopped at the limit; --after {report.last} continues")
 
 
 def _differences(items: Sequence[ReplayDifference]) -> Table:

@@ -60,7 +60,7 @@ def run(
                 if console.is_terminal and pause > 0:
                     time.sleep(pause)
         clock.later(1)
-        told = story.Story(
+        month = story.Story(
             steps=tuple(steps),
             figures=story.figures(store, steps),
             conflicts=store.conflicts(),
@@ -69,9 +69,9 @@ def run(
             embedder=store.stats().embedder,
         )
     if as_json:
-        console.out(record.as_json(told, db), highlight=False)
+        console.out(record.as_json(month, db), highlight=False)
     else:
-        view.ending(console, told, db=db, program=_program(), verbose=verbose)
+        view.ending(console, month, db=db, program=_program(), verbose=verbose)
     return 0
 
 

@@ -88,13 +88,13 @@ def reason(done: Step, numbers: Mapping[str, int]) -> str:
     """The reason in words, with the numbers of the related lines."""
     match done.became:
         case WriteResult() as result:
-            about, told = _about(result, numbers), why(result)
-            return f"{about}: {told}" if about else told
+            about, words = _about(result, numbers), why(result)
+            return f"{about}: {words}" if about else words
         case error:
-            told = f"{type(error).__name__}: {error}"
+            words = f"{type(error).__name__}: {error}"
             for memory_id, number in numbers.items():
-                told = told.replace(memory_id, f"write {number}")
-            return told
+                words = words.replace(memory_id, f"write {number}")
+            return words
 
 
 def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
@@ -120,15 +120,15 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
 # At the end
 
 
-def ending(console: Console, told: Story, *, db: str | None, program: str, verbose: bool) -> None:
+def ending(console: Console, story: Story, *, db: str | None, program: str, verbose: bool) -> None:
     """Summary, one write per outcome, conflicts, a query, an undo, and next steps that use `program`."""
-    _summary(console, told.figures, told.conflicts)
+    _summary(console, story.figures, story.conflicts)
     if not verbose:
-        _examples(console, told, program)
-    _conflicts(console, told.conflicts, told.numbers)
-    _answer(console, told.answer, told.numbers)
-    if told.taken_back is not None:
-        _taken_back(console, told.taken_back)
+        _examples(console, story, program)
+    _conflicts(console, story.conflicts, story.numbers)
+    _answer(console, story.answer, story.numbers)
+    if story.taken_back is not None:
+        _taken_back(console, story.taken_back)
     _farewell(console, db, program)
 
 
@@ -159,13 +159,13 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
         _paragraph(console, f"  {count_of(number, 'write')}: {_LACKS.get(word, word)}.")
 
 
-def _examples(console: Console, told: Story, program: str) -> None:
+def _examples(console: Console, story: Story, program: str) -> None:
     """The first write of each outcome, with its reason."""
     _heading(console, "One write of each outcome, with its reason")
-    firsts = {done.outcome: done for done in reversed(told.steps)}
+    firsts = {done.outcome: done for done in reversed(story.steps)}
     for done in sorted(firsts.values(), key=lambda done: done.line.number):
-        step(console, done, told.numbers)
-    _unbroken(console, f"  All {len(told.steps)} writes: {plain(program, console)} demo --verbose")
+        step(console, done, story.numbers)
+    _unbroken(console, f"  All {len(story.steps)} writes: {plain(program, console)} demo --verbose")
 
 
 def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping[str, int]) -> None:

@@ -74,8 +74,10 @@ def stories(
     file: Path = argument(metavar="FILE", help="JSON lines of stories, optionally .gz."),
     *,
     no_subject: bool = flag("--no-subject", help="Ignore the subjects given with the writes."),
-    crowd: int = option("--crowd", default=0, min=0, help="Texts of strangers that share one store with all stories."),
-    strangers: list[Path] | None = option(metavar="FILE", help="Files with a stranger's text per line; repeatable."),
+    crowd: int = option(
+        "--crowd", default=0, min=0, help="Number of unrelated texts in the common store of all stories."
+    ),
+    strangers: list[Path] | None = option(metavar="FILE", help="Files with one unrelated text per line; repeatable."),
     how: EvalOptions,
 ) -> None:
     """Replay each story in an empty store, write by write, then run its queries.
@@ -121,7 +123,7 @@ def retrieval(
 ) -> None:
     """Store conversations, ask the questions of LoCoMo or BEAM, and print how much of the evidence is recalled.
 
-    Beside recall stands plain BM25 over the same texts. Nothing is written to your own store.
+    Plain BM25 over the same texts is the baseline. Nothing is written to your own store.
     """
     from wellkept.cli.measuring import retrieval_tables as tables
     from wellkept.evaluation import retrieval_running as running

@@ -73,8 +73,11 @@ def _work_of(row: Operation) -> Callable[..., int]:
         if row.effect == "destructive" and not values[YES]:
             raise typer.BadParameter("This cannot be undone: pass --yes to confirm", param_hint="--yes")
         fields = row.input.model_fields
-        said = {name: values[name] for name in fields if values[name] is not None and values[name] != []}
-        given = {**_object(values[FROM]), **{name: _value(name, fields[name], told) for name, told in said.items()}}
+        options = {name: values[name] for name in fields if values[name] is not None and values[name] != []}
+        given = {
+            **_object(values[FROM]),
+            **{name: _value(name, fields[name], value) for name, value in options.items()},
+        }
         wanted = parsed(row, given)
         answer = row.handler(run.store(writes=row.effect != "read"), wanted).model_dump(mode="json", by_alias=True)
         run.emit(answer)
@@ -115,8 +118,8 @@ def _option(name: str, field: FieldInfo) -> Any:
             metavar = "NUMBER"
         case _:
             pass
-    told = typer.Option(spelled, metavar=metavar, help=_help(field), show_default=_default(field))
-    return Annotated[kind | None, told]
+    declared = typer.Option(spelled, metavar=metavar, help=_help(field), show_default=_default(field))
+    return Annotated[kind | None, declared]
 
 
 def _help(field: FieldInfo) -> str:
@@ -131,13 +134,13 @@ def _default(field: FieldInfo) -> str | bool:
     return str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
 
 
-def _value(name: str, field: FieldInfo, told: Any) -> Any:
+def _value(name: str, field: FieldInfo, value: Any) -> Any:
     """The given option as the JSON value of the field; a number written as words stays a text and is rejected later."""
-    if not isinstance(told, str):
-        return told
+    if not isinstance(value, str):
+        return value
     parts = alternatives(field.annotation)
-    is_text = any(_is_word(part) for part in parts) and (len(parts) == 1 or not told.lstrip().startswith("{"))
-    return told if is_text else json_value(name, told)
+    is_text = any(_is_word(part) for part in parts) and (len(parts) == 1 or not value.lstrip().startswith("{"))
+    return value if is_text else json_value(name, value)
 
 
 def _object(file: Path | None) -> Mapping[str, Any]:

@@ -40,8 +40,8 @@ def recall(
         touch=touch,
         **options,
     )
-    told = {"hits": found, "left_out": found.left_out, "dangling": found.dangling}
-    run.show(told, lambda: recall_tables.answer(found, explain=explain))
+    answer = {"hits": found, "left_out": found.left_out, "dangling": found.dangling}
+    run.show(answer, lambda: recall_tables.answer(found, explain=explain))
 
 
 def get(
@@ -134,15 +134,15 @@ def namespaces(run: Session) -> None:
 
 def _neighbours(found: Reached) -> list[Any]:
     nowhere = [f"Linked ids that do not exist: {', '.join(map(one_line, found.dangling))}"]
-    told = nowhere if found.dangling else []
+    dangling = nowhere if found.dangling else []
     if not found:
-        return ["No neighbours", *told]
+        return ["No neighbours", *dangling]
     short = render.ShortIds(item.memory.id for item in found)
     rows = [
         (str(item.depth), "→" if item.direction == "out" else "←", item.rel, short(item.memory.id), item.memory.content)
         for item in found
     ]
-    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *told]
+    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *dangling]
 
 
 def graph(graph: Graph) -> list[Any]:

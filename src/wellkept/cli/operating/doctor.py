@@ -29,7 +29,7 @@ OLDEST_SQLITE = (3, 40)
 
 
 def doctor(run: Session) -> int:
-    """Say what is installed, which embedder is used, how the store is, and which settings hold."""
+    """Show the installed packages, the embedder, the state of the store, and the effective settings."""
     with run.busy("Looking"):
         findings = list(_findings(run))
     worst = "fail" if any(item.health == "fail" for item in findings) else "ok"
@@ -112,13 +112,13 @@ def _relation_model(settings: Settings) -> Iterator[Finding]:
     from wellkept.models.registry import load_relation_model
 
     if settings.relation_model == "none":
-        yield Finding("relation model", "warn", "none: only rules judge", "Set relation_model to auto")
+        yield Finding("relation model", "warn", "none: decisions use rules only", "Set relation_model to auto")
         return
     started = time.perf_counter()
     model = load_relation_model("packaged")
-    told = model.read([("The light is on.", "The light is off.")]) if model is not None else []
+    opinions = model.read([("The light is on.", "The light is off.")]) if model is not None else []
     took = (time.perf_counter() - started) * 1000
-    name = told[0].model if told and told[0] is not None else "?"
+    name = opinions[0].model if opinions and opinions[0] is not None else "?"
     yield Finding("relation model", "ok", f"{name}, loaded and answered in {took:.0f} ms")
 
 

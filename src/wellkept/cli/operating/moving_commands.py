@@ -85,8 +85,8 @@ def restore_backup(
             busy_seconds=_BUSY_SECONDS,
         )
     kept = f"; the previous file is kept as {done.kept}" if done.kept else ""
-    told = f"{own} is restored exactly: {_held(done.entries)}{kept}"
-    run.show(done, lambda: [one_line(told, limit=2_000)])
+    message = f"{own} is restored exactly: {_held(done.entries)}{kept}"
+    run.show(done, lambda: [one_line(message, limit=2_000)])
 
 
 def _own_file(settings: Settings) -> Path:
@@ -192,6 +192,6 @@ def _moved(report: MoveReport, target: str) -> Parts:
     if report.dry_run:
         yield "Dry run: nothing is written"
     else:
-        yield f"{shown(target)} holds the same: counts, sequence and hash over everything were compared"
+        yield f"{shown(target)} is identical: counts, order and a hash of all contents were compared"
     if report.others:
         yield f"Left unchanged there: {one_line(', '.join(report.others))}"

@@ -95,7 +95,7 @@ def of_the_store(run: Session, settings: Settings) -> Iterator[Finding]:
         yield from _in_database(run, settings)
     else:
         wellkept._storage(settings.db).close()  # raises for an address without a backend
-        yield Finding("store", "ok", f"{shown_address(settings.db)} is kept in no file and in no database")
+        yield Finding("store", "ok", f"{shown_address(settings.db)} is neither in a file nor in a database")
 
 
 # --------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def _access_and_queues(facts: StoreFacts, *, has_token: bool) -> Iterator[Findin
     """Access to the store, and the state of its queues."""
     yield _access(facts, has_token=has_token)
     if facts.spread:
-        yield Finding("cluster", "ok", "the tables are spread by namespace; the size above is of this server alone")
+        yield Finding("cluster", "ok", "the tables are distributed by namespace; the size above is of this server only")
     if facts.waiting:
         todo = "See `wellkept queue list`" if facts.refused else "`wellkept queue flush` writes them"
         what = count_of(facts.waiting, "write waits", "writes wait") + (

@@ -110,8 +110,8 @@ def put(
     """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)
     [known] = _kinds(kind) or ("",)
-    said = run.given_option("namespace")
-    names = (store.namespace,) if said is not None else store.namespaces()
+    given = run.given_option("namespace")
+    names = (store.namespace,) if given is not None else store.namespaces()
     _queue(run, store).put(known, names)
     run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
 
@@ -192,10 +192,10 @@ def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
     return store, (making_ahead(store._ctx, embedder),)
 
 
-def _kinds(said: str | None) -> tuple[str, ...]:
+def _kinds(given: str | None) -> tuple[str, ...]:
     from wellkept.engine.upkeep.jobs import chosen, errands
 
-    names = tuple(part.strip() for part in (said or "").split(",") if part.strip())
+    names = tuple(part.strip() for part in (given or "").split(",") if part.strip())
     try:
         return tuple(one.kind for one in chosen(names, among=errands()))
     except InvalidField as error:

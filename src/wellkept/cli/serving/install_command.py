@@ -48,7 +48,7 @@ def install(
             Installed(path=str(path), server="wellkept", entry=value, change="printed"),
             lambda: [_json(merged({}, chosen.key, "wellkept", value))],
         )
-        run.note(f"It belongs into {path}")
+        run.note(f"Put it into {path}")
         return
     done = merge(path, chosen.key, "wellkept", value)
     run.show(done, lambda: [_sentence(done)])
@@ -61,19 +61,19 @@ def _arguments(run: Session, toolset: str) -> list[str]:
     from wellkept.config import personal_file
 
     settings = run.settings
-    said: list[str] = []
+    arguments: list[str] = []
     if settings.origins["db"] != _DEFAULT:
-        said += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
+        arguments += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
     if settings.policy_file:
-        said += ["--policy", str(Path(settings.policy_file).absolute())]
+        arguments += ["--policy", str(Path(settings.policy_file).absolute())]
     for key in _SAID_AS_TEXT:
         value: str = getattr(settings, key)
         if value and settings.origins[key] != _DEFAULT and not _stays(run, key):
-            said += [f"--{key}", value]
+            arguments += [f"--{key}", value]
     for key in ("embedder", "policy"):
         if _stays(run, key) and settings.origins[key] != str(personal_file()):  # read anyway
             run.note(f"The {key} of {settings.origins[key]} is not written; put it into your own config.toml")
-    return said if toolset == "default" else [*said, "--toolset", toolset]
+    return arguments if toolset == "default" else [*arguments, "--toolset", toolset]
 
 
 def _stays(run: Session, key: str) -> bool:

@@ -28,7 +28,7 @@ def mcp(
 ) -> None:
     """Serve this memory to an MCP client over standard input and output, until the client disconnects.
 
-    Standard output belongs to the protocol; whatever there is to say goes to standard error.
+    Standard output carries the protocol only; messages go to standard error.
     """
     from wellkept.server.serving.private_logging import wordless
 

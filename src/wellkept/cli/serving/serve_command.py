@@ -67,8 +67,8 @@ def serve(
         address = address_of(bound)
 
         def listening() -> None:
-            told = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
-            run.show(told, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
+            started = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
+            run.show(started, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
             sys.stdout.flush()
             if not asked:
                 run.note("There are no tokens: anyone who can reach this address has full access")

@@ -165,8 +165,8 @@ def given(group: StatementOptions) -> dict[str, Any]:
     Raises:
         InvalidField: A JSON option is not valid JSON.
     """
-    said = {item.name: getattr(group, item.name) for item in fields(group)}
-    values = {name: value for name, value in said.items() if value is not None and value != []}
+    options = {item.name: getattr(group, item.name) for item in fields(group)}
+    values = {name: value for name, value in options.items() if value is not None and value != []}
     return {name: json_value(name, value) if name in _OBJECTS else value for name, value in values.items()}
 
 

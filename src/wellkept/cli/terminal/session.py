@@ -53,8 +53,8 @@ class Shared:
         """These options, completed by those before the command name."""
         if outer is None:
             return self
-        said = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
-        return replace(self, **said)
+        merged = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
+        return replace(self, **merged)
 
 
 class ProgressCallback(Protocol):
@@ -99,8 +99,8 @@ class Session:
 
     def given_option(self, key: str) -> str | None:
         """The value of a setting on the command line; None when absent."""
-        said: str | None = getattr(self._shared, key)
-        return said
+        value: str | None = getattr(self._shared, key)
+        return value
 
     def on_end(self, call: Callable[[], object]) -> None:
         """Register a callback for the end of the command, with or without an error."""
@@ -221,7 +221,7 @@ class Session:
         if not self.json:
             self._say(error)
             return
-        told: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "type": type(error).__name__,
             "what": error.what,
             "where": error.where,
@@ -230,12 +230,12 @@ class Session:
         }
         match error:
             case ConflictError():
-                told["conflicts"] = error.conflicts
+                payload["conflicts"] = error.conflicts
             case UndoBlocked():
-                told["entries"] = error.entries
+                payload["entries"] = error.entries
             case _:
                 pass
-        self.emit({"error": told})
+        self.emit({"error": payload})
 
     def _say(self, error: WellkeptError) -> None:
         self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)

@@ -150,4 +150,4 @@ def require_one(token_id: str, found: Sequence[str]) -> None:
     if not found:
         raise NotFound("no such token", where=token_id[:60], todo="See `wellkept token list`")
     if len(found) > 1:
-        raise AmbiguousId("fits several tokens", where=token_id[:60], todo=f"Use one of: {', '.join(found[:5])}")
+        raise AmbiguousId("matches several tokens", where=token_id[:60], todo=f"Use one of: {', '.join(found[:5])}")

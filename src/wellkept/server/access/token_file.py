@@ -205,7 +205,7 @@ def _token(row: dict[str, Any]) -> Token:
     created = moment("created_at", row["created_at"])
     lists = isinstance(row["namespaces"], list) and isinstance(row["scopes"], list)
     if created is None or not lists or not row["namespaces"] or not isinstance(row["name"], str):
-        raise ValueError("not whole")
+        raise ValueError("incomplete")
     return Token(
         id=row["id"],
         name=row["name"],

@@ -85,7 +85,7 @@ def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope
     name = check_namespace(asked) if asked is not None else home(grant, store.namespace)
     if not allowed(grant, name, scope):
         raise InvalidInput(
-            f"the token does not allow to {scope} in this namespace",
+            f"the token does not allow {scope} access in this namespace",
             where=NAMESPACE,
             todo="Name a namespace of the token, or use a token with this scope",
         )

@@ -62,10 +62,10 @@ class CallStore(MemoryStore):
             return None
         seen: list[str] = []
 
-        def told(step: str, done: int, whole: int) -> None:
+        def report(step: str, done: int, whole: int) -> None:
             if step not in seen:
                 seen.append(step)
             share = min(done / whole, 1.0) if whole else 1.0
             tell(len(seen) - 1 + share, None, f"{step}: {done} of {whole}")
 
-        return told
+        return report

@@ -58,9 +58,9 @@ def line(memory: _Json, *notes: str) -> str:
     kind = one_line(str(memory.get("kind", "")), 40) + ("" if status == "active" else f" {status}")
     title = one_line(str(memory.get("title") or ""), 200)
     text = "\n  ".join(lines_of(str(memory.get("content", ""))))
-    said = " ".join(f"({note})" for note in notes if note)
+    appended = " ".join(f"({note})" for note in notes if note)
     head = f"[{short_id(memory.get('id', ''))}] {day} {kind}"
-    return " ".join(part for part in (head, f"{title}:" if title else "", text, said) if part)
+    return " ".join(part for part in (head, f"{title}:" if title else "", text, appended) if part)
 
 
 def short_id(memory_id: str) -> str:
@@ -167,8 +167,8 @@ def _undone(answer: _Json) -> Iterator[str]:
 def _opposed(own: str, conflict: _Json) -> str:
     other = conflict["b"] if conflict["a"] == own else conflict["a"]
     if conflict["kind"] == "outdated":
-        said = "outdated by" if conflict["a"] == own else "outdates"
-        return f"{said} [{short_id(other)}]{chance(conflict.get('probability'))}, key {conflict['key']}"
+        relation = "outdated by" if conflict["a"] == own else "outdates"
+        return f"{relation} [{short_id(other)}]{chance(conflict.get('probability'))}, key {conflict['key']}"
     return f"{conflict['kind']} with [{short_id(other)}], key {conflict['key']}"
 
 

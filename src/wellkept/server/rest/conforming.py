@@ -105,7 +105,7 @@ def _part(value: Any, schema: Schema, where: str, known: Mapping[str, Schema]) -
     if _of_type(value, schema):
         yield from _flaws(value, schema, where, known)
     else:
-        yield InvalidField, f"is no {schema.get('type', 'object')}", where
+        yield InvalidField, f"is not of type {schema.get('type', 'object')}", where
 
 
 def _of_text(text: str, schema: Schema, where: str) -> Iterator[Flaw]:
@@ -113,13 +113,13 @@ def _of_text(text: str, schema: Schema, where: str) -> Iterator[Flaw]:
         yield ContentTooLarge, f"has more than {schema['maxLength']} characters", where
     elif "not" in schema and (found := _search(schema["not"]["pattern"])(text)):
         held = " ".join(f"U+{ord(character):04X}" for character in found.group())
-        yield InvalidText, f"holds {held}, which it must not", where
+        yield InvalidText, f"contains {held}, which is not allowed", where
     elif len(text) < schema.get("minLength", 0) or (schema.get("pattern") in _SEEN and not _matches(text, schema)):
         yield EmptyContent, "is empty", where
     elif not _matches(text, schema):
         yield InvalidField, "does not have the required form", where
     elif schema.get("format") == RULES_FORMAT and _is_empty_toml(text):
-        yield InvalidField, "has no rule", where
+        yield InvalidField, "contains no rule", where
 
 
 def _matches(text: str, schema: Schema) -> bool:

@@ -98,7 +98,7 @@ class TokenCheck:
         self._buckets = (
             None if limits.rate is None else Buckets(rate=limits.rate, burst=limits.burst, clock=limits.clock)
         )
-        self._told = ""
+        self._logged = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI request."""
@@ -131,8 +131,8 @@ class TokenCheck:
 
     def _unreadable_tokens(self, error: WellkeptError) -> Response:
         """The answer while tokens cannot be read; the reason is logged for the operator, once."""
-        if str(error) != self._told:
-            self._told = str(error)
+        if str(error) != self._logged:
+            self._logged = str(error)
             log.error("All requests are refused: %s", error)
         return problem(503, "tokens cannot be read", todo="Tell the server's operator; its log says why")
 
@@ -279,9 +279,9 @@ def _name(address: str) -> str:
 
 
 def _content_length(headers: Headers) -> int:
-    said = headers.get("content-length", "")
+    length = headers.get("content-length", "")
     # A length with too many digits cannot be parsed as a number, and exceeds the limit anyway.
-    return int(said[:18]) if said.isascii() and said.isdigit() else 0
+    return int(length[:18]) if length.isascii() and length.isdigit() else 0
 
 
 def _has_body(headers: Headers) -> bool:

@@ -103,10 +103,10 @@ def import_routes(stores: RequestStores, limits: Limits) -> APIRouter:
             await run_in_threadpool(spool.write, part)
         spool.seek(0)
         spec = ImportSpec(source=label("source", asked.source), identity=f"rest:{named}")
-        told = answers(
+        answer = answers(
             context_of(store), spool, spec, limits, size=size, restores=allowed(grant, store.namespace, "admin")
         )
-        return StreamingResponse(told, media_type=LINES)
+        return StreamingResponse(answer, media_type=LINES)
 
     return router
 
@@ -125,7 +125,7 @@ def answers(
         restores: Whether rows of an export are restored with their ids; otherwise their texts pass the gate.
     """
     run_id = f"import-{ctx.new_id()}"
-    told = RowWriter(run_id)
+    writer = RowWriter(run_id)
     with spool:
         lines = numbered(spool, "body", most=_MORE)
         first = next(lines, (1, b""))
@@ -142,12 +142,12 @@ def answers(
         for row in given:
             waiting.append(row)
             if len(waiting) >= _BATCH:
-                yield from told.written(ctx, waiting)
+                yield from writer.written(ctx, waiting)
                 done += len(waiting)
                 waiting = []
                 yield _line({"progress": {"lines": done, "bytes": spool.tell(), "of": size}})
-        yield from told.written(ctx, waiting)
-    yield _line({"report": told.report() | ({"restored": False} if exported else {})})
+        yield from writer.written(ctx, waiting)
+    yield _line({"report": writer.report() | ({"restored": False} if exported else {})})
 
 
 class RowWriter:
@@ -221,14 +221,14 @@ def _statement_rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> 
     """The statements of an export as rows of an import, and its other lines with the reason for their rejection."""
     refused: deque[Row] = deque()
 
-    def said() -> Iterator[Line]:
+    def statements() -> Iterator[Line]:
         for number, raw in lines:
             try:
                 yield number, json.dumps(statement_of(raw)).encode()
             except InvalidInput as error:
                 refused.append(Row(number, "", None, error))
 
-    for row in rows(said(), spec, policy):
+    for row in rows(statements(), spec, policy):
         while refused:
             yield refused.popleft()
         yield row

@@ -27,9 +27,9 @@ TYPE_KEY = "node_type"
 _BODY_KEYS = frozenset({"text", "trigger", "signals_at_creation"})
 
 
-def _words(most: int, told: Mapping[str, Any] = TEXT) -> dict[str, Any]:
+def _words(most: int, constraints: Mapping[str, Any] = TEXT) -> dict[str, Any]:
     """The library's constraints on a text, for the document only; the library reports violations itself."""
-    return {"maxLength": most, **told}
+    return {"maxLength": most, **constraints}
 
 
 def _whole(value: Any) -> Any:
@@ -216,12 +216,12 @@ def body_of(memory: Memory) -> str:
     """The body of a node: the text, or the text with trigger and signals as JSON."""
     if not memory.trigger and not memory.signals:
         return memory.content
-    said: dict[str, Any] = {"text": memory.content}
+    body: dict[str, Any] = {"text": memory.content}
     if memory.trigger:
-        said["trigger"] = _as_given(memory.trigger)
+        body["trigger"] = _as_given(memory.trigger)
     if memory.signals:
-        said["signals_at_creation"] = to_plain(memory.signals)
-    return json.dumps(said, ensure_ascii=False)
+        body["signals_at_creation"] = to_plain(memory.signals)
+    return json.dumps(body, ensure_ascii=False)
 
 
 def node_fields(memory: Memory, lifecycle: Lifecycle, embedder: str) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class _NodeRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler, few = super().get_route_handler(), CapacityLimiter(LARGE_AT_ONCE)
 
-        async def told(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             asked = _ThreadedRequest(request.scope, request.receive)
             try:
                 if len(await asked.body()) <= LARGE:
@@ -112,7 +112,7 @@ class _NodeRoute(APIRoute):
             except WellkeptError as error:
                 return failure(*_error(error, asked=_is_check(request)))
 
-        return told
+        return handle
 
 
 def failure(status: int, text: str) -> JSONResponse:
@@ -198,14 +198,14 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         if result.memory is None:  # rejected by the content filter of its kind; these routes never queue writes
             return failure(409, result.message)
         response.status_code = 201 if _is_new(result) else 200
-        told = [edge(link) for link in result.links]
+        edges = [edge(link) for link in result.links]
         # The host system of these routes has a separate tool that reactivates a node.
         message = (
             duplicate_message(result.matches[0], verb="update_memory")
             if result.outcome == "duplicate" and result.matches and result.matches[0].lifecycle != "ACTIVE"
             else result.message
         )
-        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=told)
+        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=edges)
 
     @router.get("/nodes", response_model=Nodes, operation_id="list_nodes", responses=_UNKNOWN)
     def listing(

@@ -23,6 +23,7 @@ from starlette.routing import compile_path
 from wellkept import errors
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
 from wellkept.types import Conflict
+from wellkept.types.showing import count_of
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -68,10 +69,10 @@ DECLARED: Mapping[int, str] = {
     415: "The media type of the body is not supported",
     422: "A field is invalid",
     429: "Too many requests with this token; `Retry-After` says when to send the next",
-    500: "The server failed; nothing was half written",
+    500: "The server failed; nothing was partly written",
     502: "The model's answer cannot be used",
     503: "The store is busy, read-only or stopping; the same request may be sent again",
-    507: "No space is left; nothing was half written",
+    507: "No space is left; nothing was partly written",
 }
 """The errors that every operation may answer with."""
 
@@ -92,13 +93,15 @@ class ProblemDetails(BaseModel):
 def responses() -> dict[int | str, dict[str, Any]]:
     """The error responses of an operation, for the OpenAPI document."""
     schema = {"$ref": "#/components/schemas/ProblemDetails"}
-    told: dict[int | str, dict[str, Any]] = {
+    described: dict[int | str, dict[str, Any]] = {
         status: {"description": words, "content": {MEDIA_TYPE: {"schema": schema}}}
         for status, words in DECLARED.items()
     }
     for status in (429, 503):
-        told[status]["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
-    return told
+        described[status]["headers"] = {
+            "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}
+        }
+    return described
 
 
 def status_of(error: WellkeptError) -> int:
@@ -130,7 +133,7 @@ def of_error(error: WellkeptError, *, status: int = 0) -> Response:
         case ConflictError():
             # The message quotes the stored text; a caller with read access can fetch it by its id.
             found = [_reference(item) for item in error.conflicts if isinstance(item, Conflict)]
-            detail = f"the text conflicts with {len(found)} stored; nothing was written"
+            detail = f"the text conflicts with {count_of(len(found), 'stored memory')}; nothing was written"
             where, more["conflicts"] = "content", found
         case errors.NotPermitted():
             where = todo = ""  # the address of the database is not disclosed to callers
@@ -162,13 +165,13 @@ def problem(
         headers: Further headers.
         **more: Further members; `type` and `title` have defaults.
     """
-    told: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    told |= {"detail": detail, "where": where, "todo": todo, **more}
+    document: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    document |= {"detail": detail, "where": where, "todo": todo, **more}
     sent = dict(headers or {})
     if status == 503:
         sent.setdefault("Retry-After", str(RETRY_SECONDS))
     # ASCII, so that a lone surrogate from the request, quoted in the error, can be sent back.
-    return Response(json.dumps(told), status_code=status, media_type=MEDIA_TYPE, headers=sent)
+    return Response(json.dumps(document), status_code=status, media_type=MEDIA_TYPE, headers=sent)
 
 
 def too_many(seconds: float) -> Response:

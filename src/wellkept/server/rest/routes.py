@@ -52,7 +52,7 @@ def operation_routes(stores: RequestStores) -> APIRouter:
     routed = [(row, row.route) for row in OPERATIONS if row.route is not None]
     for row, route in sorted(routed, key=lambda pair: bool(pair[1].parameters)):
         statuses = (200,) if row.status is ok else tuple(_DONE)
-        told: dict[int | str, dict[str, Any]] = {
+        described: dict[int | str, dict[str, Any]] = {
             status: {"model": row.output, "description": _DONE[status]} for status in statuses
         }
         router.add_api_route(
@@ -65,7 +65,7 @@ def operation_routes(stores: RequestStores) -> APIRouter:
             description=row.description,
             tags=[route.path.split("/")[2]],
             response_model=None,
-            responses={**responses(), **told},
+            responses={**responses(), **described},
             openapi_extra=_extra(row, route, stores.kinds),
         )
     return router
@@ -80,11 +80,11 @@ def _extra(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, An
 
 
 def _endpoint(
-    row: Operation, route: Route, stores: RequestStores, told: Mapping[str, Any], few: CapacityLimiter
+    row: Operation, route: Route, stores: RequestStores, schema: Mapping[str, Any], few: CapacityLimiter
 ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     def answered(request: Request, raw: bytes) -> Response:
         store = stores.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
-        return _answer(row, store, request=request, given=_input(row, route, request=request, raw=raw, told=told))
+        return _answer(row, store, request=request, given=_input(row, route, request=request, raw=raw, schema=schema))
 
     async def endpoint(request: Request) -> Response:
         raw = b"" if route.method in _IN_QUERY else await request.body()
@@ -94,7 +94,7 @@ def _endpoint(
     return endpoint
 
 
-def _input(row: Operation, route: Route, *, request: Request, raw: bytes, told: Mapping[str, Any]) -> BaseModel:
+def _input(row: Operation, route: Route, *, request: Request, raw: bytes, schema: Mapping[str, Any]) -> BaseModel:
     """Read the input of an operation from path, query and body, and validate it against the document.
 
     Raises:
@@ -104,7 +104,7 @@ def _input(row: Operation, route: Route, *, request: Request, raw: bytes, told: 
     path = {name: _from_path(row, name, text) for name, text in request.path_params.items()}
     if route.method in _IN_QUERY:
         given = parsed(row, {**_of_query(row, request.query_params), **path}, texts=True)
-        check_fields(given.model_dump(exclude=set(path), exclude_unset=True), told)
+        check_fields(given.model_dump(exclude=set(path), exclude_unset=True), schema)
         return given
     if request.query_params:
         raise InvalidField(
@@ -113,7 +113,7 @@ def _input(row: Operation, route: Route, *, request: Request, raw: bytes, told: 
     fields = with_integers(row.input, _of_body(request, raw))
     _refuse_doubles(fields, path)
     given = parsed(row, _keyed(row, request, {**fields, **path}))
-    check_fields(fields, told)
+    check_fields(fields, schema)
     return given
 
 
@@ -169,8 +169,8 @@ def _of_body(request: Request, raw: bytes) -> dict[str, Any]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        told = problem(415, "the content type is not JSON", where="Content-Type", todo="Send application/json")
-        raise Malformed(told)
+        response = problem(415, "the content type is not JSON", where="Content-Type", todo="Send application/json")
+        raise Malformed(response)
     try:
         data = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

@@ -69,11 +69,11 @@ def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str,
         if name in route.parameters:
             made.append({"name": name, "in": "path", "required": True, **_parted(part)})
         elif queried:
-            told = _parted(_without_null(part))
-            if _is_object(told["schema"]):
-                told = {**told, "content": {"application/json": {"schema": told["schema"]}}}
-                del told["schema"]
-            made.append({"name": name, "in": "query", "required": name in needed, **told})
+            parameter = _parted(_without_null(part))
+            if _is_object(parameter["schema"]):
+                parameter = {**parameter, "content": {"application/json": {"schema": parameter["schema"]}}}
+                del parameter["schema"]
+            made.append({"name": name, "in": "query", "required": name in needed, **parameter})
     made += copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER])
     if row.effect != "read" and ({"idempotency_key", "items"} & schema.get("properties", {}).keys()):
         made.append(copy.deepcopy(KEY_HEADER))
@@ -128,7 +128,7 @@ def document(app: FastAPI, *, secured: bool) -> Callable[[], dict[str, Any]]:
         secured: Whether tokens are required.
     """
 
-    def told() -> dict[str, Any]:
+    def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             schemas = made.setdefault("components", {}).setdefault("schemas", {})
@@ -145,7 +145,7 @@ def document(app: FastAPI, *, secured: bool) -> Callable[[], dict[str, Any]]:
             app.openapi_schema = made
         return app.openapi_schema
 
-    return told
+    return openapi
 
 
 @cache
@@ -159,9 +159,9 @@ def _complete(operation: dict[str, Any]) -> None:
     """Add the headers that every route accepts, and the errors of the layers around it."""
     if "nodes" in operation.get("tags", ()):
         operation.setdefault("parameters", []).extend(copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER]))
-    told = operation.setdefault("responses", {})
+    described = operation.setdefault("responses", {})
     for status, part in responses().items():
-        known = told.setdefault(str(status), {"description": part["description"]})
+        known = described.setdefault(str(status), {"description": part["description"]})
         if status == 422 and "HTTPValidationError" in str(known.get("content")):
             del known["content"]  # FastAPI's own error format, which is never sent
         known.setdefault("content", {}).update(part["content"])

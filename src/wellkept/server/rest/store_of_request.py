@@ -75,9 +75,9 @@ class RequestStores:
             UnknownNamespace: The header is well-formed, but names no valid namespace.
             InvalidInput: A header is invalid.
         """
-        for name, told in _HEADER_SCHEMAS.items():
+        for name, schema in _HEADER_SCHEMAS.items():
             if name in headers:
-                check_text_value(name, headers[name], told)
+                check_text_value(name, headers[name], schema)
         namespace = _named(headers) or home(grant, self._store.namespace)
         if not allowed(grant, namespace, scope):
             raise NotAllowed

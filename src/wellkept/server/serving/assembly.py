@@ -136,8 +136,8 @@ class SessionOwner:
             from mcp.server.auth.provider import AccessToken
 
             # Two tokens may share a name, so the owner is derived from the secret, which itself is not passed on.
-            said = dict(scope["headers"]).get(b"authorization", b"")
-            owner = hashlib.sha256(said).hexdigest()
+            credentials = dict(scope["headers"]).get(b"authorization", b"")
+            owner = hashlib.sha256(credentials).hexdigest()
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=sorted(grant.scopes)))
         await self._app(scope, receive, send)
 

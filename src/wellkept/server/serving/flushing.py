@@ -48,9 +48,9 @@ def flushing(store: MemoryStore, *, after: float) -> Iterator[None]:
 
 def _flush(store: MemoryStore, after: float, ended: threading.Event) -> None:
     pause = min(after / 4, _LONGEST_PAUSE)
-    told = ""
+    logged = ""
     while not ended.wait(pause):
         trouble = flush_left(store, idle=timedelta(seconds=after), ended=ended.is_set)
-        if trouble and trouble != told:  # the same problem is logged once
+        if trouble and trouble != logged:  # the same problem is logged once
             log.warning("%s", trouble)
-        told = trouble
+        logged = trouble
