@@ -1,12 +1,12 @@
 """Settings: the only reader of the environment and of configuration files.
 
-What is said nearer to the call wins: a flag, then `WELLKEPT_…` in the environment, then the project's
-file (`wellkept.toml`, or `[tool.wellkept]` in `pyproject.toml`, of the working folder), then the
-user's `config.toml`, then the default. Whatever cannot be used is an error that names file, key and
-what is allowed; nothing is skipped in silence.
+The sources in order of precedence: a flag; `WELLKEPT_…` in the environment; the project's file in the
+working directory (`wellkept.toml`, or `[tool.wellkept]` in `pyproject.toml`); the user's `config.toml`; the
+default. An unusable value is an error that names file, key and allowed values; nothing is skipped
+silently.
 
-Written by hand rather than over a settings library: those merge the places before they check the
-values, and then nobody knows any more which file a wrong one stands in.
+This module uses no settings library: such libraries merge the sources before they validate the values, so that
+an error could not name the file of an invalid value.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ Durability: TypeAlias = Literal["full", "relaxed"]
 APP = "wellkept"
 PREFIX = "WELLKEPT_"
 KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "durability")
-"""Settings that may stand anywhere: flag, environment, file."""
+"""Settings allowed in every source: flag, environment, file."""
 KILL_SWITCH = "consolidate_dry_run"
 SWITCHES: tuple[str, ...] = ("auto_calibrate", KILL_SWITCH)
-"""Yes or no; they may stand in the environment and in files."""
+"""Boolean settings, allowed in the environment and in files."""
 UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "reranker", "summariser")
-"""Texts that may stand in the environment and in files; no command has a flag for them."""
+"""Text settings allowed in the environment and in files; no command has a flag for them."""
 SECONDS: tuple[str, ...] = ("flush_after",)
-"""Times; they may stand in the environment and in files, and servers have a flag for them."""
+"""Durations in seconds, allowed in the environment and in files; servers have a flag for them."""
 SECRETS: Mapping[str, str] = {
     "embedder_key": "embedder",
     "judge_key": "judge",
     "summariser_key": "summariser",
     "token": "db",
 }
-"""Keys, and the setting whose endpoint each is sent to. They stand in the environment only: files get
-copied, committed and shown."""
+"""Secrets, each with the setting that names the endpoint it is sent to. They are read from the environment only,
+because files get copied, committed and shown."""
 FLUSH_AFTER = 300.0
-"""Seconds; an agent that has queued nothing for so long is done, or gone."""
+"""Seconds without a queued write after which an agent is taken to be finished."""
 MOST_SECONDS = 7 * 86_400.0
-"""Of any time that is set."""
+"""Upper bound of every duration, in seconds."""
 _PLACED = (*KEYS, *UNFLAGGED, *SWITCHES, *SECONDS)
 _POLICY_KEYS = ("kinds", "packs", "max_content_chars", "conflict_days", "antonyms")
 _PROJECT_FILE = "wellkept.toml"
@@ -57,30 +57,30 @@ _ON, _OFF = "true", "false"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is in force, and where each part of it was said.
+    """The effective settings, and the source of each.
 
     Attributes:
         db: Path or address of the store.
         namespace: The isolation boundary.
         embedder: `auto`, `minilm`, `hashing` or the URL of an endpoint.
-        policy: What the gate does with each kind.
-        policy_file: The file it was read from; empty for the default and for one written inline.
-        actor: Who acts, for the journal.
+        policy: The deduplication policy of each kind.
+        policy_file: The file of the policy; empty for the default and for an inline policy.
+        actor: Name of the caller, for the journal.
         durability: `full` or `relaxed`, for a SQLite store.
         auto_calibrate: Whether an embedder without a calibration is measured on first use.
-        consolidate_dry_run: The kill switch: no plan is executed, whatever is asked for. On when
-            any place says so, also one that others overrule elsewhere.
-        flush_after: Seconds after the last write of a conversation in which a server writes what waits of it; 0 for
-            never by itself.
+        consolidate_dry_run: The kill switch: no plan is executed, not even on request. It is on when any
+            source sets it, regardless of precedence.
+        flush_after: Seconds after the last queued write of a session until a server flushes its queue; 0 turns
+            this off.
         judge: `none`, `nli:PATH` or the URL of a chat endpoint.
-        relation_model: `auto`, `packaged` (an error where it is missing) or `none` (rules alone).
-        reranker: `none` or `onnx:PATH`, a cross-encoder that puts the best answers of recall in order.
+        relation_model: `auto`, `packaged` (an error when it is missing) or `none` (rules only).
+        reranker: `none` or `onnx:PATH`, a cross-encoder that reranks the best results of recall.
         summariser: `extractive` or the URL of a chat endpoint, for reflection.
-        embedder_key: Key of the endpoint; from the environment, never shown.
-        token: For a database that shows nothing without one; from the environment, never shown.
-        judge_key / summariser_key: Keys of the judge's and the summariser's endpoint; likewise.
-        origins: Setting to where it was said: flag, environment, a file, or default.
-        files: Configuration files that were read.
+        embedder_key: API key of the embedding endpoint; from the environment, never shown.
+        token: Access token for a database that requires one; from the environment, never shown.
+        judge_key / summariser_key: API keys of the judge and summariser endpoints; likewise.
+        origins: Setting to its source: flag, environment, a file, or default.
+        files: The configuration files that were read.
     """
 
     db: str
@@ -106,13 +106,13 @@ class Settings:
 
     @property
     def file(self) -> Path | None:
-        """The file of the store, if it is kept in one."""
+        """The file of the store; None for a store that is not in a file."""
         return store_file(self.db)
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """What one place says."""
+    """The settings of one source."""
 
     origin: str
     values: Mapping[str, str]
@@ -128,25 +128,25 @@ def load(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Settings:
-    """Read all places and give back what is in force.
+    """Read all sources and return the effective settings.
 
     Args:
-        flags: Setting to the value said on the command line; None where nothing was said.
+        flags: Setting to its value on the command line; None when absent.
         environ: The environment; that of the process by default.
-        folder: Where the project's file is looked for; the working folder by default.
+        folder: The folder of the project's file; the working directory by default.
 
     Raises:
-        ConfigError: A file, key or value that cannot be used; names it, and what is allowed.
+        ConfigError: A file, key or value is invalid; the error names it and the allowed values.
 
     Example:
         >>> load({"db": "agent.db"}, environ={"WELLKEPT_NAMESPACE": "acme/alice"}).namespace
         'acme/alice'
     """
-    said = {key: value for key, value in (flags or {}).items() if value is not None}
+    set_by_flag = {key: value for key, value in (flags or {}).items() if value is not None}
     here = folder if folder is not None else Path.cwd()
     values, secrets = _environment(os.environ if environ is None else environ)
     layers = [
-        _layer(_FLAGS, said, base=Path()),
+        _layer(_FLAGS, set_by_flag, base=Path()),
         _layer(_ENVIRONMENT, values, base=Path()),
         *_project(here),
         *_personal(),
@@ -181,17 +181,17 @@ def load(
 
 
 def auto_calibrate(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> bool:
-    """Whether an embedder that nobody has measured may be sent the graded pairs.
+    """Whether an embedder without a calibration may be sent the graded pairs.
 
-    The library takes everything else by argument; this one word is about what is sent elsewhere, so
-    that whoever forbade it in a file or the environment is heard in every program.
+    The library reads its other settings from arguments. This one restricts what is sent to an endpoint, so a
+    refusal in a file or the environment applies to every program.
 
     Raises:
-        ConfigError: The value, or a configuration file of ours, cannot be used.
+        ConfigError: The value or a configuration file is invalid.
     """
-    said = (os.environ if environ is None else environ).get(PREFIX + "AUTO_CALIBRATE")
-    if said:
-        return _switch("auto_calibrate", said, _ENVIRONMENT) == _ON
+    given = (os.environ if environ is None else environ).get(PREFIX + "AUTO_CALIBRATE")
+    if given:
+        return _switch("auto_calibrate", given, _ENVIRONMENT) == _ON
     for layer in (*_project(folder if folder is not None else Path.cwd()), *_personal()):
         if "auto_calibrate" in layer.values:
             return layer.values["auto_calibrate"] == _ON
@@ -199,22 +199,22 @@ def auto_calibrate(*, environ: Mapping[str, str] | None = None, folder: Path | N
 
 
 def consolidation_held(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
-    """Why no plan may be executed: the place that says so; empty when none does.
+    """The source that forbids executing plans; empty when none does.
 
-    A switch that is pulled anywhere is pulled: a project's file cannot release what the user's own, or
-    the environment of a scheduler, holds. It is read in every program, the library's users included.
+    Any source can set the switch, and no other source can clear it: a project's file cannot override the user's
+    own file or the environment of a scheduler. The switch applies to every program, including users of the library.
 
     Raises:
-        ConfigError: The value, or a configuration file of ours, cannot be used.
+        ConfigError: The value or a configuration file is invalid.
 
     Example:
         >>> consolidation_held(environ={"WELLKEPT_CONSOLIDATE_DRY_RUN": "1"})
         'consolidate_dry_run (environment)'
     """
     name = PREFIX + KILL_SWITCH.upper()
-    said = (os.environ if environ is None else environ).get(name)
+    given = (os.environ if environ is None else environ).get(name)
     here = folder if folder is not None else Path.cwd()
-    own = [_layer(_ENVIRONMENT, {KILL_SWITCH: said}, base=Path())] if said else []
+    own = [_layer(_ENVIRONMENT, {KILL_SWITCH: given}, base=Path())] if given else []
     held = _held([*own, *_project(here), *_personal()])
     return f"{KILL_SWITCH} ({held.origin})" if held is not None else ""
 
@@ -224,14 +224,14 @@ def _held(layers: Iterable[_Layer]) -> _Layer | None:
 
 
 def calibration_folder() -> Path:
-    """Where tables of embedders that were measured on this machine are kept."""
+    """The folder of calibration tables measured on this machine."""
     from platformdirs import user_data_path
 
     return user_data_path(APP, appauthor=False) / "calibrations"
 
 
 def default_db() -> Path:
-    """Where the store is kept when nothing says otherwise."""
+    """The default path of the store."""
     from platformdirs import user_data_path
 
     return user_data_path(APP, appauthor=False) / "wellkept.db"
@@ -245,7 +245,7 @@ def personal_file() -> Path:
 
 
 def store_file(db: str) -> Path | None:
-    """The file a path or `sqlite:///path` names; None for any other address.
+    """The file of a path or of `sqlite:///path`; None for any other address.
 
     Example:
         >>> store_file("sqlite:///agent.db").name, store_file("memory:")
@@ -268,11 +268,11 @@ def is_server(db: str) -> bool:
 
 
 # --------------------------------------------------------------------------------------------
-# Places
+# Sources
 
 
 def _refuse_to_send(secret: str, found: Mapping[str, _Layer]) -> None:
-    """A folder somebody else filled must not decide where a key is sent."""
+    """Prevent a settings file of another person from choosing the endpoint that receives a key."""
     key = SECRETS[secret]
     if key in found and found[key].project and found[key].values[key].strip().lower().startswith(("http", "postgres")):
         raise ConfigError(
@@ -286,7 +286,7 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
     values = {}
     for name, value in environ.items():
         if not name.startswith(PREFIX) or not value:
-            continue  # an empty variable is how a shell unsets one
+            continue  # an empty variable counts as unset
         key = name.removeprefix(PREFIX).lower()
         if key not in (*_PLACED, *SECRETS):
             allowed = [PREFIX + known.upper() for known in (*_PLACED, *SECRETS)]
@@ -302,7 +302,7 @@ def _project(folder: Path) -> list[_Layer]:
         return [_from_file(_toml(text, own), own, shown=_PROJECT_FILE, project=True)]
     shared = folder / _PYPROJECT
     text = _read(shared)
-    if text is None or APP not in text:  # a broken file of a project that is none of ours is not our business
+    if text is None or APP not in text:  # a broken file of an unrelated project is no error of Wellkept
         return []
     table = _toml(text, shared).get("tool", {})
     ours = table.get(APP) if isinstance(table, Mapping) else None
@@ -353,7 +353,7 @@ def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool
 
 
 def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
-    """Checked values; paths are relative to the place that says them."""
+    """Checked values; paths are relative to the source that contains them."""
     values = {key: _checked(key, value, origin) for key, value in values.items()}
     for key, value in values.items():
         if not isinstance(value, str):
@@ -385,7 +385,7 @@ def _checked(key: str, value: object, origin: str) -> object:
 
 
 def _seconds(key: str, value: object, origin: str) -> str:
-    """A time as text; files say a number, the environment has texts only."""
+    """A duration as text; files contain numbers, the environment only texts."""
     try:
         seconds = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
     except (ValueError, OverflowError):
@@ -397,7 +397,7 @@ def _seconds(key: str, value: object, origin: str) -> str:
 
 
 def _switch(key: str, value: object, origin: str) -> str:
-    """A switch as one of two words; files say true or false, the environment has texts only."""
+    """A switch as `on` or `off`; files contain booleans, the environment only texts."""
     word = str(value).strip().lower() if isinstance(value, str | bool) else ""
     if word in ("true", "1", "yes", "on"):
         return _ON
@@ -416,7 +416,7 @@ def _durability(value: str, origin: str) -> Durability:
 
 
 # --------------------------------------------------------------------------------------------
-# A policy written into the settings' file itself
+# A policy inside the settings file
 
 
 def _inline_policy(data: Mapping[str, Any], shown: str) -> Policy | None:
@@ -437,7 +437,7 @@ def _inline_policy(data: Mapping[str, Any], shown: str) -> Policy | None:
         )
     if not given and not beside:
         return None
-    # Keys in single quotes are not mistaken for lines of the real file when an error names a place.
+    # Quoted keys keep an error from reporting a line number of the real file.
     lines = [f"'{key}' = {_toml_value(value)}" for key, value in {**given, **beside}.items()]
     return Policy.from_toml("\n".join(lines), origin=shown)
 

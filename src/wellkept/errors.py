@@ -1,43 +1,43 @@
-"""Every error Wellkept raises on purpose, each saying what, where and what to do.
+"""The errors raised by Wellkept. Each has a description, a location and a remedy.
 
 ::
 
     WellkeptError
-    ├── InvalidInput (ValueError)          the caller's value cannot be used
-    │   ├── EmptyContent                   nothing, or nothing but white space
+    ├── InvalidInput (ValueError)          the caller's value is invalid
+    │   ├── EmptyContent                   empty or only white space
     │   ├── ContentTooLarge                longer than the policy allows
     │   ├── InvalidText                    not UTF-8, NUL or control characters, lone surrogates
     │   ├── InvalidField                   importance 7, NaN, an unknown option value
-    │   ├── UnknownKind                    a kind the policy does not know
+    │   ├── UnknownKind                    a kind that the policy does not define
     │   ├── SelfReference                  a memory linked to, or superseded by, itself
-    │   ├── CycleError                     a supersession that would close a circle
-    │   └── IllegalTransition              a change the memory's status does not allow
+    │   ├── CycleError                     a supersession that would create a cycle
+    │   └── IllegalTransition              a change that the memory's status does not allow
     ├── NotFound (LookupError)             no such memory, journal entry or conflict
-    ├── AmbiguousId (LookupError)          a short id that fits several memories
+    ├── AmbiguousId (LookupError)          a short id that matches several memories
     ├── ConflictError                      `on_conflict="raise"` met a conflict; nothing was written
-    ├── UndoBlocked                        later changes stand in the way; names them
-    ├── IdempotencyMismatch                the same key came with another payload
+    ├── UndoBlocked                        later changes prevent the undo; names them
+    ├── IdempotencyMismatch                the key was used with another payload
     ├── ConfigError
     │   ├── InvalidPolicy (ValueError)     a wrong key, value or kind in a policy
     │   ├── InvalidRules (ValueError)      a wrong key or value in consolidation rules
-    │   └── InvalidPlan (ValueError)       a plan file that is none, of another schema, store or namespace
+    │   └── InvalidPlan (ValueError)       an invalid plan file, or one of another schema, store or namespace
     ├── StorageError
     │   ├── StorePathError                 a directory, a missing directory, no permission
-    │   │   └── NoStore                    nothing there yet, and a reader makes nothing
-    │   ├── NotAStore                      a file that is something else
+    │   │   └── NoStore                    missing, and a reader creates none
+    │   ├── NotAStore                      a file of another kind
     │   ├── Corrupt                        a truncated or damaged file
     │   ├── Busy                           another writer held the lock for too long
     │   ├── ReadOnly                       the file or its disk cannot be written
-    │   ├── NotPermitted                   the token does not open this namespace, or no longer
+    │   ├── NotPermitted                   the token does not (or no longer) allow this
     │   ├── Full                           no space left
     │   ├── SchemaTooNew                   written by a newer release
     │   ├── EmbedderMismatch               the store's vectors come from another embedder
-    │   └── UnknownBackend                 a URL scheme nobody serves
+    │   └── UnknownBackend                 a URL scheme without a backend
     └── ModelError
         ├── ModelUnavailable               cannot be loaded or reached
-        └── ModelResponseInvalid           answered with something that is no embedding
+        └── ModelResponseInvalid           answered with an unusable result
 
-Errors are returned to the caller, never logged instead.
+Errors are raised, never only logged.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from collections.abc import Iterable, Sequence
 
 
 class WellkeptError(Exception):
-    """Something Wellkept refuses or cannot do.
+    """Base of all errors raised by Wellkept.
 
     Args:
-        what: What went wrong, in one sentence without a full stop.
+        what: The problem, in one sentence without a full stop.
         where: The file, line, field or id concerned; empty when there is none.
-        todo: What the reader can do about it; empty when there is nothing.
+        todo: The remedy for the reader; empty when there is none.
     """
 
     def __init__(self, what: str, *, where: str = "", todo: str = "") -> None:
@@ -65,7 +65,7 @@ class WellkeptError(Exception):
 
 
 def use_one_of(given: object, allowed: Iterable[str], *, words: str = "Use one of") -> str:
-    """What to do about a word that is not allowed: the list of those that are, after the one that was probably meant.
+    """A remedy that lists the allowed values; a probable misspelling is named first.
 
     Example:
         >>> use_one_of("lessn", ["fact", "lesson"])
@@ -83,15 +83,15 @@ def use_one_of(given: object, allowed: Iterable[str], *, words: str = "Use one o
 
 
 _LONGEST_WORD = 100
-"""Characters of what was given that are compared; the words that are known are shorter."""
+"""Characters of the given value that are compared; all allowed values are shorter."""
 
 
 class InvalidInput(WellkeptError, ValueError):
-    """The caller's value cannot be used; nothing was written."""
+    """The caller's value is invalid; nothing was written."""
 
 
 class EmptyContent(InvalidInput):
-    """The text is empty or nothing but white space."""
+    """The text is empty or only white space."""
 
 
 class ContentTooLarge(InvalidInput):
@@ -99,7 +99,7 @@ class ContentTooLarge(InvalidInput):
 
 
 class InvalidText(InvalidInput):
-    """The text is not valid UTF-8 or holds NUL, control characters or lone surrogates."""
+    """The text is not valid UTF-8, or contains NUL, control characters or lone surrogates."""
 
 
 class InvalidField(InvalidInput):
@@ -107,15 +107,15 @@ class InvalidField(InvalidInput):
 
 
 class UnknownKind(InvalidInput):
-    """The policy knows no such kind."""
+    """The policy does not define this kind."""
 
 
 class SelfReference(InvalidInput):
-    """A memory cannot be linked to, or superseded by, itself."""
+    """A memory cannot be linked to or superseded by itself."""
 
 
 class CycleError(InvalidInput):
-    """The supersession would close a circle."""
+    """The supersession would create a cycle."""
 
 
 class IllegalTransition(InvalidInput):
@@ -127,14 +127,14 @@ class NotFound(WellkeptError, LookupError):
 
 
 class AmbiguousId(WellkeptError, LookupError):
-    """A short id fits several memories."""
+    """A short id matches several memories."""
 
 
 class ConflictError(WellkeptError):
     """A conflict was found under `on_conflict="raise"`; nothing was written.
 
     Args:
-        conflicts: The conflicts that stood in the way, as `wellkept.types.Conflict` values.
+        conflicts: The conflicts found, as `wellkept.types.Conflict` values.
     """
 
     def __init__(self, what: str, *, conflicts: Sequence[object], where: str = "", todo: str = "") -> None:
@@ -143,10 +143,10 @@ class ConflictError(WellkeptError):
 
 
 class UndoBlocked(WellkeptError):
-    """Later changes stand in the way of an undo.
+    """Later changes prevent an undo.
 
     Args:
-        entries: Sequence numbers of the journal entries that must be taken back first, newest first.
+        entries: Numbers of the journal entries that must be undone first, newest first.
     """
 
     def __init__(self, what: str, *, entries: Sequence[int], where: str = "", todo: str = "") -> None:
@@ -155,11 +155,11 @@ class UndoBlocked(WellkeptError):
 
 
 class IdempotencyMismatch(WellkeptError):
-    """An idempotency key came back with another payload; nothing was written."""
+    """An idempotency key was used before with another payload; nothing was written."""
 
 
 class ConfigError(WellkeptError):
-    """The settings cannot be used."""
+    """The settings are invalid."""
 
 
 class InvalidPolicy(ConfigError, ValueError):
@@ -178,8 +178,8 @@ class StorageError(WellkeptError):
     """The store cannot be opened, read or written.
 
     Attributes:
-        transient: Whether nothing of the transaction was kept and the same may succeed a moment later. Every
-            verb is then run again by itself; who sees it true has met it below the verbs.
+        transient: Whether the transaction left no trace and a retry may succeed. Every verb retries by itself, so
+            only code below the verbs sees such an error with True.
     """
 
     transient: bool = False
@@ -190,7 +190,7 @@ class StorePathError(StorageError):
 
 
 class NoStore(StorePathError):
-    """There is none yet, and whoever asked makes none: a reader leaves a place as it was."""
+    """The store does not exist, and the operation creates none, because it only reads."""
 
 
 class NotAStore(StorageError):
@@ -202,7 +202,7 @@ class Corrupt(StorageError):
 
 
 class Busy(StorageError):
-    """Another writer held the lock for too long; the call may be repeated as it is."""
+    """Another writer held the lock for too long; the call may be repeated unchanged."""
 
 
 class ReadOnly(StorageError):
@@ -210,11 +210,11 @@ class ReadOnly(StorageError):
 
 
 class NotPermitted(StorageError):
-    """A database with rules of access was given no token, or one that does not allow this (any more)."""
+    """A database with access rules received no token, or a token that does not (or no longer) allow this."""
 
 
 class Full(StorageError):
-    """No space is left; nothing was half written."""
+    """No space is left; nothing was partly written."""
 
 
 class SchemaTooNew(StorageError):
@@ -222,11 +222,11 @@ class SchemaTooNew(StorageError):
 
 
 class EmbedderMismatch(StorageError):
-    """The store's vectors come from another embedder; they are never mixed."""
+    """The store's vectors come from another embedder; vectors of two embedders are never mixed."""
 
 
 class UnknownBackend(StorageError):
-    """No backend serves this URL; never silently another one."""
+    """No backend supports this URL; another backend is never used instead."""
 
 
 class ModelError(WellkeptError):
@@ -238,4 +238,4 @@ class ModelUnavailable(ModelError):
 
 
 class ModelResponseInvalid(ModelError):
-    """The model answered with something that cannot be used."""
+    """The model's answer cannot be used."""

@@ -1,4 +1,4 @@
-"""JSON and TOML from files, requests and rows: a value or a typed error, whatever the text is."""
+"""Parsing of JSON and TOML from files, requests and rows: returns a value or raises a typed error for any text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NoReturn
 from wellkept.errors import InvalidInput, WellkeptError
 
 MAX_NESTING = 200
-"""Levels of lists and objects that are read. Python's own bound depends on its version and on the caller's depth."""
+"""Maximum nesting of lists and objects. Python's own limit depends on its version and on the current stack depth."""
 
 
 JSON_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-"""The texts of a JSON text, in whose signs nothing is to be counted."""
+"""The strings of a JSON text; their contents are skipped when structural characters are counted."""
 
 
 def json_values(raw: bytes) -> int:
-    """How many values the lists and objects of a JSON text hold, at least; counted before it is parsed.
+    """The minimum number of values in the lists and objects of a JSON text, counted without parsing it.
 
     Example:
         >>> json_values(b'{"a": [1, 2, "3, 4"]}')
@@ -34,14 +34,14 @@ def json_values(raw: bytes) -> int:
 def parsed_json(
     text: str | bytes, *, where: str = "", todo: str = "", error: type[WellkeptError] = InvalidInput
 ) -> Any:
-    """The value that a JSON text stands for.
+    """Parse a JSON text.
 
-    NaN and infinities are refused, for JSON has none, and so is nesting beyond `MAX_NESTING`.
+    NaN and infinities are rejected, because JSON has none, and so is nesting deeper than `MAX_NESTING`.
 
     Args:
         text: The text, or its bytes in UTF-8 with or without a byte order mark.
-        where: The file, line or field that the error names.
-        todo: What the reader of the error can do.
+        where: The file, line or field named in the error.
+        todo: The remedy named in the error.
         error: The error to raise. `InvalidInput`, the default, is a `ValueError`.
 
     Raises:
@@ -64,9 +64,9 @@ def parsed_json(
 
 
 def parsed_toml(
-    text: str, *, where: str = "", todo: str = "Mend the syntax", error: type[WellkeptError] = InvalidInput
+    text: str, *, where: str = "", todo: str = "Correct the syntax", error: type[WellkeptError] = InvalidInput
 ) -> dict[str, Any]:
-    """The table that a TOML text stands for; arguments and errors are those of `parsed_json`.
+    """Parse a TOML text to a table; arguments and errors are those of `parsed_json`.
 
     Example:
         >>> parsed_toml("a = [1]")
@@ -75,7 +75,7 @@ def parsed_toml(
     import tomllib
 
     try:
-        if _LONG_KEY.search(text):  # tomllib takes quadratic time for it
+        if _LONG_KEY.search(text):  # tomllib takes quadratic time for such a key
             raise RecursionError
         value = tomllib.loads(text)
         _check_nesting(text, value, opening="[{.")
@@ -91,12 +91,12 @@ def _no_constant(word: str) -> NoReturn:
 _LONG_KEY = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_NESTING}}}""", re.ASCII
 )
-"""A key of more than `MAX_NESTING` parts; nothing in the pattern is tried twice, so it takes linear time."""
+"""Matches a key of more than `MAX_NESTING` parts; the pattern does not backtrack, so it takes linear time."""
 _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _check_nesting(text: str, value: Any, *, opening: str) -> None:
-    """Raise where a value is nested too deeply; a text with few opening signs cannot be, and is not walked through."""
+    """Raise when a value is nested too deeply; a text with few opening brackets is not traversed."""
     if sum(map(text.count, opening)) <= MAX_NESTING:
         return
     level = [value]

@@ -1,4 +1,4 @@
-"""Where each operation is found over HTTP, said once: the server offers these routes, and the client asks for them."""
+"""The HTTP route of each operation, defined once for the server and the client."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Method: TypeAlias = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where an operation is found over HTTP.
+    """The HTTP route of an operation.
 
     Attributes:
-        method: For GET and DELETE the fields that the path does not name are query parameters (an object or
-            a list of objects as JSON text), otherwise the JSON body.
+        method: For GET and DELETE, fields that are not in the path are query parameters (an object or a list
+            of objects as JSON text); otherwise they are the JSON body.
         path: Its parameters, in braces, are fields of the input.
     """
 
@@ -24,7 +24,7 @@ class Route:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The fields that the path names.
+        """The fields that are part of the path.
 
         Example:
             >>> ROUTES["get"].parameters
@@ -71,4 +71,4 @@ ROUTES: Mapping[str, Route] = {
     "runs": Route("GET", "/v1/runs"),
     "undo_run": Route("POST", "/v1/runs/{run_id}/undo"),
 }
-"""By the name of the operation; one that is not named here is not offered over HTTP."""
+"""The routes by the name of the operation; an operation without an entry is not available over HTTP."""

@@ -385,7 +385,7 @@ def test_a_store_that_is_spread_says_so(here: Path, bare: str) -> None:
     assert "cluster" not in look(here, bare)
     distribute(bare)
     found = look(here, bare)
-    assert found["cluster"]["health"] == "ok" and "spread by namespace" in found["cluster"]["what"]
+    assert found["cluster"]["health"] == "ok" and "distributed by namespace" in found["cluster"]["what"]
     assert found["integrity"]["what"] == "sound"
 
 

@@ -193,7 +193,7 @@ def test_the_command_prints_them(url: str) -> None:
     done = json.loads(runner.invoke(app, ["--db", url, "db", "distribute", "--json"]).stdout)
     assert done["by_namespace"] == list(BY_NAMESPACE) and done["statements"]
     again = runner.invoke(app, ["--db", url, "db", "distribute"])
-    assert again.exit_code == 0 and "It was already so" in again.stdout
+    assert again.exit_code == 0 and "It was already distributed" in again.stdout
     file = runner.invoke(app, ["--db", "memory.db", "db", "distribute"])
     assert file.exit_code == 1 and "only a store in PostgreSQL" in file.stderr
 

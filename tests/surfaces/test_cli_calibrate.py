@@ -52,7 +52,7 @@ def test_a_built_in_table_is_shown_and_stays_in_force(cli: Cli):
     assert set(told["thresholds"]) == {"0.98", "0.95", "0.90", "0.88", "0.85", "0.80", "0.65", "0.60"}
     assert told["stored"] == "" and 0 < told["error"]["grade"] < 0.5
     result = cli("calibrate")
-    assert "raw cosine" in result.stdout and "Error on pairs left out" in result.stdout
+    assert "raw cosine" in result.stdout and "Error on held-out pairs" in result.stdout
     assert "Nothing was stored" in result.stderr
 
 

@@ -16,13 +16,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
     Args:
-        arguments: What follows the command's name; those of the process by default.
+        arguments: The words after the program name; those of the process by default.
     """
     with _cleaning_up():
         try:
             from wellkept.cli.app import app
             from wellkept.cli.terminal.session import flush_output
-        except KeyboardInterrupt:  # while modules are loaded; later the application ends it
+        except KeyboardInterrupt:  # while modules are loaded; later the application handles it
             sys.stderr.write("Interrupted\n")
             return _INTERRUPTED
         try:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _cleaning_up() -> Iterator[None]:
-    """SIGTERM ends a command like an error: files that are half written are removed, and nothing is half stored."""
+    """Turn SIGTERM into an ordinary exit: temporary files are removed, and no half-done change is stored."""
     usual = signal.getsignal(signal.SIGTERM)
     if current_thread() is not main_thread() or usual is not signal.SIG_DFL:
         yield

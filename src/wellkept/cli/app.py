@@ -1,4 +1,4 @@
-"""The application: its commands, the options before them, and its help."""
+"""The command line application: its commands, its global options and its help."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("doctor", doctor.doctor),
     ),
 }
-"""By their heading in the help."""
+"""The commands by their heading in the help."""
 for _panel, _rows in _COMMANDS.items():
     for _row in _rows:
         _row.onto(app, _panel)

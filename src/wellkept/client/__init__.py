@@ -1,4 +1,4 @@
-"""A store behind `wellkept serve`, from Python: the verbs of `MemoryStore` over HTTP, sync and async."""
+"""Python client of `wellkept serve`: the verbs of `MemoryStore` over HTTP, sync and async."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`AsyncClient`: the verbs of `MemoryStore` over HTTP, for tasks of an event loop.
+"""`AsyncClient`: the verbs of `MemoryStore` over HTTP, for asyncio.
 
-Each method is that of `Client` with `await`; a test compares them one by one.
+Each method is the method of `Client` with `await`; a test compares their signatures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Unsent(Client):
-    """Gives each call back in place of its answer."""
+    """Returns each call instead of sending it."""
 
     def _send(self, call: Call[Any] | Calls[Any]) -> Any:
         return call
@@ -31,12 +31,12 @@ class _Unsent(Client):
 class AsyncClient(Bound):
     """`Client` for an event loop: the same verbs, each awaited; usable from many tasks at once.
 
-    A task that is cancelled while it waits leaves the client usable. Whether a write that was under way
-    arrived is then not known; the same `idempotency_key` tells.
+    A cancelled task leaves the client usable. Whether its pending write reached the server is then unknown;
+    repeating the write with the same `idempotency_key` is safe.
 
     Args:
         url / token / namespace / session / timeout / retries: As for `Client`.
-        transport: For tests: an asynchronous `httpx2` transport in place of the network.
+        transport: For tests: an asynchronous `httpx2` transport that replaces the network.
 
     Example:
         >>> async with AsyncClient("http://127.0.0.1:8000") as store:  # doctest: +SKIP
@@ -98,15 +98,15 @@ class AsyncClient(Bound):
 
     @property
     def queue(self) -> AsyncClientQueue:
-        """As `MemoryStore.queue`, each verb awaited."""
+        """Like `MemoryStore.queue`, with each verb awaited."""
         return AsyncClientQueue(self)
 
     def deferred(self) -> AbstractAsyncContextManager[AsyncClientQueue]:
-        """As `Client.deferred`, for the writes of this task: `async with store.deferred(): ...`."""
+        """Like `Client.deferred`, for the writes of the current task: `async with store.deferred(): ...`."""
         return self._deferred()
 
     async def close(self) -> None:
-        """Close the connections; safe to call twice."""
+        """Close the connections; repeated calls are allowed."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -122,7 +122,7 @@ class AsyncClient(Bound):
         with collecting(self._setting, self._http) as (to, block):
             try:
                 yield AsyncClientQueue(self._bound(to))
-            except (Exception, GeneratorExit):  # what was answered "Queued" is written all the same
+            except (Exception, GeneratorExit):  # writes already answered with "queued" are flushed anyway
                 await self._flush(block)
                 raise
             await self._flush(block)
@@ -150,7 +150,7 @@ class AsyncClient(Bound):
         return outcome(call, now, self._setting.host)
 
     async def _once(self, sent: dict[str, Any]) -> httpx2.Response | httpx2.HTTPError:
-        """One answer within the time for all of it; each read of it alone would wait anew."""
+        """Send one request with a timeout for the whole answer; the timeout of the transport restarts at each read."""
         try:
             async with asyncio.timeout(self._setting.timeout):
                 return await self._http.request(**sent)

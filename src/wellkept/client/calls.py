@@ -1,6 +1,6 @@
-"""Each verb as a call: its route, its parameters as JSON, and how its answer is read.
+"""Each verb as a call: its route, its parameters as JSON, and the reader of its answer.
 
-What a parameter may be is decided by the server; here stands only how it travels.
+The server validates the parameters; this module only serialises them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _REPEATABLE = frozenset(
     ("check", "remember_many", "recall", "pack", "subgraph", "end_episode", "erase", "link")
     + ("queue_flush", "plan", "execute")
 )
-"""What no GET does and yet may be sent again: it writes nothing, or a second time it changes nothing and says the same.
+"""Operations other than GET that are safe to send again: they write nothing, or repeating them changes nothing.
 
-Not so `revise` (a second version), `record_turn` (a second turn of the episode), `undo` and their like.
+`revise` (a second version), `record_turn` (a second turn of the episode) and `undo`, for example, are not.
 """
 _KEYED = frozenset(("remember", "record_decision", "start_episode", "queue_remember"))
 _MAY_WAIT = frozenset(("remember", "remember_many", "record_decision", "record_turn"))
@@ -35,15 +35,15 @@ _SIMILAR = Route("POST", "/v1/nodes/check-similar")
 
 
 def call(name: str, read: Callable[[Json], T], fields: Mapping[str, Any]) -> Call[T]:
-    """The call of an operation.
+    """Build the call of an operation.
 
     Args:
-        name: Of the operation.
-        read: Makes the library's value of the answer.
-        fields: Its parameters: those that the path names, and the others as its query or body.
+        name: Name of the operation.
+        read: Converts the answer to the library's value.
+        fields: The parameters: path parameters, and the rest as query or body.
 
     Raises:
-        InvalidField: One of them has no JSON form, or is no id.
+        InvalidField: A parameter has no JSON form, or an id is invalid.
     """
     route = ROUTES[name]
     path = route.path.format(**{key: part(fields[key]) for key in route.parameters})
@@ -62,28 +62,28 @@ def call(name: str, read: Callable[[Json], T], fields: Mapping[str, Any]) -> Cal
 
 
 def similar(body: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    """`POST /v1/nodes/check-similar`, which is no operation; what it refuses is told as it stands."""
+    """Build the call of `POST /v1/nodes/check-similar`, which is not an operation; errors stay HTTP errors."""
     body = plain(body)
     return Call(method=_SIMILAR.method, path=_SIMILAR.path, body=body, read=dict, repeatable=True, bare=True)
 
 
 def statement(content: str | NewMemory, fields: Mapping[str, Any]) -> dict[str, Json]:
-    """A statement as JSON; of a `NewMemory` what differs from its defaults, and what is said beside it wins."""
-    beside = {name: plain(value) for name, value in fields.items() if name != "on_conflict" or value is not None}
+    """A statement as JSON: the non-default fields of a `NewMemory`, overridden by the given fields."""
+    changed = {name: plain(value) for name, value in fields.items() if name != "on_conflict" or value is not None}
     own = _differing(content) if isinstance(content, NewMemory) else {"content": plain(content)}
-    return {**own, **beside}
+    return {**own, **changed}
 
 
-def said(**fields: Any) -> dict[str, Json]:
-    """What a caller said, as JSON; None is what is not said."""
+def given_fields(**fields: Any) -> dict[str, Json]:
+    """The given fields as JSON; a None value means not given and is omitted."""
     return {name: plain(value) for name, value in fields.items() if value is not None}
 
 
 def plain(value: Any) -> Json:
-    """A parameter as JSON. A time without a zone is UTC, as in the library.
+    """Convert a parameter to JSON. A time without a zone is UTC, as in the library.
 
     Raises:
-        InvalidField: It has no JSON form.
+        InvalidField: The value has no JSON form.
     """
     match value:
         case datetime():
@@ -101,7 +101,7 @@ def plain(value: Any) -> Json:
 
 
 def _differing(record: NewMemory | Filter | Scope) -> dict[str, Json]:
-    """The fields of a record that do not hold their default, and its content."""
+    """The content of a record and its fields that differ from their defaults."""
     blank: Any = NewMemory(content="") if isinstance(record, NewMemory) else type(record)()
     values = {item.name: getattr(record, item.name) for item in fields_of(record)}
     return {name: plain(value) for name, value in values.items() if name == "content" or value != getattr(blank, name)}
@@ -114,30 +114,30 @@ def _name(key: object) -> str:
 
 
 def _texts(query: Mapping[str, Any]) -> dict[str, str]:
-    """A query: what is not said is left out, an object is JSON text."""
-    told = {name: plain(value) for name, value in query.items() if value is not None}
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in told.items()}
+    """Query parameters as texts: None is omitted, an object becomes JSON text."""
+    present = {name: plain(value) for name, value in query.items() if value is not None}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in present.items()}
 
 
 def figures(config: Consolidation) -> dict[str, Json]:
-    """A configuration without rules of its own, which have no way back to TOML.
+    """A configuration as JSON. Custom rules are not supported, because they cannot be converted back to TOML.
 
     Raises:
-        InvalidField: It has such rules.
+        InvalidField: The configuration has custom rules.
     """
     given = {item.name: getattr(config, item.name) for item in fields_of(config)}
     if given.pop("rules") != Consolidation().rules:
         raise InvalidField("local rules are not sent to a server", where="config", todo="Plan on the server")
-    return said(**given)
+    return given_fields(**given)
 
 
 def plan_of(answer: Json) -> Plan:
-    """A plan file, read as strictly as one from a disk."""
+    """Parse a plan as strictly as a plan file."""
     return plan_from(json.dumps(answer))
 
 
 def entry_of(answer: Json) -> int:
-    """The number of the entry that was written."""
+    """The number of the journal entry that was written."""
     return int(answer["entry"])
 
 
@@ -147,5 +147,5 @@ def number(answer: Json) -> int:
 
 
 def truth(answer: Json) -> bool:
-    """The only member of an answer, as yes or no."""
+    """The only member of an answer, as a boolean."""
     return bool(from_json.only(answer))

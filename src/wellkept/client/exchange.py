@@ -1,4 +1,4 @@
-"""What both clients share: one call as a value, its request, and when it is sent again."""
+"""The common part of both clients: calls as values, their HTTP requests, and retries."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ QUEUE = "Wellkept-Queue"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T]):
-    """One request and how its answer is read.
+    """One request and the reader of its answer.
 
     Attributes:
-        method / path: Where it goes; the path is quoted already.
-        query: Of GET and DELETE.
-        body: The JSON of the others; None for none.
-        read: Makes the library's value of the answer.
-        repeatable: Whether it may be sent again when nobody knows whether it arrived.
-        keyed: Whether a key of the caller makes it repeatable.
-        may_wait: Whether a `deferred` block may put it off.
-        bare: Whether a refusal is told as HTTP has it; nothing is made of it.
+        method / path: HTTP method and path; the path is percent-encoded.
+        query: Query parameters of GET and DELETE.
+        body: JSON body of the other methods; None for no body.
+        read: Converts the answer to the library's value.
+        repeatable: Whether it is safe to send it again when its arrival is unknown.
+        keyed: Whether an idempotency key makes it repeatable.
+        may_wait: Whether a `deferred` block may queue it.
+        bare: Whether an error is raised as an HTTP error, without conversion to a `WellkeptError`.
     """
 
     method: str
@@ -51,14 +51,14 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Where a client sends its calls, and as whom.
+    """The target of a client's calls, with its identity and its retry settings.
 
     Attributes:
-        url: Of the server, without `/v1`.
-        host: Named in errors.
-        retries: How often a call is sent again.
+        url: Address of the server, without `/v1`.
+        host: Host name shown in errors.
+        retries: Maximum number of retries per call.
         timeout: Seconds for each answer, from the first byte sent to the last received.
-        headers: Of every request.
+        headers: Headers of every request.
     """
 
     url: str
@@ -68,25 +68,25 @@ class Setting:
     headers: Mapping[str, str]
 
     def bound(self, **headers: str) -> Setting:
-        """The same with further headers."""
+        """A copy with further headers."""
         return replace(self, headers={**self.headers, **headers})
 
 
 class Bound:
-    """A client as a value: where it sends its calls, and the clients bound beside it, which share its connections."""
+    """Base of the clients: the setting of one client, which shares its connections with clients bound to it."""
 
     _setting: Setting
 
     def in_namespace(self, name: str) -> Self:
-        """The same server, bound to another namespace; both share their connections."""
+        """A client of the same server for another namespace; both share their connections."""
         return self._bound(self._setting.bound(**{NAMESPACE: header(name)}))
 
     def in_session(self, name: str) -> Self:
-        """The same server, bound to a conversation."""
+        """A client of the same server for a session; both share their connections."""
         return self._bound(self._setting.bound(**{SESSION: header(name)}))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._setting.host!r})"  # no token, no password of an address
+        return f"{type(self).__name__}({self._setting.host!r})"  # neither the token nor a password in the URL
 
     def _bound(self, to: Setting) -> Self:
         made = object.__new__(type(self))
@@ -95,10 +95,10 @@ class Bound:
 
 
 def setting(url: str, *, token: str, namespace: str, session: str, retries: int, timeout: float) -> Setting:
-    """The setting of a new client.
+    """Build the setting of a new client.
 
     Raises:
-        ConfigError: The address is none of HTTP, or the number of retries is none.
+        ConfigError: The address is not an HTTP URL, or `retries` is out of range.
     """
     try:
         parsed = httpx2.URL(url)
@@ -121,16 +121,16 @@ def setting(url: str, *, token: str, namespace: str, session: str, retries: int,
 
 
 def header(text: str) -> str:
-    """A name as a header carries it: percent-encoded where it is not plain ASCII."""
+    """A header value; percent-encoded when it is not plain ASCII."""
     return quote(text, safe="/ -_.~!$&'()*+,;=:@#[]{}|^<>?\"")
 
 
 def part(text: object) -> str:
-    """A text as one part of a path.
+    """Encode a text as one segment of a path.
 
     Raises:
-        InvalidField: It is no text, or empty.
-        NotFound: It would name another path.
+        InvalidField: It is not a text, or it is empty.
+        NotFound: It would resolve to another path.
 
     Example:
         >>> part("../a b")
@@ -144,7 +144,7 @@ def part(text: object) -> str:
 
 
 def request(call: Call[Any], to: Setting) -> dict[str, Any]:
-    """The arguments of an HTTP request; a keyed call gets a key that all its tries share.
+    """The arguments of an HTTP request; a keyed call gets a key that all its attempts share.
 
     Raises:
         InvalidField: The body has no JSON form.
@@ -164,7 +164,7 @@ def request(call: Call[Any], to: Setting) -> dict[str, Any]:
 
 
 class Tries:
-    """Counts how often one call was sent, and says whether and when it is sent again."""
+    """Counts the attempts of one call and decides whether and when to retry."""
 
     def __init__(self, call: Call[Any], to: Setting) -> None:
         self._repeatable = call.repeatable or call.keyed
@@ -173,13 +173,13 @@ class Tries:
         self._turn = 0
 
     def after(self, came: httpx2.Response | httpx2.HTTPError) -> httpx2.Response | float:
-        """The answer that stands, or the seconds to wait before the call is sent again.
+        """Return the final answer, or the seconds to wait before the next attempt.
 
-        What never reached the server may always be sent again, and so may a request too many (429), which
-        was not looked at.
+        A request that did not reach the server can always be sent again, as can a request rejected by the rate limit
+        (429), which was not processed.
 
         Raises:
-            StorageError: No answer came, and the call is given up.
+            StorageError: No answer arrived, and no attempt is left.
         """
         match came:
             case httpx2.Response():
@@ -198,7 +198,7 @@ class Tries:
 
 
 def pause(turn: int, answer: httpx2.Response | None) -> float:
-    """Seconds before the next try: what the server asks for, within bounds, or twice as long each time."""
+    """Seconds before the next attempt: the server's `Retry-After` within bounds, otherwise exponential backoff."""
     asked = answer.headers.get("retry-after", "") if answer is not None else ""
     if asked.isascii() and asked.isdigit():
         return min(float(asked[:9]), LONGEST_PAUSE)
@@ -209,8 +209,8 @@ def outcome(call: Call[T], response: httpx2.Response, host: str) -> T:
     """The value of a successful answer.
 
     Raises:
-        WellkeptError: What the server told instead.
-        httpx2.HTTPStatusError: The same of a bare call.
+        WellkeptError: The server answered with an error.
+        httpx2.HTTPStatusError: The same for a bare call.
     """
     if call.bare:
         response.raise_for_status()
@@ -224,7 +224,7 @@ def outcome(call: Call[T], response: httpx2.Response, host: str) -> T:
 
 def _json(body: Json) -> bytes:
     try:
-        # ASCII, so that half a character reaches the server, which refuses it by name.
+        # ASCII, so that a lone surrogate reaches the server, which rejects it and names the field.
         return json.dumps(body, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField(f"cannot be sent as JSON: {error}", where="body", todo="Use text, numbers, lists") from error
@@ -232,11 +232,11 @@ def _json(body: Json) -> bytes:
 
 @cache
 def _ids() -> Callable[[], str]:
-    from wellkept.engine.base.context import Uuid7  # chance is made in the engine
+    from wellkept.engine.base.context import Uuid7  # the engine generates all random ids
 
     return Uuid7()
 
 
 def new_key() -> str:
-    """A name that nobody else uses."""
+    """A new random key."""
     return f"client-{_ids()()}"

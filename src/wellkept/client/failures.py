@@ -1,4 +1,4 @@
-"""From a refusal over HTTP back to the library's own error, and what may be tried again."""
+"""Converts HTTP errors back to errors of the library, and lists the statuses that allow a retry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wellkept.parsing import parsed_json
 
 URN = "urn:wellkept:error:"
 PASSING = frozenset({429, 502, 503, 504})
-"""Statuses after which the same call may succeed."""
+"""Statuses after which a retry may succeed."""
 _LONGEST = 2_000
 _KINDS: Mapping[str, type[WellkeptError]] = {
     name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, WellkeptError)
@@ -41,17 +41,17 @@ _BY_STATUS: Mapping[int, type[WellkeptError]] = {
 
 
 def error_of(response: httpx2.Response) -> WellkeptError:
-    """The error that an answer tells; the class is the library's where the answer names one.
+    """Convert an answer to an error, of the library's class when the answer names one.
 
-    What a server writes is text, never more: it chooses among our own classes by name, and its words
-    are cut to a length.
+    An answer is untrusted: it can only select one of the library's error classes by name, and its texts are
+    truncated.
 
     Args:
-        response: Any answer that is no success.
+        response: An unsuccessful answer.
 
     Returns:
-        `ConflictError` with the references of the conflicts, `UndoBlocked` with its entries, the named
-        class otherwise; for an answer that names none the one that fits its status.
+        `ConflictError` with the references of the conflicts, `UndoBlocked` with its entries, or the named
+        class. An answer without a known class name gets the class that matches its status.
     """
     problem = _problem(response)
     what = _text(problem, "detail") or _text(problem, "error") or f"the server answered {response.status_code}"
@@ -59,8 +59,10 @@ def error_of(response: httpx2.Response) -> WellkeptError:
     named = _text(problem, "type").removeprefix(URN)
     match _KINDS.get(named) or _BY_STATUS.get(response.status_code, WellkeptError):
         case kind if kind is ConflictError:
-            told = problem.get("conflicts")
-            return ConflictError(what, conflicts=told if isinstance(told, list) else (), where=where, todo=todo)
+            conflicts = problem.get("conflicts")
+            return ConflictError(
+                what, conflicts=conflicts if isinstance(conflicts, list) else (), where=where, todo=todo
+            )
         case kind if kind is UndoBlocked:
             entries = [item for item in problem.get("entries") or () if isinstance(item, int)]
             return UndoBlocked(what, entries=entries, where=where, todo=todo)
@@ -69,14 +71,14 @@ def error_of(response: httpx2.Response) -> WellkeptError:
 
 
 def unreachable(error: httpx2.HTTPError, host: str) -> StorageError:
-    """No answer came. Names the host, never the whole address, which may hold a password."""
+    """Error for a missing answer. It names the host only, because the URL may contain a password."""
     slow = isinstance(error, httpx2.TimeoutException)
     what = "the server did not answer in time" if slow else "the server cannot be reached"
     return StorageError(what, where=host, todo="Check that `wellkept serve` runs there")
 
 
 def not_ours(host: str) -> StorageError:
-    """An answer that is none of a Wellkept server."""
+    """Error for an answer that does not come from a Wellkept server."""
     return StorageError("the answer does not come from a Wellkept server", where=host, todo="Check the address")
 
 

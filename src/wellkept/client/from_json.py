@@ -1,8 +1,8 @@
-"""From the JSON of a server back to the library's values.
+"""Converts the JSON of a server back to values of the library.
 
-A record is read by its own field types, so that a field added to it needs no line here; what the
-codec reads itself (memories, links, conflicts, matches, journal entries) it reads here too. What a
-newer server says beyond what is known is passed over.
+A record is read by the types of its fields, so that a new field needs no code here. Memories, links,
+conflicts, matches and journal entries are read by the codec. Unknown fields of a newer server are
+ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EFFECTS: Mapping[str, type] = {tag: kind for kind, tag in codec.EFFECT_TYPES.it
 
 
 def record(kind: type[T]) -> Callable[[Json], T]:
-    """A reader of one record.
+    """Make a reader of one record.
 
     Args:
         kind: A dataclass of the library.
@@ -59,7 +59,7 @@ def record(kind: type[T]) -> Callable[[Json], T]:
 
 
 def records(kind: type[T]) -> Callable[[Json], tuple[T, ...]]:
-    """A reader of a list of records, bare or as the only member of an object."""
+    """Make a reader of a list of records, bare or as the only member of an object."""
 
     def read(plain: Json) -> tuple[T, ...]:
         return tuple(value(kind, item) for item in only(plain))
@@ -68,7 +68,7 @@ def records(kind: type[T]) -> Callable[[Json], tuple[T, ...]]:
 
 
 def page(kind: type[T]) -> Callable[[Json], tuple[tuple[T, ...], bool]]:
-    """A reader of a page of a list: its items, which stand first, and whether others follow.
+    """Make a reader of a page: its items (the first member), and whether more items follow.
 
     Example:
         >>> page(int)({"numbers": [1, 2], "more": True})
@@ -83,7 +83,7 @@ def page(kind: type[T]) -> Callable[[Json], tuple[tuple[T, ...], bool]]:
 
 
 def only(plain: Json) -> Json:
-    """What an object of one member holds; anything else as it is.
+    """The value of an object with one member; any other value unchanged.
 
     Example:
         >>> only({"entry": 7}), only([1])
@@ -95,7 +95,7 @@ def only(plain: Json) -> Json:
 
 
 def hits(plain: Json) -> Hits:
-    """The answer of `recall`."""
+    """Read the answer of `recall`."""
     return Hits(
         (value(Hit, item) for item in plain["hits"]),
         left_out=(value(LeftOut, item) for item in plain.get("left_out", ())),
@@ -104,16 +104,16 @@ def hits(plain: Json) -> Hits:
 
 
 def reached(plain: Json) -> tuple[Reached, bool]:
-    """A page of the answer of `neighbors`, and whether others follow."""
+    """Read a page of the answer of `neighbors`, and whether more items follow."""
     found = Reached((value(Neighbour, item) for item in plain["neighbors"]), dangling=plain.get("dangling", ()))
     return found, bool(plain.get("more"))
 
 
 def value(hint: Any, plain: Json) -> Any:
-    """A value of a type.
+    """Convert JSON to a value of the given type.
 
     Raises:
-        KeyError, TypeError, ValueError: The JSON stands for no such value.
+        KeyError, TypeError, ValueError: The JSON does not match the type.
     """
     if plain is None or hint is Any:
         return plain
@@ -136,7 +136,7 @@ def value(hint: Any, plain: Json) -> Any:
 
 
 def _one_of(args: tuple[Any, ...], plain: Json) -> Any:
-    """A member of a union; effects say in `type` which one they are."""
+    """Read a member of a union; effects name their type in `type`."""
     kinds = [one for one in args if one is not type(None) and get_origin(one) is not Literal]
     if kinds and kinds[0] in _EFFECTS.values():
         return value(_EFFECTS[plain["type"]], plain)
@@ -144,7 +144,7 @@ def _one_of(args: tuple[Any, ...], plain: Json) -> Any:
 
 
 def _key(hint: Any, name: str) -> Any:
-    """The keys of a JSON object are text, whatever they were."""
+    """The original key of a mapping; keys of a JSON object are always text."""
     return int(name) if hint is int else name
 
 

@@ -1,6 +1,6 @@
-"""Verbs that take several requests: long lists come a page at a time, and large batches go in parts.
+"""Verbs that need several requests: long lists are fetched by page, and large batches are sent in parts.
 
-Such a verb is a generator. It gives each call, is sent its answer, and returns the value of the whole.
+Such a verb is a generator. It yields each call, receives its answer, and returns the combined value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from wellkept.client import from_json
-from wellkept.client.calls import call, plain, said
+from wellkept.client.calls import call, given_fields, plain
 from wellkept.client.exchange import Call
 from wellkept.engine.base.inputs import MAX_BATCH, MAX_LIMIT
 from wellkept.parsing import json_values
@@ -21,16 +21,16 @@ from wellkept.types import BatchResult, Filter, ItemError, Json, Memory, Neighbo
 T = TypeVar("T")
 Calls: TypeAlias = Generator[Call[Any], Any, T]
 _BATCH_BYTES, _BATCH_VALUES = 900_000, 40_000
-"""Below what a server takes in one request, with room for what stands beside the items."""
+"""Limits below those of a server's request, with a margin for the other fields."""
 
 
 def pages(name: str, kind: type[T], place: Callable[[T], str | int], **fields: Any) -> Calls[tuple[T, ...]]:
-    """All items of a list.
+    """Fetch all items of a list.
 
     Args:
-        name: Of the operation.
-        kind: Of the items.
-        place: Gives what the page after an item is asked for by.
+        name: Name of the operation.
+        kind: Type of the items.
+        place: Returns the position of an item, which the next page starts after.
         **fields: The other parameters.
     """
     kept: list[T] = []
@@ -43,10 +43,10 @@ def pages(name: str, kind: type[T], place: Callable[[T], str | int], **fields: A
 
 
 def listing(where: Filter | None, limit: int | None) -> Calls[tuple[Memory, ...]]:
-    """`list`, in the direction that the filter asks for."""
+    """Calls of `list`, in the direction of the filter."""
     kept: list[Memory] = []
     while True:
-        # What is no count is for the server to refuse.
+        # The server rejects a limit that is not a count.
         size = min(MAX_LIMIT, limit - len(kept)) if type(limit) is int else limit or MAX_LIMIT
         found, more = yield call("list", from_json.page(Memory), {"where": where, "limit": size})
         backward = where is not None and where.before is not None and where.ids is None
@@ -57,7 +57,7 @@ def listing(where: Filter | None, limit: int | None) -> Calls[tuple[Memory, ...]
 
 
 def reached(memory_id: str, **fields: Any) -> Calls[Reached]:
-    """`neighbors`; each page names all ids that nobody holds."""
+    """Calls of `neighbors`; each page lists all linked ids that do not exist."""
     kept: list[Neighbour] = []
     while True:
         after = {"after": kept[-1].memory.id} if kept else {}
@@ -69,12 +69,12 @@ def reached(memory_id: str, **fields: Any) -> Calls[Reached]:
 
 
 def batch(items: Iterable[Any], on_conflict: str | None) -> Calls[BatchResult]:
-    """`remember_many`; the same items again make the same parts, and change nothing."""
+    """Calls of `remember_many`; repeating the same items makes the same parts, and changes nothing."""
     results: list[WriteResult | None] = []
     errors: list[ItemError] = []
     counts: Counter[str] = Counter()
     for part in parts([plain(item) for item in items]):
-        asked = {"items": part, **said(on_conflict=on_conflict)}
+        asked = {"items": part, **given_fields(on_conflict=on_conflict)}
         done = yield call("remember_many", from_json.record(BatchResult), asked)
         errors += [replace(error, index=error.index + len(results)) for error in done.errors]
         results += done.results
@@ -83,7 +83,7 @@ def batch(items: Iterable[Any], on_conflict: str | None) -> Calls[BatchResult]:
 
 
 def parts(items: Sequence[Json]) -> Iterator[list[Json]]:
-    """Items in as many lists as a server takes them in; one empty list for none."""
+    """Split items into lists that a server accepts; no items give one empty list."""
     part: list[Json] = []
     size = values = 0
     for item in items:
@@ -97,7 +97,7 @@ def parts(items: Sequence[Json]) -> Iterator[list[Json]]:
 
 
 def _beyond(where: Filter, found: Sequence[Memory]) -> Filter:
-    """The filter for the page after one."""
+    """The filter of the next page."""
     if where.ids is not None:
         return replace(where, ids=where.ids[where.ids.index(found[-1].id) + 1 :])
     if where.before is not None:

@@ -1,6 +1,6 @@
-"""Writing later, over HTTP: the queue of a conversation, and blocks whose writes wait until they end.
+"""Deferred writes over HTTP: the queue of a session, and blocks whose writes are flushed at their end.
 
-What waits lies with the server, so it survives a client that dies; the server then writes it by itself.
+The queue is on the server, so queued writes survive a crash of the client; the server then flushes them itself.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Verbs = TypeVar("Verbs", covariant=True)
 
 
 class Sending(Protocol):
-    """What sends a call and reads its answer, as `Client` does."""
+    """Sends a call and reads its answer, like `Client`."""
 
     def _send(self, call: Call[T] | Calls[T]) -> T: ...
 
 
 class Awaiting(Protocol[Verbs]):
-    """What sends a call and awaits its answer, as `AsyncClient` does."""
+    """Sends a call and awaits its answer, like `AsyncClient`."""
 
     @property
     def _verbs(self) -> Verbs:
-        """The same verbs, giving each call back in place of its answer."""
+        """The same verbs, returning each call instead of sending it."""
         ...
 
     async def _send(self, call: Call[T] | Calls[T]) -> T: ...
@@ -46,7 +46,7 @@ class Awaiting(Protocol[Verbs]):
 def awaited(
     verb: Callable[Concatenate[V, P], T],
 ) -> Callable[Concatenate[Awaiting[V], P], Coroutine[Any, Any, T]]:
-    """A verb as a coroutine of the same name, signature and explanation; what it sends is the same call."""
+    """A verb as a coroutine of the same name, signature and docstring, which sends the same call."""
 
     @wraps(verb)
     async def run(self: Awaiting[V], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -57,10 +57,10 @@ def awaited(
 
 
 class ClientQueue:
-    """The queue of a client's session, or without one of its namespace; as `MemoryStore.queue`.
+    """The queue of the client's session, or of its namespace without a session; like `MemoryStore.queue`.
 
     Args:
-        client: Sends its calls.
+        client: The client that sends the calls.
 
     Example:
         >>> from wellkept.client import Client
@@ -76,29 +76,29 @@ class ClientQueue:
     def remember(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
     ) -> WriteResult:
-        """As `Queue.remember`. Sent again under one key, so a lost answer leaves no second memory."""
+        """Like `Queue.remember`. Retries use one key, so a lost answer causes no second memory."""
         return self._ask(
             "queue_remember", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields})
         )
 
     def pending(self) -> tuple[QueuedWrite, ...]:
-        """As `Queue.pending`."""
+        """Like `Queue.pending`."""
         return self._client._send(_pending())
 
     def failed(self) -> tuple[QueuedWrite, ...]:
-        """As `Queue.failed`."""
+        """Like `Queue.failed`."""
         return self._client._send(_failed())
 
     def flush(self, *, again: bool = False) -> Flushed:
-        """As `Queue.flush`. Sent again after a lost answer: nothing is written twice, but its results are not told."""
+        """Like `Queue.flush`. A retry after a lost answer writes nothing twice, but the earlier results are missing."""
         return self._ask("queue_flush", record(Flushed), again=again)
 
     def drop(self, queued_id: str) -> None:
-        """As `Queue.drop`; needs a token that may erase."""
+        """Like `Queue.drop`; requires the `admin` scope."""
         return self._ask("queue_drop", _dropped, queued_id=queued_id)
 
     def __len__(self) -> int:
-        """How many wait here."""
+        """The number of queued writes."""
         return len(self.pending())
 
     def _ask(self, name: str, read: Callable[[Json], T], /, **fields: Any) -> T:
@@ -106,10 +106,10 @@ class ClientQueue:
 
 
 class AsyncClientQueue:
-    """`ClientQueue`, each verb awaited; how many wait is `len(await queue.pending())`.
+    """`ClientQueue` with each verb awaited; the number of queued writes is `len(await queue.pending())`.
 
     Args:
-        client: Sends its calls.
+        client: The client that sends the calls.
     """
 
     def __init__(self, client: Awaiting[Any]) -> None:
@@ -144,10 +144,10 @@ class Block:
     """A `deferred` block.
 
     Attributes:
-        session: The conversation its writes wait in: the client's own, or one made for the block, so that its
-            end writes nothing of others.
-        places: Where writes were put off, in the order of the first ones.
-        is_open: Whether it will still be flushed; a task may outlive the block it was begun in.
+        session: The session whose queue holds its writes: the session of the client, or a new one for the block, so
+            that its end flushes no other writes.
+        places: The queues used, in the order of first use.
+        is_open: Whether the block will still flush; a task can outlive the block in which it started.
     """
 
     session: str
@@ -155,22 +155,22 @@ class Block:
     is_open: bool = True
 
     def end(self) -> tuple[Setting, ...]:
-        """What is sent from now on is written at once; gives where something waits."""
+        """Close the block, so that later calls are not queued; returns the queues to flush."""
         self.is_open = False
         return tuple(self.places.values())
 
 
 _OPEN: ContextVar[Mapping[int, Block]] = ContextVar("wellkept_client_deferred", default=MappingProxyType({}))
-"""By what clients share, the block that collects in this thread or task."""
+"""The open block of this thread or task, by the id of the connections that clients share."""
 
 
 def waiting(call: Call[Any], to: Setting, shared: object) -> Setting:
-    """Where a call is sent: inside a block, what may wait is sent to wait in the block's conversation.
+    """The setting for a call: inside a block, a call that may wait goes to the block's queue.
 
     Args:
-        call: What is about to be sent.
-        to: Where it would be sent otherwise.
-        shared: What a client shares with those bound beside it.
+        call: The call to send.
+        to: Its setting outside a block.
+        shared: The connections shared with bound clients.
     """
     block = _OPEN.get().get(id(shared))
     if block is None or not block.is_open or not call.may_wait:
@@ -183,9 +183,9 @@ def waiting(call: Call[Any], to: Setting, shared: object) -> Setting:
 
 @contextmanager
 def collecting(to: Setting, shared: object) -> Iterator[tuple[Setting, Block | None]]:
-    """Until the block ends, writes of this thread or task wait.
+    """Queue the writes of this thread or task until the block ends.
 
-    Gives where they wait, and the block; None for an inner one, which leaves the flush to the outer.
+    Yields the setting and the block; None instead of the block for an inner one, which leaves the flush to the outer.
     """
     outer = _OPEN.get()
     around = outer.get(id(shared))
@@ -198,5 +198,5 @@ def collecting(to: Setting, shared: object) -> Iterator[tuple[Setting, Block | N
         yield to.bound(**{SESSION: block.session}), block
     finally:
         block.end()
-        with suppress(ValueError):  # a generator that is closed by another task than began it: the block has ended
+        with suppress(ValueError):  # a generator may be closed by another task, whose context is different
             _OPEN.reset(mark)

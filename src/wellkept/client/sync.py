@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 import httpx2
 
-from wellkept.client.calls import call, entry_of, figures, number, plan_of, said, similar, statement, truth
+from wellkept.client.calls import call, entry_of, figures, given_fields, number, plan_of, similar, statement, truth
 from wellkept.client.exchange import Bound, Call, Tries, outcome, request, setting
 from wellkept.client.from_json import hits, record, records
 from wellkept.client.pages import Calls, batch, listing, pages, reached
@@ -53,11 +53,11 @@ T = TypeVar("T")
 def _sending(
     verb: Callable[Concatenate[MemoryStore, P], T], calls: Callable[..., Call[Any] | Calls[Any]]
 ) -> Callable[Concatenate[Client, P], T]:
-    """A verb of `MemoryStore` over HTTP, with the same name, parameters and result.
+    """Make a verb of `MemoryStore` that works over HTTP, with the same name, parameters and result.
 
     Args:
         verb: The verb of the library.
-        calls: Makes the calls from all parameters of the verb, given by name.
+        calls: Builds the calls from all parameters of the verb, passed by name.
     """
     signature = inspect.signature(verb)
 
@@ -78,11 +78,11 @@ def _sending(
 def _asking(
     verb: Callable[Concatenate[MemoryStore, P], T], read: Callable[[Json], Any]
 ) -> Callable[Concatenate[Client, P], T]:
-    """A verb that is one call of the operation of its name.
+    """Make a verb that is one call of the operation with the same name.
 
     Args:
         verb: The verb of the library.
-        read: Makes the result from the answer.
+        read: Converts the answer to the result.
     """
     return _sending(verb, lambda **fields: call(verb.__name__, read, fields))
 
@@ -90,20 +90,20 @@ def _asking(
 class Client(Bound):
     """A store behind `wellkept serve`, with the verbs of `MemoryStore`: same names, parameters, results and errors.
 
-    A client may be used from several threads. A call that has no second effect is sent again after a lost
-    connection; `remember`, `record_decision` and `start_episode` carry a key of their own for that.
+    A client may be used from several threads. A call that is safe to repeat is sent again after a lost
+    connection; `remember`, `record_decision` and `start_episode` send a generated idempotency key for that.
 
     Args:
-        url: Of the server, such as `http://127.0.0.1:8000`.
-        token: Sent as a bearer token; never shown.
-        namespace: The namespace to work in; the one of the server or of the token otherwise.
-        session: The conversation that the calls belong to.
+        url: Address of the server, such as `http://127.0.0.1:8000`.
+        token: Access token, sent as a bearer token; never shown.
+        namespace: The namespace; by default that of the token or the server.
+        session: The session of the calls.
         timeout: Seconds to wait for each answer, from the first byte sent to the last received.
-        retries: How often a call is sent again.
-        transport: For tests: an `httpx2` transport in place of the network.
+        retries: Maximum number of retries per call.
+        transport: For tests: an `httpx2` transport that replaces the network.
 
     Raises:
-        ConfigError: The address is none of HTTP, or a number is out of range.
+        ConfigError: The address is not an HTTP URL, or a number is out of range.
 
     Example:
         >>> with Client("http://127.0.0.1:8000", token="wk_...", namespace="acme/alice") as store:  # doctest: +SKIP
@@ -135,9 +135,9 @@ class Client(Bound):
     def remember(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
     ) -> WriteResult:
-        """As `MemoryStore.remember`. Sent again under one key, so a lost answer leaves no second memory.
+        """Like `MemoryStore.remember`. Retries use one key, so a lost answer causes no second memory.
 
-        A call that had arrived already answers with the rule `replay`, and changes nothing.
+        When the first attempt had reached the server, the retry answers with the rule `replay` and changes nothing.
         """
         return self._ask("remember", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields}))
 
@@ -146,25 +146,25 @@ class Client(Bound):
     def check(
         self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
     ) -> WriteResult:
-        """As `MemoryStore.check`."""
+        """Like `MemoryStore.check`."""
         return self._ask("check", record(WriteResult), **statement(content, {"on_conflict": on_conflict, **fields}))
 
     revise = _asking(MemoryStore.revise, record(Memory))  # type: ignore[arg-type] # Python refuses a change named self
 
     def check_similar(self, content: str, title: str, subtype: str, limit: int = 5) -> dict[str, Any]:
-        """What is near a text of one subtype, as `POST /v1/nodes/check-similar` answers.
+        """Find memories similar to a text of one subtype, by `POST /v1/nodes/check-similar`.
 
         Args:
             content: The text.
             title: Its title.
             subtype: The kind, with or without `custom:` before it.
-            limit: Most matches to show.
+            limit: Maximum number of matches.
 
         Returns:
             `matches` and `recommendation`.
 
         Raises:
-            httpx2.HTTPStatusError: The answer is no success; nothing is made of it here.
+            httpx2.HTTPStatusError: The request failed; the answer is passed on unchanged.
         """
         return self._send(similar({"content": content, "title": title, "subtype": subtype, "limit": limit}))
 
@@ -192,7 +192,7 @@ class Client(Bound):
         where: Filter | None = None,
         touch: bool = True,
     ) -> Pack:
-        """As `MemoryStore.pack`; tokens are counted by the server's estimate."""
+        """Like `MemoryStore.pack`; the server estimates the number of tokens."""
         return self._ask(
             "pack",
             record(Pack),
@@ -213,7 +213,7 @@ class Client(Bound):
     neighbors = _sending(MemoryStore.neighbors, reached)
 
     def subgraph(self, ids: Sequence[str], *, depth: int = 1) -> Graph:
-        """As `MemoryStore.subgraph`."""
+        """Like `MemoryStore.subgraph`."""
         return self._ask("subgraph", record(Graph), ids=list(ids), depth=depth)
 
     stats = _asking(MemoryStore.stats, record(Stats))
@@ -233,28 +233,30 @@ class Client(Bound):
     resolve = _asking(MemoryStore.resolve, record(Conflict))
 
     # ----------------------------------------------------------------------------------------
-    # Writing later
+    # Deferred writes
 
     @property
     def queue(self) -> ClientQueue:
-        """As `MemoryStore.queue`."""
+        """Like `MemoryStore.queue`."""
         return ClientQueue(self)
 
     def deferred(self) -> AbstractContextManager[ClientQueue]:
-        """As `MemoryStore.deferred`. If the client dies in the block, the server writes what waits after a while."""
+        """Like `MemoryStore.deferred`. If the client dies in the block, the server flushes the queue after a while."""
         return self._deferred()
 
     # ----------------------------------------------------------------------------------------
     # Plans and runs
 
     def plan(self, config: Consolidation | None = None, scope: Scope | None = None) -> Plan:
-        """As `MemoryStore.plan`, by the default rules: rules of your own stay on their machine."""
-        return self._ask("plan", plan_of, **said(config=None if config is None else figures(config), scope=scope))
+        """Like `MemoryStore.plan`, with the default rules; custom rules cannot be sent."""
+        return self._ask(
+            "plan", plan_of, **given_fields(config=None if config is None else figures(config), scope=scope)
+        )
 
     def execute(
         self, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), dry_run: bool = False
     ) -> dict[str, Any]:
-        """As `MemoryStore.execute`; gives the report as the server's JSON, with what was not applied."""
+        """Like `MemoryStore.execute`; returns the report as JSON, including the actions not applied."""
         planned = json.loads(plan_text(plan))
         return self._ask("execute", dict, plan=planned, only=[*only], skip=[*skip], dry_run=dry_run)
 
@@ -265,7 +267,7 @@ class Client(Bound):
     # The client itself
 
     def close(self) -> None:
-        """Close the connections; safe to call twice."""
+        """Close the connections; repeated calls are allowed."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -281,7 +283,7 @@ class Client(Bound):
         with collecting(self._setting, self._http) as (to, block):
             try:
                 yield ClientQueue(self._bound(to))
-            except (Exception, GeneratorExit):  # what was answered "Queued" is written all the same
+            except (Exception, GeneratorExit):  # writes already answered with "queued" are flushed anyway
                 self._flush(block)
                 raise
             self._flush(block)

@@ -1,1 +1,1 @@
-"""The operations of Wellkept as one table of rows: REST, MCP and `wellkept call` are made from it."""
+"""The operations of Wellkept as one table; REST, MCP and `wellkept call` are generated from it."""

@@ -1,6 +1,6 @@
-"""From an input to the library's verb and back; nothing is decided here.
+"""Handlers: convert an input to a call of the library's verb, and its result to the output. They decide nothing.
 
-What only plans need is loaded when there is one: an MCP client waits for its list of tools, not for that.
+Modules needed only for plans are loaded on demand, because an MCP client waits for the list of tools.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel], BaseModel]:
-    """The handler that calls the library's verb of a name; `queue_flush` is `store.queue.flush`.
+    """Make the handler that calls the library's verb of this name; `queue_flush` is `store.queue.flush`.
 
-    Each field that is set is a parameter of the verb; for the others the defaults of the library hold. A result
+    Each given field becomes a parameter of the verb; the defaults of the library apply to the others. A result
     that is not a record becomes the only field of the output.
     """
 
@@ -44,7 +44,7 @@ def verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel
 
 
 def _parameters(given: BaseModel) -> dict[str, Any]:
-    """The fields that are set as parameters of the verb."""
+    """The given fields as parameters of the verb."""
     values = {field: getattr(given, field) for field in given.model_fields_set}
     return {
         field: _RECORDS[type(value)](value) if type(value) in _RECORDS else value for field, value in values.items()
@@ -77,8 +77,8 @@ def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
         found.reverse()
     beside = repeated(ctx, lambda: standing(ctx, found))
     wordings = {head: len(rows) for head, rows in beside.wordings.items()}
-    told = {"memories": found, "marks": beside.marks, "wordings": wordings, "more": more}
-    return as_output(outputs.Memories, told)
+    answer = {"memories": found, "marks": beside.marks, "wordings": wordings, "more": more}
+    return as_output(outputs.Memories, answer)
 
 
 def history(store: MemoryStore, given: inputs.History) -> BaseModel:
@@ -100,7 +100,7 @@ def journal(store: MemoryStore, given: inputs.Journal) -> BaseModel:
 def conflicts(store: MemoryStore, given: inputs.Conflicts) -> BaseModel:
     """`conflicts`."""
     found = store.conflicts(given.memory_id, settled=given.settled, threshold=given.threshold)
-    if given.after:  # it may be settled by now
+    if given.after:  # the conflict may be settled in the meantime
         every = store.conflicts(given.memory_id, settled=True, threshold=given.threshold)
         later = {one.key for one in items_after(every, given.after, lambda one: one.key)}
         found = tuple(one for one in found if one.key in later)
@@ -122,7 +122,7 @@ def runs(store: MemoryStore, given: inputs.RunList) -> BaseModel:
 
 
 # --------------------------------------------------------------------------------------------
-# Acting
+# Changing
 
 
 def undo(store: MemoryStore, given: inputs.Undo) -> BaseModel:
@@ -136,7 +136,7 @@ def undo(store: MemoryStore, given: inputs.Undo) -> BaseModel:
 
 
 def plan(store: MemoryStore, given: inputs.PlanFields) -> BaseModel:
-    """`plan`, in the form that `execute` takes and `wellkept apply` reads."""
+    """`plan`, in the format of `execute` and `wellkept apply`."""
     from wellkept.core.consolidation.plan_file import plan_text
 
     made = store.plan(_config(given.config), _scope(given.scope))
@@ -144,7 +144,7 @@ def plan(store: MemoryStore, given: inputs.PlanFields) -> BaseModel:
 
 
 def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
-    """`execute`. The plan may come from anywhere: reading it trusts nothing."""
+    """`execute`. The plan is untrusted: it is validated as it is read."""
     from wellkept.core.consolidation.plan_file import plan_from
     from wellkept.engine.consolidation.reports import summary_of
 
@@ -182,10 +182,10 @@ def _scope(given: ScopeFields | None) -> Scope | None:
 
 
 def filter_of(given: FilterFields | None) -> Filter | None:
-    """The library's filter.
+    """Convert to the library's filter.
 
     Raises:
-        InvalidField: A time in it cannot be read.
+        InvalidField: A time in it cannot be parsed.
     """
     if given is None:
         return None
@@ -215,4 +215,4 @@ _RECORDS: Mapping[type, Callable[[Any], object]] = {
     ExpandFields: _expand,
     WeightFields: lambda given: HybridWeights(**given.model_dump()),
 }
-"""What a nested object stands for in the library."""
+"""Converters of nested objects to values of the library."""

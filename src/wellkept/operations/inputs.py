@@ -1,6 +1,6 @@
-"""What each operation takes: the parameters of the library's verb as JSON, with the same names and defaults.
+"""Inputs of the operations: the parameters of the library's verbs as JSON, with the same names and defaults.
 
-Unknown fields are refused. What a Python caller passes as a record is a nested object, see `parts`.
+Unknown fields are rejected. A record of the Python API is a nested object; see `parts`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Nothing(Given):
 
 
 class Writing(StatementFields):
-    """A statement on its way into the store."""
+    """A statement to write."""
 
     on_conflict: OnConflict | None = Field(
         None, description="How a conflict is handled; by default as the kind's policy says."
@@ -76,7 +76,7 @@ class RememberMany(Given):
 
 
 class Recall(Given):
-    """A query to the memory."""
+    """A query."""
 
     query: Query
     limit: int = Field(5, ge=1, le=MAX_LIMIT, description="At most this many hits.")
@@ -111,7 +111,7 @@ class Listing(Given):
 
 
 class Pack(Given):
-    """A query whose result goes into a prompt."""
+    """A query whose results go into a prompt."""
 
     query: Query
     budget_tokens: int = Field(800, ge=1, le=MAX_BUDGET, description="Maximum size of the block, in tokens.")
@@ -120,14 +120,14 @@ class Pack(Given):
         [], description="What the prompt already contains: ids, or verbatim texts."
     )
     session: Label = Field(
-        "", description="Id of the conversation; what was packed for it is not new when it is written back."
+        "", description="Id of the conversation; its packed texts are recognised when they are written back."
     )
     where: FilterFields | None = Field(None, description="Only memories that match this filter.")
     touch: bool = Field(default=True, description="Record the memories in the block as used.")
 
 
 class Neighbors(Paged):
-    """Where to start, and how far to go."""
+    """The starting memory, and the maximum distance."""
 
     memory_id: MemoryId
     rel: Label | None = Field(None, description="Only links of this relation.")
@@ -137,7 +137,7 @@ class Neighbors(Paged):
 
 
 class Subgraph(Given):
-    """Where to start, and how far to go."""
+    """The starting memories, and the maximum distance."""
 
     ids: Annotated[list[MemoryId], Field(fail_fast=True, max_length=MAX_LIST)] = Field(
         description="Ids of the memories to start from."
@@ -146,7 +146,7 @@ class Subgraph(Given):
 
 
 class Conflicts(Paged):
-    """Which conflicts."""
+    """A filter of conflicts."""
 
     memory_id: MemoryId | None = Field(None, description="Only conflicts of this memory.")
     settled: bool = Field(default=False, description="Include resolved and expired conflicts.")
@@ -155,31 +155,31 @@ class Conflicts(Paged):
 
 
 class Journal(Paged):
-    """Which entries."""
+    """A filter of journal entries."""
 
     newest: int | None = Field(None, ge=1, description="Only this many, the newest.")
     after: int = Field(0, ge=0, description="Only entries with a higher number.")
 
 
 class History(Paged):
-    """Which states of which memory."""
+    """A memory, and a range of its states."""
 
     memory_id: MemoryId
     after: int = Field(0, ge=0, description="Only states of entries with a higher number.")
 
 
 class RunList(Paged):
-    """Which runs."""
+    """A filter of runs."""
 
     after: Label = Field("", description="Id of the last run of the previous page.")
 
 
 # --------------------------------------------------------------------------------------------
-# Acting
+# Changing
 
 
 class OfMemory(Given):
-    """The memory that is meant."""
+    """A memory."""
 
     memory_id: MemoryId
 
@@ -190,13 +190,13 @@ def _without_defaults(schema: dict[str, Any]) -> None:
 
 
 class _Changes(OfMemory):
-    """What is not said stays as it is; so no field has a default that could be told."""
+    """Changes of a memory. Fields that are not given stay unchanged, so the schema has no defaults."""
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
 
 def _optional(base: type[BaseModel], name: str, doc: str) -> Any:
-    """The fields of a model as changes."""
+    """The fields of a model, each optional, as changes."""
     made: dict[str, Any] = {
         key: (hint, Field(None, description=base.model_fields[key].description))
         for key, hint in get_type_hints(base, include_extras=True).items()
@@ -209,14 +209,14 @@ Revise: Any = _optional(StatementFields, "Revise", "New values of a memory's fie
 
 
 class Supersede(Given):
-    """What no longer holds, and what replaces it."""
+    """The outdated memory, and its replacement."""
 
     old_id: MemoryId = Field(description="Id of the memory that no longer holds.")
     new_id: MemoryId = Field(description="Id of the memory that replaces it.")
 
 
 class Resolve(Given):
-    """How a conflict is resolved."""
+    """The resolution of a conflict."""
 
     key: Annotated[str, Field(min_length=1)] = Field(description="The key of the conflict.")
     resolution: Resolution = Field(
@@ -226,7 +226,7 @@ class Resolve(Given):
 
 
 class LinkFields(Given):
-    """Two memories and how they relate."""
+    """Two memories and their relation."""
 
     src: MemoryId = Field(description="Id the link starts from.")
     dst: MemoryId = Field(description="Id it leads to.")
@@ -235,7 +235,7 @@ class LinkFields(Given):
 
 
 class Unlink(Given):
-    """Two memories, and which links between them."""
+    """Two memories, and the links to remove."""
 
     src: MemoryId = Field(description="Id the links start from.")
     dst: MemoryId = Field(description="Id they lead to.")
@@ -253,7 +253,7 @@ class Undo(Given):
 
 
 class PlanFields(Given):
-    """What a consolidation examines, and by which rules."""
+    """The memories to consolidate, and the rules."""
 
     config: ConfigFields | None = Field(None, description="Rules and thresholds.")
     scope: ScopeFields | None = Field(None, description="Which memories; all active ones by default.")

@@ -1,7 +1,7 @@
-"""Decisions and episodes: what the loop around an agent keeps beside its facts.
+"""Decisions and episodes: records of an agent loop, stored beside facts.
 
-Each verb is of one kind and sets some fields itself. Those are no fields here, so nothing can be said
-that would be refused or passed over.
+Each verb has a fixed kind and sets some fields itself. These fields are not part of its input, so that no given
+value is rejected or ignored.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SET_BY_THE_VERB = {
     "record_turn": frozenset({"kind", "automatic"}),
     "start_episode": frozenset({"kind", "ended_at"}),
 }
-"""Fields of a memory that a verb decides about."""
+"""Fields of a memory that the verb sets itself."""
 _ELSEWHERE = frozenset({"content", "on_conflict"})
 
 
 def _model(name: str, doc: str, verb: str, **own: Any) -> Any:
-    """The parameters of a verb: its own first, then the fields of a memory that it leaves to the caller."""
+    """The parameters of a verb: its own first, then the remaining fields of a memory."""
     left = {
         key: (field.annotation, field)
         for key, field in Writing.model_fields.items()
@@ -66,7 +66,7 @@ StartEpisode: Any = _model(
 
 
 class EndEpisode(Given):
-    """Which episode, and how it went."""
+    """An episode, and its outcome."""
 
     episode_id: MemoryId
     summary: Annotated[str, Field(json_schema_extra={"maxLength": MAX_SUMMARY})] = Field(
@@ -103,7 +103,7 @@ RECORDING = (
         "pass the episode's id to end_episode and record_turn.",
         StartEpisode,
         outputs.Written,
-        idempotent=False,  # after the window the same words begin another one
+        idempotent=False,  # after the window, the same text starts a new episode
         status=created_or_known,
     ),
     writes(

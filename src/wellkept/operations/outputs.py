@@ -1,7 +1,7 @@
-"""What each operation gives: the JSON that the command line prints, as models.
+"""Outputs of the operations: the JSON that the command line prints, as models.
 
-A list is an object with one named list here, as MCP wants objects; the command line prints its items,
-one a line.
+A list is an object with one named list here, because MCP requires objects; the command line prints one item
+per line.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Batch = shape_of(BatchResult)
 Kept = shape_of(Memory)
 Recalled = answer(
     "Recalled",
-    "Hits, best first; with explain also what was left out; linked ids that do not exist. The answer ends early, and "
-    "more says so, where it would be too large.",
+    "Hits, best first; with explain also results left out; linked ids that do not exist. An answer that would be too "
+    "large is truncated, and more is true.",
     hits=tuple[Hit, ...],
     left_out=tuple[LeftOut, ...],
     dangling=tuple[str, ...],
@@ -96,7 +96,7 @@ Dropped = shape_of(QueuedWrite)
 
 
 class PlanFile(Answer):
-    """A plan as its file holds it; what is empty or has its default is left out of scope and actions."""
+    """A plan in the format of a plan file; in scope and actions, empty values and defaults are omitted."""
 
     format: str
     schema_: int = Field(alias="schema")

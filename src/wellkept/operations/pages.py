@@ -1,4 +1,4 @@
-"""Long lists, a page at a time: an answer is bounded in how many items it holds and in how much they say."""
+"""Pages of long lists: an answer is bounded in its number of items and in its length."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from wellkept.errors import NotFound
 from wellkept.operations.parts import Given
 
 PAGE = 100
-"""Items of a page of which nothing else was said."""
+"""Default number of items per page."""
 PAGE_CHARACTERS = 2_000_000
-"""Characters of JSON after which a page ends; its last item may go beyond them."""
+"""Characters of JSON after which a page ends; its last item may exceed them."""
 _SHOWN = 60
 
 T = TypeVar("T")
 
 
 class Paged(Given):
-    """A list that is answered a page at a time."""
+    """A list that is returned by page."""
 
     limit: int = Field(PAGE, ge=1, le=MAX_LIMIT, description="At most this many; more says whether others follow.")
 
 
 def page(items: Iterable[T], limit: int) -> tuple[list[T], bool]:
-    """The first items, and whether there are more.
+    """The items of one page, and whether more follow.
 
     Args:
-        items: Are read no further than one item beyond the page.
-        limit: The most items of the page.
+        items: Read up to one item beyond the page.
+        limit: Maximum number of items on the page.
 
     Example:
         >>> page(iter("abc"), 2), page(iter("ab"), 2)
@@ -49,7 +49,7 @@ def page(items: Iterable[T], limit: int) -> tuple[list[T], bool]:
 
 
 def items_after(items: Sequence[T], last: str, name: Callable[[T], str]) -> Sequence[T]:
-    """What follows the item of a name; everything for no name.
+    """The items after the named one; all items for an empty name.
 
     Raises:
         NotFound: No item has this name.

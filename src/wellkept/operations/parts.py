@@ -1,7 +1,7 @@
-"""Parts of inputs: bounded texts, times, and the values that Python callers pass as records.
+"""Parts of inputs: bounded texts, times, and records of the Python API as objects.
 
-What the library bounds itself is bounded by the library, whose errors say more; here stand only shapes,
-closed sets and ranges, and in the schema also the library's bounds.
+Limits of the library are checked by the library, whose error messages are more specific. The models here check
+only types, closed sets and ranges; the schema also states the library's limits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wellkept.types import Polarity, Status, Trigger
 
 
 def _text(most: int) -> Any:
-    """A text whose length the schema tells and the library checks, in its own words."""
+    """A text whose maximum length is stated in the schema and checked by the library."""
     return Field(json_schema_extra={"maxLength": most})
 
 
@@ -37,7 +37,7 @@ Query: TypeAlias = Annotated[
     ),
 ]
 MAX_RULES = 100_000
-"""Characters of rules in TOML."""
+"""Maximum length of rules in TOML, in characters."""
 
 
 KINDS = (
@@ -45,17 +45,17 @@ KINDS = (
     "lesson: what was learned, refinements are kept too; decision: what was decided and why, every one "
     "is kept; note: anything else. The policy may define more."
 )
-"""Which kind to use, for whoever writes a memory."""
+"""How to choose a kind."""
 
 
 class Given(BaseModel):
-    """The base of every input: no unknown fields, no infinities, unchangeable."""
+    """Base of every input: frozen, without unknown fields or infinite numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class StatementFields(Given):
-    """What a memory says and about what."""
+    """The content of a memory and its metadata."""
 
     content: str = Field(
         description="The text to store: one self-contained statement.", json_schema_extra={"minLength": 1}
@@ -83,7 +83,7 @@ class StatementFields(Given):
 
 
 class FilterFields(Given):
-    """Which memories; what is not said is not asked for."""
+    """A filter of memories; fields that are not given do not restrict it."""
 
     ids: Labels | None = Field(None, description="Exact ids.")
     id_prefix: Label = Field("", description="The beginning of an id.")
@@ -111,7 +111,7 @@ class FilterFields(Given):
 
 
 class WeightFields(Given):
-    """Shares of the parts of a score."""
+    """Weights of the parts of a score."""
 
     cosine: float = Field(0.55, ge=0.0)
     lexical: float = Field(0.20, ge=0.0)
@@ -127,7 +127,7 @@ class WeightFields(Given):
 
 
 class ExpandFields(Given):
-    """What is added behind the hits along links."""
+    """Expansion: related memories added to the hits along links."""
 
     rels: Annotated[list[str], Field(fail_fast=True, min_length=1)] = Field(
         ["refines", "example_of"], description="Relations to follow."
@@ -141,7 +141,7 @@ WeightPreset: TypeAlias = Literal["default", "hybrid", "hybrid-created", "hybrid
 
 
 class ScopeFields(Given):
-    """Which memories a plan looks at."""
+    """The memories that a plan covers."""
 
     kinds: Labels = Field([], description="Any of these kinds.")
     tags: Labels = Field([], description="Any of these tags.")
@@ -151,7 +151,7 @@ class ScopeFields(Given):
 
 
 class ConfigFields(Given):
-    """By what rules a plan is made."""
+    """The rules of a plan."""
 
     rules: Annotated[str, Field(max_length=MAX_RULES)] | None = Field(
         None, description="Rules in TOML; they override the defaults."

@@ -1,7 +1,7 @@
-"""The queue of a conversation: writes that wait, and what becomes of them.
+"""The queue of a session: deferred writes and their results.
 
-A verb of `store.queue` is an operation under its name with `queue_` before it. What waits is of the caller's
-session where the request names one, else of its namespace, and never of another one.
+A verb of `store.queue` is an operation whose name starts with `queue_`. It covers the queue of the caller's
+session when the request names one, otherwise of the namespace, and never another queue.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class QueueRemember(inputs.Writing):
-    """A text to keep, later."""
+    """A text to store later."""
 
 
 class QueuePending(Paged):
-    """Which of those that wait."""
+    """A filter of queued writes."""
 
     after: Label = Field("", description="Id of the last queued write of the previous page.")
 
 
 class QueueFlush(Given):
-    """Which of them."""
+    """The queued writes to store."""
 
     again: bool = Field(
         default=False, description="Also retry writes that failed too often to be retried automatically."
@@ -42,7 +42,7 @@ class QueueFlush(Given):
 
 
 class QueueDrop(Given):
-    """One that waits."""
+    """A queued write."""
 
     queued_id: Annotated[str, Field(min_length=1)] = Field(
         description="Its id in the queue.", json_schema_extra={"maxLength": 500}
@@ -50,13 +50,13 @@ class QueueDrop(Given):
 
 
 def pending(store: MemoryStore, given: QueuePending) -> BaseModel:
-    """`queue.pending`; those that failed say why, so `queue.failed` needs no row."""
+    """`queue.pending`; failed writes include their error, so `queue.failed` needs no row."""
     shown, more = page(items_after(store.queue.pending(), given.after, lambda one: one.id), given.limit)
     return as_output(outputs.Waiting, {"pending": shown, "more": more})
 
 
 def drop(store: MemoryStore, given: QueueDrop) -> BaseModel:
-    """`queue.drop`; tells what was said, so that it can be said again."""
+    """`queue.drop`; returns the text, so that it can be written again."""
     found = queued_write(store, given.queued_id)
     store.queue.drop(found.id)
     return as_output(outputs.Dropped, found)

@@ -1,6 +1,6 @@
-"""Queued writes of a process that serves: where they wait, when they are written, and who wants theirs to wait.
+"""Queued writes in a serving process: where they are stored, when they are flushed, and which requests queue.
 
-Needs nothing but the engine, so that the command line, REST and MCP can all use it.
+Depends on the engine only, so that the command line, REST and MCP can all use it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from wellkept.types.queue import QueuedWrite
 
 QUEUE_HEADER = "Wellkept-Queue"
-"""A request that says `on` puts its writes off, as a program does while its agent thinks."""
+"""A request with the value `on` queues its writes, for example while the agent is thinking."""
 MAY_WAIT = frozenset({"remember", "remember_many", "record_decision", "record_turn"})
-"""Operations that heed the header. An episode never waits, since its id is needed at once; no act does."""
+"""Operations that respect the header. Episodes are never queued, since their id is needed at once; nor are acts."""
 
 
 def in_file(store: MemoryStore, file: Path) -> MemoryStore:
-    """A store whose queued writes wait beside its file, so that what was acknowledged survives a crash.
+    """A store whose queue is kept in a file next to its own, so that acknowledged writes survive a crash.
 
-    One that was opened by its storage queues in the process otherwise.
+    A store opened from a storage object keeps its queue in memory instead.
     """
     from wellkept.engine.base.queue_ledger import FileLedger
     from wellkept.engine.verbs.store import MemoryStore
@@ -41,7 +41,7 @@ def in_file(store: MemoryStore, file: Path) -> MemoryStore:
 
 
 def recovered(store: MemoryStore) -> MemoryStore:
-    """The store, after what an earlier process left in the queue was written."""
+    """The store, after flushing the writes queued by an earlier process."""
     from wellkept.engine.queue.flushing import recover
 
     recover(_context(store))
@@ -49,15 +49,15 @@ def recovered(store: MemoryStore) -> MemoryStore:
 
 
 def flush_left(store: MemoryStore, *, idle: timedelta, ended: Callable[[], bool] = bool) -> str:
-    """Write what conversations have put off and left, in all namespaces.
+    """Flush the queues of idle sessions, in all namespaces.
 
     Args:
-        store: Of any namespace.
-        idle: How long a conversation has to have added nothing.
-        ended: Asked now and then whether to stop.
+        store: A store bound to any namespace.
+        idle: Minimum time since the last queued write of a session.
+        ended: Polled to stop early.
 
     Returns:
-        Why nothing could be written, in words; it is kept for later. Empty when all is well.
+        The reason why nothing could be written; the writes stay queued. Empty on success.
     """
     from wellkept.engine.queue.flushing import flush_left
 
@@ -66,30 +66,30 @@ def flush_left(store: MemoryStore, *, idle: timedelta, ended: Callable[[], bool]
             while not ended() and next(parts, None) is not None:
                 pass
     except WellkeptError as error:
-        return f"the queue waits: {error}"
+        return f"the queue could not be flushed: {error}"
     return ""
 
 
 def flush(store: MemoryStore) -> str:
-    """Write what waits in the queues of all conversations, in all namespaces, before the store is closed.
+    """Flush the queues of all sessions in all namespaces before the store is closed.
 
     Returns:
-        What could not be written, in words; empty when nothing waits any more. It is kept for the next start.
+        The writes that failed, in words; they stay queued for the next start. Empty when the queues are empty.
     """
     from wellkept.engine.queue.deferred import Queue
 
     try:
         failed = Queue(_context(store), everywhere=True).flush().failed
     except WellkeptError as error:
-        return f"the queue waits for the next start: {error}"
+        return f"the queue could not be flushed and waits for the next start: {error}"
     return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
 
 
 def queued_write(store: MemoryStore, queued_id: str) -> QueuedWrite:
-    """One that waits in the queue of a store.
+    """Return one queued write.
 
     Raises:
-        NotFound: It does not wait here.
+        NotFound: It is not in this queue.
     """
     for one in store.queue.pending():
         if one.id == queued_id:
@@ -98,13 +98,13 @@ def queued_write(store: MemoryStore, queued_id: str) -> QueuedWrite:
 
 
 def wants_queue_by_header(header: str | None) -> bool:
-    """Whether a request wants its writes to wait.
+    """Whether a request queues its writes.
 
     Args:
-        header: What `Wellkept-Queue` says; None where it is not there.
+        header: The value of `Wellkept-Queue`; None when absent.
 
     Raises:
-        InvalidField: It says neither `on` nor `off`.
+        InvalidField: The value is neither `on` nor `off`.
 
     Example:
         >>> wants_queue_by_header("on"), wants_queue_by_header(None)
@@ -121,17 +121,17 @@ def wants_queue_by_header(header: str | None) -> bool:
 
 @contextmanager
 def queueing(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
-    """While it lasts, writes of this thread wait in the queue of the store's session, if they are wanted to.
+    """Queue the writes of this thread in the store's session while the context is active, if `wanted`.
 
-    Its end writes nothing: whoever asked for it flushes the queue when the agent has thought. Kinds that
-    never wait do not wait here either.
+    Leaving the context writes nothing: the caller flushes the queue later. Kinds that cannot be deferred are
+    written at once here too.
 
     Example:
         >>> import wellkept
         >>> with wellkept.open("memory:", embedder="hashing") as store:
         ...     with queueing(store, wanted=True):
-        ...         told = store.remember("Funding flips first.", kind="thesis").outcome
-        ...     told, len(store.queue)
+        ...         outcome = store.remember("Funding flips first.", kind="thesis").outcome
+        ...     outcome, len(store.queue)
         ('queued', 1)
     """
     if not wanted:

@@ -1,4 +1,4 @@
-"""What is wrong with the fields of a request, as an error of ours that names the field and what to write instead."""
+"""Converts invalid fields of a request to an error that names the field and the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wellkept.errors import InvalidField
 _SHOWN = 60
 _UNKNOWN = "extra_forbidden"
 _UNKNOWN_AT_MOST = 50
-"""Unknown fields that are still looked at, for the one that was meant."""
+"""Number of unknown fields examined for a probable intention."""
 _SAME_AS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("text", "body", "message", "statement", "note"), ("content", "query", "response")),
     **dict.fromkeys(("id", "node_id", "ref", "memory"), ("memory_id", "key", "content")),
@@ -29,30 +29,30 @@ _SAME_AS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("date", "time", "timestamp"), ("event_time",)),
     **dict.fromkeys(("tokens", "max_tokens", "budget"), ("budget_tokens",)),
 }
-"""What other memories call a field, and what it may be here."""
+"""Field names of other memory systems, and possible equivalents here."""
 
 
 def refuse_many(model: type[BaseModel], fields: Mapping[str, Any], where: str = "") -> None:
-    """Refuse far more fields than there are, before each of them is looked at and told of.
+    """Reject a request with far more fields than the model has, before each field is validated.
 
     Args:
-        model: What the fields are to be read as.
+        model: The expected model.
         fields: JSON values.
-        where: The field that they are the fields of; empty for the operation's own.
+        where: The field that contains these fields; empty for the operation itself.
 
     Raises:
-        InvalidField: There are too many of them, or of those of a nested object.
+        InvalidField: The object, or a nested object, has too many fields.
 
     Example:
         >>> from wellkept.operations.inputs import Undo
         >>> refuse_many(Undo, dict.fromkeys(map(str, range(1_000)), 1))
         Traceback (most recent call last):
-        wellkept.errors.InvalidField: has 1000 fields, of at most 1 that are known (input)...
+        wellkept.errors.InvalidField: has 1000 fields, but at most 1 is known (input)...
     """
     known = len(model.model_fields)
     if len(fields) > known + _UNKNOWN_AT_MOST:
         raise InvalidField(
-            f"has {len(fields)} fields, of at most {known} that are known",
+            f"has {len(fields)} fields, but at most {known} {'is' if known == 1 else 'are'} known",
             where=where or "input",
             todo="Send only those of the operation's input schema",
         )
@@ -63,13 +63,13 @@ def refuse_many(model: type[BaseModel], fields: Mapping[str, Any], where: str = 
 
 
 def refusal(model: type[BaseModel], error: ValidationError) -> InvalidField:
-    """The first thing that is wrong; what was given is not repeated, it may be long or secret.
+    """Convert the first validation error; the given value is not repeated, because it may be long or secret.
 
-    A field under another name is told before the one that is missing because of it.
+    An unknown field is reported before the missing field that it probably means.
 
     Args:
-        model: What the fields were read as.
-        error: What is wrong with them.
+        model: The expected model.
+        error: The validation errors.
     """
     found = error.errors(include_url=False, include_context=False, include_input=False)
     meant = [meaning(model, item["loc"]) if item["type"] == _UNKNOWN else "" for item in found]
@@ -78,17 +78,17 @@ def refusal(model: type[BaseModel], error: ValidationError) -> InvalidField:
     where = ".".join(str(part) for part in first["loc"])[: 4 * _SHOWN]
     what = {"missing": "is missing", _UNKNOWN: "unknown field"}.get(first["type"], first["msg"])
     others = sum(1 for place, item in enumerate(found) if place != at and not (name and item["loc"][-1:] == (name,)))
-    more = f"; {others} more field{'s are' if others > 1 else ' is'} wrong" if others else ""
+    more = f"; {others} more field{'s are' if others > 1 else ' is'} invalid" if others else ""
     todo = f"Did you mean `{name}`?" if name else "See the operation's input schema"
     return InvalidField(f"{what}{more}", where=where or "input", todo=todo)
 
 
 def meaning(model: type[BaseModel], place: Sequence[int | str]) -> str:
-    """The field that is meant by an unknown name; empty where none is like it.
+    """The field that an unknown name probably means; empty when no field is similar.
 
     Args:
-        model: What was asked for.
-        place: The names and numbers that lead to the unknown one.
+        model: The expected model.
+        place: The path to the unknown name: field names and list positions.
 
     Example:
         >>> from wellkept.operations.inputs import Remember
@@ -107,7 +107,7 @@ def meaning(model: type[BaseModel], place: Sequence[int | str]) -> str:
 
 
 def nested_model(model: type[BaseModel], name: int | str) -> type[BaseModel] | None:
-    """The model of a field that holds an object; None for other fields and for unknown names."""
+    """The model of a field that contains an object; None for other fields and for unknown names."""
     field = model.model_fields.get(str(name))
     parts: tuple[Any, ...] = () if field is None else (field.annotation, *get_args(field.annotation))
     return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)

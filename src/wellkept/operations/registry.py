@@ -1,6 +1,6 @@
-"""The operations of Wellkept, in one table: what each takes and gives, what it does, and who may.
+"""The table of operations: input, output, effect and scope of each.
 
-`OPERATIONS` is what REST, MCP and `wellkept call` are made from, and what the other commands are compared with.
+REST, MCP and `wellkept call` are generated from `OPERATIONS`; the other commands are compared with it.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _SHOWN = 60
 
 
 def operation(name: str) -> Operation:
-    """The operation of a name.
+    """The operation with this name.
 
     Raises:
-        NotFound: There is none.
+        NotFound: No operation has this name.
 
     Example:
         >>> operation("recall").effect
@@ -54,17 +54,17 @@ def operation(name: str) -> Operation:
 
 
 def call(store: MemoryStore, name: str, fields: Mapping[str, Any]) -> BaseModel:
-    """Do an operation.
+    """Run an operation.
 
     Args:
-        store: In the namespace and session of the caller.
-        name: Of the operation.
-        fields: Of its input, as JSON values.
+        store: A store bound to the namespace and session of the caller.
+        name: Name of the operation.
+        fields: Fields of its input, as JSON values.
 
     Raises:
-        NotFound: There is no such operation, or nothing of that id.
+        NotFound: There is no such operation, or no record with the given id.
         InvalidField: A field is unknown, missing or of the wrong type; nothing was done.
-        WellkeptError: As the library's verb.
+        WellkeptError: Raised by the library's verb.
 
     Example:
         >>> import wellkept
@@ -77,13 +77,13 @@ def call(store: MemoryStore, name: str, fields: Mapping[str, Any]) -> BaseModel:
 
 
 def parsed(row: Operation, fields: Mapping[str, Any], *, texts: bool = False) -> BaseModel:
-    """The input of an operation, checked.
+    """Parse and check the input of an operation.
 
     Args:
         row: The operation.
-        fields: JSON values, taken as they are: a number in quotes is no number.
-        texts: The values are texts, as in a query string: they are read as what the field holds, an object
-            or a list of objects as JSON.
+        fields: JSON values, without conversion: a number in quotes is not a number.
+        texts: Whether the values are texts, as in a query string. Each text is then converted to the type of
+            its field; an object or a list of objects is JSON text.
 
     Raises:
         InvalidField: A field is unknown, missing or of the wrong type.
@@ -97,7 +97,7 @@ def parsed(row: Operation, fields: Mapping[str, Any], *, texts: bool = False) ->
 
 
 def _unquoted(row: Operation, name: str, value: Any) -> Any:
-    """An object that a query gives as text."""
+    """Parse an object that a query contains as text."""
     if not isinstance(value, str) or not value.lstrip().startswith("{") or nested_model(row.input, name) is None:
         return value
     return parsed_json(value, where=name, todo="Write an object", error=InvalidField)

@@ -1,4 +1,4 @@
-"""What an operation is: one row that REST, MCP and `wellkept call` are made from, and all else is compared with."""
+"""Operation: one row of the table from which REST, MCP and `wellkept call` are generated."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
 
 Effect: TypeAlias = Literal["read", "write", "destructive"]
-"""`write` can be taken back by `undo` or `restore`; `destructive` cannot."""
+"""`write` can be reverted by `undo` or `restore`; `destructive` cannot."""
 Scope: TypeAlias = Literal["read", "write", "admin"]
-"""What a token must allow."""
+"""The scope that a token must have."""
 Toolset: TypeAlias = Literal["default", "full", "none"]
-"""Whether an agent has it as a tool: always, on request, or never."""
+"""Whether agents get it as a tool: by default, in the full toolset, or never."""
 
 
 def ok(result: BaseModel) -> int:
-    """The HTTP status of most results."""
+    """200, the HTTP status of most results."""
     return 200
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked of a store, the same on every surface.
+    """One operation on a store, identical on every surface.
 
     Attributes:
-        name: The verb of the library.
-        title: For people, a few words.
+        name: Name of the library's verb.
+        title: A few words for people.
         description: For agents and for readers of the OpenAPI document.
         input: Its fields have the names and defaults of the library's parameters.
-        output: The JSON shape of the result; what the command line prints under `--json`.
-        effect: What it does to the store. Counting a memory as used is no write.
-        idempotent: Whether the same call again changes nothing more.
-        scope: What a token must allow.
-        handler: From a store and an input to an output; raises `WellkeptError`. By default the library's verb.
-        toolset: Whether it is an agent's tool; by default on request.
-        route: Where it is found over HTTP; None for nowhere.
+        output: The JSON shape of the result, as the command line prints it under `--json`.
+        effect: Its effect on the store. Counting a memory as used does not count as a write.
+        idempotent: Whether repeating the call changes nothing more.
+        scope: The scope that a token must have.
+        handler: Converts a store and an input to an output; raises `WellkeptError`. By default the library's verb.
+        toolset: Whether it is a tool for agents; by default in the full toolset.
+        route: Its HTTP route; None for none.
         status: The HTTP status of a result.
     """
 
@@ -61,7 +61,7 @@ class Operation:
 
 
 def created_or_known(result: BaseModel) -> int:
-    """201 where a memory was made, 202 where it waits, 200 where the store had it or refuses it."""
+    """201 when a memory was created, 202 when it was queued, 200 when it is a duplicate or was rejected."""
     match getattr(result, "outcome", ""):
         case "created" | "superseded":
             return 201
@@ -72,12 +72,12 @@ def created_or_known(result: BaseModel) -> int:
 
 
 def reads(*columns: Any, **more: Any) -> Operation:
-    """A row that writes nothing: name, title, description, input and output, then what differs from the defaults."""
+    """A row that only reads: name, title, description, input and output, then deviations from the defaults."""
     return _row("read", columns, more)
 
 
 def writes(*columns: Any, **more: Any) -> Operation:
-    """A row whose change of the store can be undone; by default a repeated call changes nothing more."""
+    """A row whose change can be undone; by default, repeating the call changes nothing more."""
     return _row("write", columns, more)
 
 

@@ -1,12 +1,11 @@
-"""The JSON shape of the library's values as pydantic models, made from the records themselves.
+"""JSON shapes of the library's values as pydantic models, generated from the records.
 
-A record has one written form, `core.records.codec.to_plain`. A model that repeated its fields by hand would
-drift from it; so models are made from the dataclasses, with their names, types and explanations.
+A record has one serialised form, `core.records.codec.to_plain`. A model with repeated fields could differ from it
+over time. So the models are generated from the dataclasses, with their names, types and docstrings.
 """
 
 from __future__ import annotations
 
-import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -20,23 +19,22 @@ from pydantic_core import to_json, to_jsonable_python
 from wellkept.core.records.codec import EFFECT_TYPES, to_plain
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A time as the codec writes it. It stays a text here: what was written once is not read and written again."""
-_NUMBERS = re.compile(r" ?\((?:[A-Z]\d*(?:-\d+)?(?:, )?)+\)")
+"""A time as serialised by the codec. It stays a text, to avoid parsing and serialising it again."""
 PIECE = 256 * 1024
-"""Bytes of an answer that are joined and sent together."""
+"""Size of the pieces in which an answer is sent, in bytes."""
 _LONG = 50
-"""Items of a list that are read at a stretch."""
+"""Length above which a list is handled item by item."""
 
 
 class Answer(BaseModel):
-    """The base of every result: plain JSON values, none of them left out."""
+    """Base of every result: plain JSON values, with every field present."""
 
     model_config = ConfigDict(frozen=True, serialize_by_alias=True, defer_build=True)
 
 
 @cache
 def shape_of(record: type) -> type[Answer]:
-    """The model of a record: every field named, required and explained as in the record's own text.
+    """The model of a record: every field is named, required and described as in the record's docstring.
 
     Args:
         record: A dataclass of the library.
@@ -57,12 +55,12 @@ def shape_of(record: type) -> type[Answer]:
 
 
 def answer(name: str, doc: str, **parts: Any) -> type[Answer]:
-    """The model of an object that holds library values under names.
+    """The model of an object with library values as fields.
 
     Args:
-        name: Of the model.
-        doc: One sentence.
-        **parts: Their types, as the library has them.
+        name: Name of the model.
+        doc: Its description, one sentence.
+        **parts: The types of its fields in the library.
 
     Example:
         >>> answer("Counted", "A count.", count=int)(count=3).model_dump()
@@ -75,19 +73,19 @@ def answer(name: str, doc: str, **parts: Any) -> type[Answer]:
 
 
 def as_output(model: type[BaseModel], value: object) -> BaseModel:
-    """A value of the library in its JSON shape.
+    """Convert a value of the library to its JSON shape.
 
     Args:
         model: The shape.
-        value: A record, or a mapping of names to library values.
+        value: A record, or a mapping of field names to library values.
     """
     return _piecewise(model, to_plain(value, full=True))
 
 
 def json_pieces(result: BaseModel) -> list[bytes]:
-    """The JSON of a result in pieces, its long lists item by item: other threads run between two items, not within one.
+    """Serialise a result in pieces, long lists item by item, so that other threads can run between two items.
 
-    A piece is no larger than `PIECE`, unless a single item is.
+    A piece is not larger than `PIECE`, unless a single item is.
 
     Example:
         >>> json_pieces(answer("Counted", "Counts.", counts=tuple[int, ...])(counts=[3, 4]))
@@ -106,18 +104,18 @@ def json_pieces(result: BaseModel) -> list[bytes]:
 
 
 def json_object(result: BaseModel) -> dict[str, Any]:
-    """The JSON values of a result, as `model_dump` has them, its lists and mappings item by item."""
+    """The result as JSON values like `model_dump`, with lists and mappings converted item by item."""
     made: dict[str, Any] = {}
     for name, field in type(result).model_fields.items():
         value = getattr(result, name)
         match value:
             case list():
-                told: Any = [_plain_value(item) for item in value]
+                plain: Any = [_plain_value(item) for item in value]
             case dict():
-                told = {key: _plain_value(item) for key, item in value.items()}
+                plain = {key: _plain_value(item) for key, item in value.items()}
             case _:
-                told = _plain_value(value)
-        made[field.alias or name] = told
+                plain = _plain_value(value)
+        made[field.alias or name] = plain
     return made
 
 
@@ -152,7 +150,7 @@ def _json(value: Any) -> bytes:
 
 
 def _piecewise(model: type[BaseModel], plain: Mapping[str, Any]) -> BaseModel:
-    """A result of its JSON; where it has long lists or mappings, their items are read one by one."""
+    """Validate a result from its JSON; items of long lists and mappings are validated one by one."""
     long = {name for name, part in plain.items() if _is_many(model, name) and len(part) > _LONG}
     if not long:
         return model.model_validate(plain)
@@ -175,19 +173,19 @@ def _is_many(model: type[BaseModel], name: str) -> bool:
 
 @cache
 def _item(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
-    """What reads one item of a list or mapping."""
+    """The validator of one item of a list or mapping."""
     return TypeAdapter(get_args(model.model_fields[name].annotation)[-1])
 
 
 def _field(name: str, hint: Any, description: str | None = None) -> dict[str, Any]:
-    """A field by its name; one that a model has for itself (`schema`) goes by another name in Python only."""
+    """A field by its name; a name reserved by pydantic (`schema`) gets another name in Python only."""
     if hasattr(Answer, name):
         return {f"{name}_": (_wire(hint), Field(..., alias=name, description=description))}
     return {name: (_wire(hint), Field(..., description=description))}
 
 
 def _wire(hint: Any) -> Any:
-    """The type of what `to_plain` makes of a value."""
+    """The type of the output of `to_plain` for a type."""
     if hint is datetime:
         return Time
     if is_dataclass(hint) and isinstance(hint, type):
@@ -205,7 +203,7 @@ def _wire(hint: Any) -> Any:
 
 
 def _explained(record: type) -> dict[str, str]:
-    """What the texts of a record and of what it stands on say of each field."""
+    """The descriptions of the fields, from the docstrings of a record and its bases."""
     found: dict[str, str] = {}
     for base in reversed(record.__mro__):
         _, mark, rest = (base.__doc__ or "").partition("Attributes:\n")
@@ -221,13 +219,8 @@ def _explained(record: type) -> dict[str, str]:
                 found.update(dict.fromkeys(name, text.strip()))
             else:
                 found.update({key: f"{found[key]} {line.strip()}" for key in name})
-    return {key: _plain(text) for key, text in found.items()}
+    return found
 
 
 def _first_line(record: type) -> str:
-    return _plain((record.__doc__ or record.__name__).strip().splitlines()[0])
-
-
-def _plain(text: str) -> str:
-    """Without the numbers of requirements, which mean nothing to a reader of the API."""
-    return _NUMBERS.sub("", text)
+    return (record.__doc__ or record.__name__).strip().splitlines()[0]

@@ -1,9 +1,9 @@
-"""The one table of operations. A new operation is a row and a handler.
+"""The table of operations. A new operation needs a row and a handler.
 
-The rows about decisions and episodes, and about the queue, stand with their inputs in modules of their own.
+The rows of decisions and episodes and of the queue are in separate modules, with their inputs.
 
-A description is read by a language model that chooses among tools: what it is for first, then what it
-answers, then what to do about it.
+A description is read by a language model that chooses among tools: first the purpose, then the
+answer, then possible next steps.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WRITING = (
         ),
         inputs.Remember,
         outputs.Written,
-        idempotent=False,  # an append-only kind keeps every repeat
+        idempotent=False,  # an append-only kind keeps every repetition
         toolset="default",
         status=created_or_known,
     ),
@@ -169,7 +169,7 @@ ACTING = (
         "split",
         "Split a wording off",
         "Make a restatement that was kept as a wording a memory of its own: it says something else than its head. "
-        "It is not folded again by itself; undo takes the split back.",
+        "It is not merged again automatically; undo reverts the split.",
         inputs.OfMemory,
         outputs.Entry,
     ),

@@ -1,4 +1,4 @@
-"""What an undo changed, for people and programs alike."""
+"""The changes made by an undo, for people and programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A memory before an undo and now; None where it is not there."""
+    """A memory before the undo and now; None when it does not exist."""
 
     memory_id: str
     before: Memory | None
@@ -22,7 +22,7 @@ class Change:
 
 
 def changes_of(store: MemoryStore, made: int) -> tuple[Change, ...]:
-    """What an undo did to each memory.
+    """The changes of each memory by an undo.
 
     Args:
         store: The store.
@@ -40,7 +40,7 @@ def changes_of(store: MemoryStore, made: int) -> tuple[Change, ...]:
 
 
 def stored(store: MemoryStore, memory_id: str) -> Memory | None:
-    """A memory, if it is there; it does not count as used."""
+    """A memory, if it exists; reading it here does not count as use."""
     try:
         return store.get(memory_id, touch=False)
     except NotFound:

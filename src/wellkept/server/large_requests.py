@@ -1,12 +1,12 @@
-"""How many large requests are worked on at the same time.
+"""Limit of concurrent large requests.
 
-A request is worked on in a thread, and threads take turns: with many that compare long texts, a small
-request and the loop that answers all of them would wait for each.
+Requests run in threads, which share the interpreter. Many concurrent comparisons of long texts would delay
+small requests and the event loop.
 """
 
 from __future__ import annotations
 
 LARGE = 16 * 1024
-"""Characters or bytes from which a request is large."""
+"""Size from which a request is large, in characters or bytes."""
 LARGE_AT_ONCE = 4
-"""Threads for large requests; those for the others stay free."""
+"""Threads for large requests; the other threads stay free for small ones."""

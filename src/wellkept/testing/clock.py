@@ -9,7 +9,7 @@ _START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
 class FrozenClock:
-    """A clock that moves only when told to.
+    """A clock that moves only by `advance`.
 
     Example:
         >>> clock = FrozenClock(datetime(2026, 3, 1, tzinfo=UTC))

@@ -18,7 +18,7 @@ class FakeRelationModel:
     Example:
         >>> fake = FakeRelationModel()
         >>> fake.declare("Ana leads billing.", "Billing is run by Bo.", conflict=0.97)
-        >>> [told.conflict for told in fake.read([("Ana leads billing.", "Billing is run by Bo.")])]
+        >>> [opinion.conflict for opinion in fake.read([("Ana leads billing.", "Billing is run by Bo.")])]
         [0.97]
     """
 
@@ -28,13 +28,13 @@ class FakeRelationModel:
     def __init__(self, failure: Exception | None = None) -> None:
         self.failure = failure
         self.asked: list[tuple[str, str]] = []
-        self._told: dict[tuple[str, str], Opinion] = {}
+        self._declared: dict[tuple[str, str], Opinion] = {}
 
     def declare(self, old: str, new: str, **shares: float) -> None:
         """Declare the opinion on a pair, as probabilities by relation; the rest goes to *distinct*."""
         rest = 1.0 - sum(shares.values())
         values = {"same": 0.0, "refines": 0.0, "generalises": 0.0, "conflict": 0.0, "distinct": rest} | shares
-        self._told[old, new] = Opinion(**{name: round(share, 4) for name, share in values.items()}, model=self.id)
+        self._declared[old, new] = Opinion(**{name: round(share, 4) for name, share in values.items()}, model=self.id)
 
     def bounds(self, risk: Risk) -> Bounds:
         """Round thresholds, higher under `strict`."""
@@ -45,4 +45,4 @@ class FakeRelationModel:
         if self.failure is not None:
             raise self.failure
         self.asked += pairs
-        return [self._told.get(pair) for pair in pairs]
+        return [self._declared.get(pair) for pair in pairs]

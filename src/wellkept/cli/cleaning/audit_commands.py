@@ -1,4 +1,4 @@
-"""The command that looks at stores of other tools, and can take them over: audit."""
+"""Command that analyses the store of another tool and can import it: audit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """How a source is read."""
+    """Options for reading a source."""
 
     format: str = option(default="", metavar="NAME", show_default="detected", help="Format of the source.")
     mapping: list[str] | None = option(
@@ -52,7 +52,7 @@ class SourceOptions:
     )
 
     def spec(self, name: str) -> ImportSpec:
-        """The specification of the library."""
+        """The options as an import specification."""
         from wellkept.engine.transfer.import_export import ImportSpec
 
         mapping = dict(pair("--map", item) for item in self.mapping or ())
@@ -60,7 +60,7 @@ class SourceOptions:
         return ImportSpec(source=self.known_as or name, mapping=mapping, plain=self.lines, limit=self.limit)
 
     def rows(self, source: Source, run: Session) -> Iterator[Owned]:
-        """The rows of a source with their namespaces."""
+        """The rows of a source, each with its target namespace."""
         from wellkept.adapters import rows_of
         from wellkept.engine.transfer.audit import owned
 
@@ -99,7 +99,7 @@ def audit(
 
 
 def _looked_at(source: Source, how: SourceOptions, run: Session) -> Audit:
-    """The audit, in a scratch store with the models that are set."""
+    """Audit the source in a scratch store, with the configured models."""
     from wellkept.cli.terminal.opening import open_store
 
     settings = replace(run.settings, db="memory:")
@@ -124,7 +124,7 @@ def _refuse_target(target: Path, run: Session, *, force: bool) -> None:
 
 
 def _written(plans: tuple[Plan, ...], target: Path | None) -> list[str]:
-    """Write the plans: the first to the file itself, that of each further namespace beside it."""
+    """Write the plans: the first to the given file, each further namespace's to a file next to it."""
     from wellkept.core.consolidation.plan_file import plan_text
     from wellkept.engine.base.files import replacing
 
@@ -139,7 +139,7 @@ def _written(plans: tuple[Plan, ...], target: Path | None) -> list[str]:
 
 
 def _as_keys(report: Audit) -> dict[str, Any]:
-    """The report as JSON; plans stand in their files, here are their numbers."""
+    """The report as JSON. Plans are written to files, so only their sizes are included."""
     kept = {name: getattr(report, name) for name in report.__dataclass_fields__ if name != "plans"}
     plans = [{"namespace": plan.namespace, "plan_id": plan.plan_id, "planned": plan.planned} for plan in report.plans]
     return {**kept, "plans": plans}
@@ -155,7 +155,7 @@ def _view(source: str, found: Source, report: Audit, done: tuple[list[str], Impo
         yield render.styled("Not read", "bold")
         yield from render.item_errors(report.unreadable, len(report.unreadable))
     if report.degraded:
-        yield render.styled(f"  degraded  {', '.join(report.degraded)}: what that finds is missing here", "yellow")
+        yield render.styled(f"  degraded  {', '.join(report.degraded)}: their findings are missing", "yellow")
     yield render.styled(_plan_words(report), "bold")
     for path in written:
         yield render.styled(f"  plan      {one_line(path)}", "dim")

@@ -31,7 +31,7 @@ _TIME = "ISO 8601; UTC without a zone."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeOptions:
-    """Which memories are looked at."""
+    """Options that select memories."""
 
     kind: list[str] | None = option(
         "--kind", "--kinds", "-k", metavar="KIND", autocompletion=kinds, panel=_SCOPE, help="Of this kind; repeatable."
@@ -43,7 +43,7 @@ class ScopeOptions:
     all_namespaces: bool = flag("--all-namespaces", panel=_SCOPE, help="All namespaces, one after the other.")
 
     def scope(self) -> Scope:
-        """The scope of the library."""
+        """The options as a scope."""
         from wellkept.engine.base.inputs import moment
 
         since, until = moment("--since", self.since), moment("--until", self.until)
@@ -60,7 +60,7 @@ class ScopeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleOptions:
-    """By what rules."""
+    """Options that select the rules."""
 
     threshold: float | None = option(
         min=0.0,
@@ -73,10 +73,10 @@ class RuleOptions:
     trigger: Literal["daily", "weekly"] | None = option(panel=_HOW, help="Include the rules of this schedule.")
 
     def config(self) -> Consolidation:
-        """The configuration of the library.
+        """The options as a consolidation configuration.
 
         Raises:
-            InvalidRules, StorePathError: The file of rules cannot be used.
+            InvalidRules, StorePathError: The rules file cannot be used.
         """
         rules = DEFAULT_RULES if self.rules is None else _rules(self.rules)
         if self.threshold is not None:
@@ -86,7 +86,7 @@ class RuleOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceOptions:
-    """Which actions."""
+    """Options that select actions."""
 
     only: list[str] | None = option(
         metavar="ID|TYPE", panel=_HOW, help="Only this action, or actions of this type; repeatable."
@@ -179,21 +179,21 @@ def _run_plan(
 
 
 def exit_code(report: RunReport) -> int:
-    """The exit code of a run: findings where an action is stale or failed, or where a dry run was forced."""
+    """The exit code of a run: `findings` when an action is stale or failed, or a dry run was forced."""
     stale = any(result.state == "stale" for result in report.results)
     return exits.FINDINGS if report.errors or stale or report.forced else exits.OK
 
 
 def _relative(path: str) -> str:
-    """A path as people type it: from the working folder, if it lies below."""
+    """A path relative to the working directory when it lies below it; otherwise unchanged."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if path and Path(path).is_relative_to(here) else path
 
 
 def _folder(run: Session) -> Path | None:
-    """The folder of plans and reports: beside the file, or where one works on a database.
+    """The folder of plans and reports: next to the store file, or the working directory for a database server.
 
-    There is none for a store that ends with the process, or for a file that is not there.
+    None for an in-memory store and for a file that does not exist.
     """
     from wellkept.engine.consolidation.reports import FOLDER
 
@@ -220,7 +220,7 @@ def _report_target(run: Session, choice: ChoiceOptions) -> Path | None:
 
 
 def _plan_file(run: Session, plan: Plan, target: Path | None) -> str:
-    """Write the plan; one without actions only where somebody asked for it."""
+    """Write the plan. A plan without actions is written only on request."""
     from wellkept.engine.consolidation.reports import write_plan
 
     if target is None:
@@ -243,7 +243,7 @@ def _rules(file: Path) -> tuple[Rule, ...]:
 
 
 def _from_similarity(rule: Rule, threshold: float) -> Rule:
-    """`--similarity`: it is the threshold of near duplicates, and no other rule merges below it."""
+    """Apply `--similarity`: it sets the threshold of near duplicates, and other merge rules are raised to it."""
     if rule.action != "merge":
         return rule
     least = threshold if rule.id == _NEAR_REPEATS else max(threshold, rule.when.min_similarity or 0.0)

@@ -1,4 +1,4 @@
-"""Commands for a store that grows old: reflect, decay."""
+"""Commands that summarise and archive old memories: reflect, decay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEVER = "never"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryOptions:
-    """Which memories are examined."""
+    """Options that select memories."""
 
     kind: list[str] | None = option(
         "--kind", "-k", metavar="KIND", autocompletion=kinds, panel=_WHICH, help="Of this kind; repeatable."
@@ -35,7 +35,7 @@ class MemoryOptions:
     tag: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_WHICH, help="With this tag; repeatable.")
 
     def scope(self) -> Scope:
-        """The scope of the library."""
+        """The options as a scope."""
         return Scope(kinds=tuple(self.kind or ()), tags=tuple(self.tag or ()))
 
 
@@ -50,7 +50,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionOptions:
-    """How memories are summarised."""
+    """Options for summarising memories."""
 
     consolidate: Literal["default", "hard", "keep"] = option(
         default="default", panel=_HOW, help="Supersede the sources by the summary, archive them, or keep them."
@@ -115,7 +115,7 @@ def _finish(
     decay: DecayReport | None = None,
     extra: Mapping[str, Json] | None = None,
 ) -> int:
-    """Write the plan where asked, apply it where asked, and tell."""
+    """Write the plan and apply it, each when requested, then print the report."""
     from wellkept.engine.base.files import refuse_store
     from wellkept.engine.consolidation.reports import write_plan
 
@@ -133,13 +133,13 @@ def _finish(
 
 
 def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
-    """What scripts read: ids, counters, and each action with what it is about."""
+    """The JSON output: ids, counters, and each action with its memories."""
     plan = report.plan
     results = {result.action_id: result for result in report.results}
     actions = []
     for action in plan.actions:
         result = results.get(action.id)
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "id": action.id,
             "type": action.type,
             "state": "planned" if result is None else result.state,
@@ -149,8 +149,8 @@ def _plain(report: RunReport, plan_file: str) -> dict[str, Any]:
             "reasons": action.rationale.reasons,
         }
         if action.summary:
-            told |= {"similarity": action.rationale.similarity, "summary": action.summary}
-        actions.append(told)
+            entry |= {"similarity": action.rationale.similarity, "summary": action.summary}
+        actions.append(entry)
     return {
         "plan_id": plan.plan_id,
         "run_id": report.run_id,
@@ -174,7 +174,7 @@ def _faded(report: DecayReport) -> dict[str, Any]:
 
 
 def _ttl(given: list[str] | tuple[str, ...]) -> dict[str, float | None]:
-    """Days by kind, as the options say them."""
+    """Days by kind, parsed from the options."""
     from wellkept.core.consolidation.upkeep_rules import TTL_DAYS
 
     found: dict[str, float | None] = {}

@@ -1,4 +1,4 @@
-"""What people see of a reflection or a decay pass: what is there, what would be done and why, what to do next."""
+"""Terminal output of reflection and decay: current state, planned actions with reasons, next steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wellkept.core.consolidation.upkeep_rules import DecayReport
 
 SHOWN = 10
-"""Actions that are printed unless more are asked for."""
+"""Number of actions printed by default."""
 _MOVED = 5
 _DEGRADED = {
     "summariser": "the summariser's answer could not be used everywhere; sentences were selected instead",
@@ -29,10 +29,10 @@ def report_view(report: RunReport, *, plan_file: str, show: int, decay: DecayRep
     """The whole report of one namespace.
 
     Args:
-        report: What was done, or would be.
-        plan_file: Where the plan stands; empty when nowhere.
-        show: How many actions are printed.
-        decay: What time has done, for a decay pass.
+        report: The executed or planned run.
+        plan_file: Path of the plan file; empty when none was written.
+        show: Number of actions to print.
+        decay: The decay report, for a decay pass.
     """
     yield headline(report, "Decay" if decay else "Reflection")
     for word in report.plan.degraded:

@@ -1,4 +1,4 @@
-"""What people see of a consolidation: counts, actions with their reasons, and what to do next."""
+"""Terminal output of consolidation: counts, actions with their reasons, next steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wellkept.engine.consolidation.run_list import RunLine
 
 SHOWN = 5
-"""Actions of each type that are printed unless more are asked for."""
+"""Number of actions printed by default, per type."""
 _ROWS = 6
 _STYLES = {"executed": "green", "stale": "yellow", "failed": "red", "left_out": "dim", "done": "dim"}
 _FIRST = ("failed", "stale")
@@ -35,11 +35,11 @@ def consolidated(report: RunReport, *, plan_file: str, out: frozenset[str], show
     """The whole report of one namespace.
 
     Args:
-        report: What was done, or would be.
-        plan_file: Where the plan stands; empty when nowhere.
-        out: Actions that are left out.
-        show: How many actions of each type are printed.
-        fresh: Whether the plan was made now, so that this command could have applied it at once.
+        report: The executed or planned run.
+        plan_file: Path of the plan file; empty when none was written.
+        out: Types of actions that are excluded.
+        show: Number of actions to print, per type.
+        fresh: Whether this command made the plan, so that `--execute` would have applied it.
     """
     plan = report.plan
     yield headline(report, "Consolidation")
@@ -75,7 +75,7 @@ def run_lines(lines: Sequence[RunLine]) -> Parts:
 
 
 def run_undone(report: UndoReport) -> Parts:
-    """What taking a run back did, and what it had to leave."""
+    """The result of undoing a run, with the changes that could not be undone."""
     count = len(report.undone)
     yield one_line(
         f"Undid {count_of(count, 'entry')} of the run; "
@@ -89,7 +89,7 @@ def run_undone(report: UndoReport) -> Parts:
 
 
 def headline(report: RunReport, name: str) -> str:
-    """What was done where, and whether it was."""
+    """The first line: the operation, the namespace, and whether the plan was applied."""
     what = "executed" if report.mode == "execute" else "dry run, nothing is changed"
     line = f"{name} of {one_line(report.plan.namespace)}: {what}"
     return f"{line} (forced by {one_line(report.forced)})" if report.forced else line
@@ -185,7 +185,7 @@ def _action(action: Action, result: ActionResult | None, short: ShortIds, *, lef
 
 
 def _change(row: RowChange) -> str:
-    """Before and after in short: `active -> archived; importance 0.5 -> 0.625; tags +infra`."""
+    """A short form of before and after: `active -> archived; importance 0.5 -> 0.625; tags +infra`."""
     parts = []
     for name, after in sorted(row.after.items(), key=lambda item: item[0] != "status"):
         before = row.before.get(name)

@@ -1,4 +1,4 @@
-"""The command that tries a policy on the past: replay."""
+"""Command that compares another policy with past decisions: replay."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def replay(
 
 
 def _opened(run: Session) -> tuple[Policy, MemoryStore]:
-    """The policy to try, and the store under its own.
+    """The policy to try, and the store opened under its own policy.
 
-    For every other command --policy is the policy the store is used under, and its header says so
-    afterwards. Here it is only read: the store is opened as if the flag had not been given.
+    With every other command, `--policy` is the policy under which the store is used, and the store's header
+    records it. `replay` only reads the policy: the store is opened as if the option were absent.
     """
     from wellkept.cli.terminal.opening import open_store
 
@@ -59,7 +59,7 @@ def _opened(run: Session) -> tuple[Policy, MemoryStore]:
 
 
 def _view(report: ReplayReport, *, everything: bool) -> render.Parts:
-    """Counts by outcome, the differences, what could not be replayed, and a last line that sums up."""
+    """Counts by outcome, the differences, entries that cannot be replayed, and a summary line."""
     if report.counts:
         rows = [(item.old, item.new, str(item.count)) for item in report.counts]
         yield render.rows_of(("then", "now", "decisions>"), rows)
@@ -86,7 +86,7 @@ def _view(report: ReplayReport, *, everything: bool) -> render.Parts:
     if report.active is not None:
         yield render.styled(f"Active memories: {report.active[0]} now, {report.active[1]} under this policy")
     if not report.complete:
-        yield render.styled(f"Stopped at the limit; --after {report.last} goes on")
+        yield render.styled(f"Stopped at the limit; --after {report.last} continues")
 
 
 def _differences(items: Sequence[ReplayDifference]) -> Table:
@@ -97,7 +97,7 @@ def _differences(items: Sequence[ReplayDifference]) -> Table:
 
 
 def _now(item: ReplayDifference) -> str:
-    """The new outcome, or where it is the same what else is not."""
+    """The new outcome; when it is unchanged, the other part that differs."""
     if item.differs == ("outcome",):
         return item.new.outcome
     return f"{item.new.outcome}, other {', '.join(item.differs)}"

@@ -1,4 +1,4 @@
-"""A month of one coding agent's notes goes through the gate while you watch (`wellkept demo`)."""
+"""The demo (`wellkept demo`): a coding agent's notes of one month go through the gate, decision by decision."""
 
 from wellkept.cli.demo.run import run
 

@@ -1,4 +1,4 @@
-"""The demo for programs: everything that happened as one JSON object."""
+"""The demo as JSON: all figures and decisions in one object."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from wellkept.core.records.codec import iso, to_plain
 from wellkept.types import WriteResult
 
 
-def as_json(told: Story, db: str | None) -> str:
-    """One JSON object: the figures and every decision. ASCII, so that no text acts on a terminal."""
-    numbers = told.numbers
-    figures = told.figures
-    back = told.taken_back
+def as_json(story: Story, db: str | None) -> str:
+    """Return one JSON object with the figures and every decision, in ASCII, so that a terminal interprets nothing."""
+    numbers = story.numbers
+    figures = story.figures
+    back = story.taken_back
     whole: dict[str, Any] = {
         "store": db,
-        "embedder": told.embedder,
+        "embedder": story.embedder,
         "figures": {
             "writes": figures.writes,
             "memories": figures.memories,
@@ -32,14 +32,14 @@ def as_json(told: Story, db: str | None) -> str:
             "errors": figures.errors,
             "degraded": figures.degraded,
         },
-        "decisions": [_decision(done, numbers) for done in told.steps],
-        "conflicts": to_plain(told.conflicts, full=True),
+        "decisions": [_decision(done, numbers) for done in story.steps],
+        "conflicts": to_plain(story.conflicts, full=True),
         "question": {
-            "query": told.answer.query,
+            "query": story.answer.query,
             "hits": [
-                {"content": hit.memory.content, "id": hit.memory.id, "score": hit.score} for hit in told.answer.hits
+                {"content": hit.memory.content, "id": hit.memory.id, "score": hit.score} for hit in story.answer.hits
             ],
-            "timeline": to_plain(told.answer.timeline, full=True),
+            "timeline": to_plain(story.answer.timeline, full=True),
         },
         "undo": None
         if back is None

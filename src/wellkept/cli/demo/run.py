@@ -1,4 +1,4 @@
-"""The demo from an empty store to its last line: `run` ties what happens to what is shown."""
+"""The demo from an empty store to the last line: runs the story and prints it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def run(
     embedder: str | None = None,
     verbose: bool = False,
 ) -> int:
-    """Take a month of notes through the gate, then sum up, show conflicts, ask and undo.
+    """Write a month of notes through the gate, then print a summary, the conflicts, a query and an undo.
 
     Args:
-        console: Where to write; its width and its colours are kept to.
-        db: A path for the store, to look into it afterwards; otherwise a temporary file, which is
+        console: The output; its width and colour settings are used.
+        db: Path of the store, to inspect it afterwards; without it, a temporary file is used and
             removed at the end.
-        pause: Seconds between two writes shown on a terminal; there is none in a pipe.
-        as_json: Write one JSON object instead.
+        pause: Seconds between two writes on a terminal; a pipe has no pauses.
+        as_json: Print one JSON object instead.
         embedder: As in `wellkept.open`.
-        verbose: Show every write with its reason as it is decided, before the summary.
+        verbose: Print every write with its reason as it is decided, before the summary.
 
     Returns:
-        The exit code, 0.
+        The exit code; always 0.
 
     Raises:
-        StorePathError: There is a file at `db` already; a demo never touches an existing store.
+        StorePathError: A file exists at `db`; the demo never writes to an existing store.
     """
     lines = story.sample()
     with ExitStack() as stack:
@@ -60,7 +60,7 @@ def run(
                 if console.is_terminal and pause > 0:
                     time.sleep(pause)
         clock.later(1)
-        told = story.Story(
+        month = story.Story(
             steps=tuple(steps),
             figures=story.figures(store, steps),
             conflicts=store.conflicts(),
@@ -69,9 +69,9 @@ def run(
             embedder=store.stats().embedder,
         )
     if as_json:
-        console.out(record.as_json(told, db), highlight=False)
+        console.out(record.as_json(month, db), highlight=False)
     else:
-        view.ending(console, told, db=db, program=_program(), verbose=verbose)
+        view.ending(console, month, db=db, program=_program(), verbose=verbose)
     return 0
 
 
@@ -85,12 +85,12 @@ def _fresh(db: str) -> Path:
 
 
 def _temporary(stack: ExitStack) -> Path:
-    # Windows may still hold the file for a moment; a leftover in the temporary folder is no error.
+    # Windows may keep the file open for a moment; a leftover file in the temporary folder is harmless.
     folder = stack.enter_context(TemporaryDirectory(prefix="wellkept-demo-", ignore_cleanup_errors=True))
     return Path(folder) / "month.db"
 
 
 def _program() -> str:
-    """How the reader can call this program again: by its name, or by its path when it was `make` that knew it."""
+    """How to call this program again: by name, or by path when the name is not on PATH."""
     called = Path(sys.argv[0])
     return str(called) if called.stem == _NAME and shutil.which(_NAME) is None else _NAME

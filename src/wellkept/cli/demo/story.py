@@ -1,7 +1,7 @@
-"""What happens in the demo, without a word on how it looks: write, ask, take back, count.
+"""The events of the demo, without any formatting: write, query, undo, count.
 
-Nothing here knows an outcome in advance. The sample says what an agent wrote; everything else is
-read from the store afterwards, so that what is shown is what happened.
+No outcome is predefined. The sample contains only what the agent wrote; everything else is read
+from the store afterwards.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _MAX_DEPTH = 20
 
 
 class SampleClock:
-    """The time of the sample: it stands where the line being written stands."""
+    """A clock that follows the sample: its time is that of the current line."""
 
     def __init__(self, start: datetime) -> None:
         self.now = start
 
     def __call__(self) -> datetime:
-        """The time now."""
+        """The current time."""
         return self.now
 
     def later(self, minutes: int) -> None:
-        """Let some time pass after the last line."""
+        """Advance the clock after the last line."""
         self.now += timedelta(minutes=minutes)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the sample: when the agent wrote what, and how."""
+    """One line of the sample: a text with its time and its fields."""
 
     number: int
     at: datetime
@@ -52,35 +52,35 @@ class Line:
 
     @property
     def kind(self) -> str:
-        """The kind as the line names it."""
+        """The kind given in the line."""
         return str(self.fields.get("kind", "semantic"))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line and what became of it: a result, or the error that refused it."""
+    """A line and its result, or the error that rejected it."""
 
     line: Line
     became: WriteResult | WellkeptError
 
     @property
     def result(self) -> WriteResult | None:
-        """The result, if it was not refused."""
+        """The write result; None when the write was rejected."""
         return self.became if isinstance(self.became, WriteResult) else None
 
     @property
     def outcome(self) -> str:
-        """The word of the outcome vocabulary; `refused` for an error."""
+        """The outcome; `refused` for an error."""
         return self.became.outcome if isinstance(self.became, WriteResult) else "refused"
 
     @property
     def made(self) -> Memory | None:
-        """The memory this line brought into the store; None when it brought none."""
+        """The memory created by this line; None when it created none."""
         return self.result.memory if self.result and self.result.outcome in ("created", "superseded") else None
 
     @property
     def is_history(self) -> bool:
-        """True for a late statement of something older: stored behind what replaced it."""
+        """Whether the text states an older fact, stored as history behind its newer replacement."""
         return self.made is not None and self.made.status == "superseded"
 
 
@@ -90,9 +90,9 @@ class Figures:
 
     Attributes:
         memories: Current ones; `history` counts those behind them.
-        conflicts: Open ones; `expired` counts those nobody looked at in time, so that both texts stay.
-        outcomes: By word; together with `errors` they add up to `writes`.
-        degraded: How many writes lacked what.
+        conflicts: Open conflicts; `expired` counts conflicts that expired unresolved, with both texts kept.
+        outcomes: Writes by outcome; with `errors` they add up to `writes`.
+        degraded: Writes by the component that was missing.
     """
 
     writes: int
@@ -109,7 +109,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One question: the hits, and everything that was ever true in place of the first one, oldest first."""
+    """One query: its hits, and the texts that the first hit replaced, oldest first."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -118,10 +118,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """One supersession undone and done again, with the texts that were current at each moment.
+    """One supersession, undone and redone, with the current texts at each point.
 
     Attributes:
-        restored: True when the redo left both memories as they were before the undo, in every field.
+        restored: Whether the redo restored every field of both memories.
     """
 
     step: Step
@@ -135,7 +135,7 @@ class TakenBack:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Everything that happened, for the view and for `--json`."""
+    """All events, for the terminal and for `--json`."""
 
     steps: tuple[Step, ...]
     figures: Figures
@@ -146,12 +146,12 @@ class Story:
 
     @property
     def numbers(self) -> Mapping[str, int]:
-        """Which line made which memory."""
+        """Memory id to the number of the line that created it."""
         return numbers(self.steps)
 
 
 def sample() -> tuple[Line, ...]:
-    """The month, in the order in which it was written."""
+    """The lines of the sample, in the order of writing."""
     text = files(__package__).joinpath(_SAMPLE).read_text(encoding="utf-8")
     return tuple(_line(number, json.loads(raw)) for number, raw in enumerate(text.splitlines(), start=1))
 
@@ -164,7 +164,7 @@ def _line(number: int, raw: dict[str, Any]) -> Line:
 
 
 def write(store: MemoryStore, line: Line) -> Step:
-    """Put one line through the gate; a refusal is part of the story, not its end."""
+    """Write one line through the gate; an error is recorded as its result."""
     try:
         return Step(line, store.remember(line.content, on_conflict=line.on_conflict, **line.fields))
     except WellkeptError as error:
@@ -172,12 +172,12 @@ def write(store: MemoryStore, line: Line) -> Step:
 
 
 def numbers(steps: Sequence[Step]) -> dict[str, int]:
-    """Memory id to the number of the line that made it: shorter to read than ids."""
+    """Memory id to the number of the line that created it: line numbers are easier to read than ids."""
     return {step.made.id: step.line.number for step in steps if step.made is not None}
 
 
 def figures(store: MemoryStore, steps: Sequence[Step]) -> Figures:
-    """Count what the lines became, and what the store holds."""
+    """Count the outcomes of the lines and the contents of the store."""
     outcomes = Counter(step.result.outcome for step in steps if step.result is not None)
     degraded = Counter(word for step in steps if step.result is not None for word in step.result.degraded)
     rows = store.stats().memories
@@ -198,7 +198,7 @@ def figures(store: MemoryStore, steps: Sequence[Step]) -> Figures:
 
 
 def ask(store: MemoryStore, query: str) -> Answer:
-    """Recall, then follow the `supersedes` links behind the first hit."""
+    """Run a query, then follow the `supersedes` links of the first hit."""
     hits = store.recall(query, limit=3)
     if not hits:
         return Answer(query, (), ())
@@ -210,7 +210,7 @@ def ask(store: MemoryStore, query: str) -> Answer:
 
 
 def take_back(store: MemoryStore, steps: Sequence[Step], clock: SampleClock) -> TakenBack | None:
-    """Undo the newest supersession and do it again; None when there was none."""
+    """Undo the newest supersession and redo it; None when there is none."""
     step = next((step for step in reversed(steps) if step.outcome == "superseded"), None)
     if step is None or step.result is None or step.made is None:
         return None

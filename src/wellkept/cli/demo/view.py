@@ -1,7 +1,7 @@
-"""How the demo looks: lines of plain words with some colour, readable in 80 columns and in a pipe.
+"""Terminal output of the demo: plain sentences with some colour, readable in 80 columns and in a pipe.
 
-Everything from the sample or the store is untrusted text. It is only ever shown through `plain`
-and put into `Text` values, so that neither control characters nor rich's own markup take effect.
+Texts of the sample and of the store are untrusted. They are printed only through `plain` and as `Text`
+values, so that neither control characters nor rich markup take effect.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 
 
 def plain(text: str, console: Console) -> str:
-    """The text on one line, as it may be put before a person: nothing invisible, nothing that acts.
+    """The text on one line, safe to print: no invisible characters and no control sequences.
 
-    Control characters, direction overrides and the like are shown as escapes (`\\x1b`, `\\u202e`), and so
-    is whatever the console's encoding does not have.
+    Control characters, direction overrides and similar characters are printed as escapes (`\\x1b`, `\\u202e`), as
+    are characters that the console's encoding lacks.
     """
     shown = "".join(_escaped(char) for char in " ".join(text.split()))
     return shown.encode(console.encoding, "backslashreplace").decode(console.encoding)
@@ -63,7 +63,7 @@ def _escaped(char: str) -> str:
 
 
 def opening(console: Console, lines: Sequence[Line]) -> None:
-    """What is about to be seen."""
+    """The introduction."""
     first, last = lines[0].at, lines[-1].at
     _print(console, Text("Wellkept: a month of a coding agent's notes", "bold"))
     _paragraph(
@@ -74,7 +74,7 @@ def opening(console: Console, lines: Sequence[Line]) -> None:
 
 
 def step(console: Console, done: Step, numbers: Mapping[str, int]) -> None:
-    """One write: number, date, outcome, kind and text; below it the reason."""
+    """One write: number, date, outcome, kind and text, with the reason below."""
     head = Text(f"{done.line.number:>2} {_day(done.line.at)} ")
     head.append(f"{done.outcome:<10}  ", _STYLES.get(done.outcome, ""))
     head.append(f"{done.line.kind}: ", "dim")
@@ -85,16 +85,16 @@ def step(console: Console, done: Step, numbers: Mapping[str, int]) -> None:
 
 
 def reason(done: Step, numbers: Mapping[str, int]) -> str:
-    """Why, in words, with the lines it has to do with."""
+    """The reason in words, with the numbers of the related lines."""
     match done.became:
         case WriteResult() as result:
-            about, told = _about(result, numbers), why(result)
-            return f"{about}: {told}" if about else told
+            about, words = _about(result, numbers), why(result)
+            return f"{about}: {words}" if about else words
         case error:
-            told = f"{type(error).__name__}: {error}"
+            words = f"{type(error).__name__}: {error}"
             for memory_id, number in numbers.items():
-                told = told.replace(memory_id, f"write {number}")
-            return told
+                words = words.replace(memory_id, f"write {number}")
+            return words
 
 
 def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
@@ -120,15 +120,15 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
 # At the end
 
 
-def ending(console: Console, told: Story, *, db: str | None, program: str, verbose: bool) -> None:
-    """Summary, one write of each outcome, conflicts, a question, an undo, and what to try next with `program`."""
-    _summary(console, told.figures, told.conflicts)
+def ending(console: Console, story: Story, *, db: str | None, program: str, verbose: bool) -> None:
+    """Summary, one write per outcome, conflicts, a query, an undo, and next steps that use `program`."""
+    _summary(console, story.figures, story.conflicts)
     if not verbose:
-        _examples(console, told, program)
-    _conflicts(console, told.conflicts, told.numbers)
-    _answer(console, told.answer, told.numbers)
-    if told.taken_back is not None:
-        _taken_back(console, told.taken_back)
+        _examples(console, story, program)
+    _conflicts(console, story.conflicts, story.numbers)
+    _answer(console, story.answer, story.numbers)
+    if story.taken_back is not None:
+        _taken_back(console, story.taken_back)
     _farewell(console, db, program)
 
 
@@ -159,13 +159,13 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
         _paragraph(console, f"  {count_of(number, 'write')}: {_LACKS.get(word, word)}.")
 
 
-def _examples(console: Console, told: Story, program: str) -> None:
+def _examples(console: Console, story: Story, program: str) -> None:
     """The first write of each outcome, with its reason."""
     _heading(console, "One write of each outcome, with its reason")
-    firsts = {done.outcome: done for done in reversed(told.steps)}
+    firsts = {done.outcome: done for done in reversed(story.steps)}
     for done in sorted(firsts.values(), key=lambda done: done.line.number):
-        step(console, done, told.numbers)
-    _unbroken(console, f"  All {len(told.steps)} writes: {plain(program, console)} demo --verbose")
+        step(console, done, story.numbers)
+    _unbroken(console, f"  All {len(story.steps)} writes: {plain(program, console)} demo --verbose")
 
 
 def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping[str, int]) -> None:
@@ -197,7 +197,7 @@ def _answer(console: Console, answer: Answer, numbers: Mapping[str, int]) -> Non
 
 
 def _standing(memory: Memory, numbers: Mapping[str, int]) -> str:
-    """What a line of the timeline says about itself."""
+    """The status of a memory in the timeline."""
     late = memory.event_time is not None and memory.event_time < memory.created_at
     learnt = f", learned {_day(memory.created_at)}" if late else ""
     current = ", current" if memory.status == "active" else ""
@@ -227,7 +227,7 @@ def _farewell(console: Console, db: str | None, program: str) -> None:
         tries = [(f"{program} stats --db {name}", "counts of the store")]
     tries += [
         (f'{program} recall "who owns checkout?" --db {name}', "current memories relevant to a query"),
-        # With --settled: by today's date the conflicts of that month have expired.
+        # With --settled: the conflicts of that month have expired by now.
         (f"{program} conflicts --settled --db {name}", "both texts of each conflict, and how to resolve it"),
     ]
     for command, meaning in tries:
@@ -249,7 +249,7 @@ def _print(console: Console, text: Text) -> None:
 
 
 def _indented(console: Console, text: Text, indent: int, *, hang: int | None = None) -> None:
-    """The text wrapped to the console; `hang` is the indent of its further lines."""
+    """The text wrapped to the console; `hang` is the indent of its continuation lines."""
     further = indent if hang is None else hang
     first, *_ = text.wrap(console, _width(console) - indent)
     _print(console, Text(" " * indent) + first)
@@ -265,7 +265,7 @@ def _paragraph(console: Console, text: str) -> None:
 
 
 def _unbroken(console: Console, text: str) -> None:
-    """A line to be copied: never broken, however long the path in it is."""
+    """A line to copy: never wrapped, however long its path."""
     _print(console, Text(text))
 
 
@@ -278,7 +278,7 @@ def _day(at: datetime) -> str:
     return f"{_MONTHS[at.month - 1]} {at.day:02}"
 
 
-# Not strftime: its names follow the locale of the machine.
+# Not strftime: its month names depend on the locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 

@@ -1,7 +1,7 @@
-"""Putting Wellkept into the configuration of an MCP client, beside what stands there already.
+"""Registers Wellkept in the configuration of an MCP client and keeps the existing entries.
 
-`clients` knows where each client keeps its configuration and what an entry looks like; `merging`
-changes one key of a JSON file and leaves the rest, with a backup.
+`clients` knows the location of each client's configuration and the format of an entry. `merge_settings`
+changes one key of a JSON file, keeps the rest, and makes a backup.
 """
 
 from __future__ import annotations

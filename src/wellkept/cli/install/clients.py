@@ -1,4 +1,4 @@
-"""The clients: where each keeps its list of servers, under which key, and what an entry of it holds."""
+"""Known MCP clients: the location of their server list, its key, and the format of an entry."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Place: TypeAlias = Literal["folder", "home", "settings"]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program that speaks MCP.
+    """An MCP client.
 
     Attributes:
-        name: As `--client` names it.
-        key: The key of its file that holds the servers by name.
-        place: What the file's path counts from: the working folder, the home folder, or the folder
-            in which the system keeps a program's settings.
-        file: The path from there.
+        name: The value of `--client`.
+        key: The key of the configuration file that holds the servers by name.
+        place: The base of the file's path: the working directory, the home directory, or the system's
+            folder for application settings.
+        file: The path relative to that base.
     """
 
     name: str
@@ -31,11 +31,11 @@ class Client:
     file: str
 
     def path(self, *, folder: Path | None = None, home: Path | None = None) -> Path:
-        """Where its configuration is.
+        """The path of its configuration.
 
         Args:
-            folder: The working folder; that of the process by default.
-            home: The home folder; that of the user by default.
+            folder: The working directory; that of the process by default.
+            home: The home directory; that of the user by default.
         """
         match self.place:
             case "folder":
@@ -55,17 +55,17 @@ CLIENTS: Mapping[str, Client] = {
         Client("vscode", "servers", "folder", ".vscode/mcp.json"),
     )
 }
-"""The clients by name. Two of them read a file of the project, which the whole team shares."""
+"""The clients by name. Two of them read a file of the project that the team shares."""
 
 
 def launcher() -> list[str]:
-    """The command that starts this very installation, whatever PATH the client is started with.
+    """The command that starts this installation, independent of the client's PATH.
 
     Example:
         >>> Path(launcher()[0]).is_absolute()
         True
     """
-    # Not resolved: the interpreter of a virtual environment is a link, and it is the link that finds the packages.
+    # Not resolved: the interpreter of a virtual environment is a link, and packages are found through that link.
     python = Path(sys.executable)
     for name in ("wellkept", "wellkept.exe"):
         script = python.with_name(name)
@@ -78,7 +78,7 @@ def entry(command: Sequence[str], options: Sequence[str] = ()) -> dict[str, Json
     """The entry of the server in a client's list.
 
     Args:
-        command: What starts Wellkept: a program, and perhaps arguments.
+        command: The program that starts Wellkept, with arguments if needed.
         options: Options of `wellkept mcp`.
 
     Example:

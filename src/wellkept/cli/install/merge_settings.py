@@ -1,7 +1,7 @@
-"""One entry into a JSON file that somebody else owns: the rest stays, and what was there is kept beside it.
+"""Merges one entry into a JSON file of another program: keeps the rest and makes a backup.
 
-A file that cannot be understood is refused and not touched: it may be a configuration with comments,
-or another program's, and what is written over it would be lost.
+A file that cannot be parsed is rejected and left unchanged: it may contain comments or belong to another
+program, and overwriting it would lose its contents.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MOST_BACKUPS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What became of a configuration.
+    """The result of merging an entry into a configuration.
 
     Attributes:
         path: The file.
         server: The name of the entry.
-        entry: What stands there now.
-        change: `added`, `replaced`, or `unchanged` when it stood there as it is.
-        backup: Where what was there before is kept; empty when there was nothing, or nothing changed.
+        entry: The entry after the merge.
+        change: `added`, `replaced`, or `unchanged` when the entry was already as requested.
+        backup: Path of the copy of the previous file; empty when there was no file or no change.
     """
 
     path: str
@@ -42,9 +42,9 @@ class Installed:
 
 
 def merged(config: Mapping[str, Any], key: str, server: str, value: Mapping[str, Json]) -> dict[str, Any]:
-    """A configuration with one server more, or with that server as it is to be; nothing else differs.
+    """A copy of the configuration in which one server is added or replaced; nothing else differs.
 
-    What the entry held besides ours, such as variables of the environment, stays.
+    Other keys of an existing entry, such as environment variables, are kept.
 
     Raises:
         ConfigError: The list of servers, or the entry, is not an object.
@@ -63,17 +63,17 @@ def merged(config: Mapping[str, Any], key: str, server: str, value: Mapping[str,
 
 
 def merge(path: Path, key: str, server: str, value: Mapping[str, Json]) -> Installed:
-    """Put a server into a configuration file, which is made if it is not there.
+    """Add or replace a server in a configuration file; a missing file is created.
 
     Args:
         path: The file.
         key: The key that holds the servers by name.
-        server: The name of ours.
-        value: Its entry.
+        server: The name of the entry.
+        value: The entry.
 
     Raises:
-        ConfigError: The file is no JSON object, or cannot be read; it is as it was.
-        StorePathError: It cannot be written; it is as it was.
+        ConfigError: The file cannot be read or is not a JSON object; it is unchanged.
+        StorePathError: The file cannot be written; it is unchanged.
     """
     from wellkept.engine.base.files import replacing
 
@@ -110,11 +110,11 @@ def _read(path: Path) -> bytes | None:
 
 
 def _object(raw: bytes, path: Path) -> dict[str, Any]:
-    if not raw.strip():  # some clients make the file empty
+    if not raw.strip():  # some clients create the file empty
         return {}
     try:
         found = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:  # comments, half a file, bytes that are no UTF-8
+    except (ValueError, RecursionError) as error:  # comments, a truncated file, or invalid UTF-8
         raise ConfigError(f"is not JSON: {error}", where=str(path), todo=_BY_HAND) from error
     if not isinstance(found, dict):
         raise ConfigError(f"must hold a JSON object, not a {_kind(found)}", where=str(path), todo=_BY_HAND)
@@ -122,7 +122,7 @@ def _object(raw: bytes, path: Path) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a key that is given twice would lose one of its values."""
+    """An object without duplicate keys; merging would lose one of the values."""
     made = dict(pairs)
     if len(made) != len(pairs):
         twice = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
@@ -133,7 +133,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _written(config: Mapping[str, Any], path: Path) -> str:
     try:
         return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    except ValueError as error:  # 1e400 is read as infinite, and written as a word that is no JSON
+    except ValueError as error:  # 1e400 is read as infinity and would be written as `Infinity`, which is not JSON
         raise ConfigError("holds a number that cannot be preserved", where=str(path), todo=_BY_HAND) from error
     except RecursionError as error:
         raise ConfigError("is nested too deeply", where=str(path), todo=_BY_HAND) from error
@@ -152,12 +152,12 @@ def _kind(value: object) -> str:
 
 
 def _keep(raw: bytes, path: Path) -> Path:
-    """The bytes that were there, in a file of their own; an older backup is never written over."""
+    """Copy the previous contents to a new file; older backups are never overwritten."""
     for count in range(1, _MOST_BACKUPS):
         backup = path.with_name(path.name + _BACKUP + ("" if count == 1 else f"-{count}"))
         try:
             with backup.open("xb") as out:
-                # It may hold keys of other servers: nobody may read the copy who could not read the file.
+                # It may hold keys of other servers, so the copy has the permissions of the file.
                 backup.chmod(stat.S_IMODE(path.stat().st_mode))
                 out.write(raw)
             return backup

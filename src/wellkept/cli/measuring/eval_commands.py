@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalOptions:
-    """What both commands take."""
+    """Options of the commands on pairs and stories."""
 
     no_model: bool = flag("--no-model", help="Judge by rules only, without the relation model.")
     errors: Path | None = option(metavar="FILE", help="Write the errors to this file, as JSON lines.")
@@ -74,8 +74,10 @@ def stories(
     file: Path = argument(metavar="FILE", help="JSON lines of stories, optionally .gz."),
     *,
     no_subject: bool = flag("--no-subject", help="Ignore the subjects given with the writes."),
-    crowd: int = option("--crowd", default=0, min=0, help="Texts of strangers that share one store with all stories."),
-    strangers: list[Path] | None = option(metavar="FILE", help="Files with a stranger's text per line; repeatable."),
+    crowd: int = option(
+        "--crowd", default=0, min=0, help="Number of unrelated texts in the common store of all stories."
+    ),
+    strangers: list[Path] | None = option(metavar="FILE", help="Files with one unrelated text per line; repeatable."),
     how: EvalOptions,
 ) -> None:
     """Replay each story in an empty store, write by write, then run its queries.
@@ -103,7 +105,7 @@ def stories(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalOptions:
-    """What is stored, and with what the default is compared."""
+    """Options for what is stored and which alternatives are measured."""
 
     documents: str | None = option(metavar="WHAT", help="turns, observations, messages or user-messages.")
     no_dates: bool = flag("--no-dates", help="Omit the date from the texts of LoCoMo.")
@@ -121,7 +123,7 @@ def retrieval(
 ) -> None:
     """Store conversations, ask the questions of LoCoMo or BEAM, and print how much of the evidence is recalled.
 
-    Beside recall stands plain BM25 over the same texts. Nothing is written to your own store.
+    Plain BM25 over the same texts is the baseline. Nothing is written to your own store.
     """
     from wellkept.cli.measuring import retrieval_tables as tables
     from wellkept.evaluation import retrieval_running as running
@@ -157,7 +159,7 @@ def _setup(run: Session, how: EvalOptions, *, kind: str | None = None, with_subj
 
     settings = run.settings
     wanted = kind if kind is not None else DEFAULT_KIND
-    settings.policy.for_kind(wanted)  # told once, and not for the first line of a file
+    settings.policy.for_kind(wanted)  # an unknown kind is reported once, not at the first line of a file
     return Setup(
         policy=settings.policy,
         embedder=Warm(configured_embedder(settings)),
@@ -180,12 +182,12 @@ def _collection(paths: Sequence[Path], how: RetrievalOptions) -> Collection:
         lines = ((str(file), stack.enter_context(opened(file))) for file in files)
         try:
             return read_collection(name, lines, unit=unit, dates=not how.no_dates, limit=how.limit)
-        except (OSError, EOFError) as error:  # a packed file that is cut off
+        except (OSError, EOFError) as error:  # a truncated compressed file
             raise StorePathError(f"cannot be read: {error}", where=name, todo="Check the files") from error
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a folder that hold JSON lines; a file is itself."""
+    """The JSON lines files of a folder; for a file, the file itself."""
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.iterdir() if file.name.endswith((".jsonl", ".jsonl.gz")))
@@ -198,10 +200,10 @@ _Name = TypeVar("_Name", bound=str)
 
 
 def _strangers(files: Sequence[Path], count: int) -> list[str]:
-    """So many lines of these files, evenly sampled.
+    """The given number of lines, sampled evenly from these files.
 
     Raises:
-        InvalidInput: The files hold fewer lines.
+        InvalidInput: The files hold fewer lines than `count`.
     """
     from wellkept.errors import InvalidInput
     from wellkept.evaluation.labelled_files import spread
@@ -216,12 +218,12 @@ def _strangers(files: Sequence[Path], count: int) -> list[str]:
 
 
 def _lines(_: str, lines: Iterable[bytes]) -> list[str]:
-    """The lines that hold text."""
+    """The lines that are not empty."""
     return [text for line in lines if (text := line.decode("utf-8", "replace").strip())]
 
 
 def _known(option: str, given: str, names: Sequence[_Name]) -> _Name:
-    """One of the names; a usage error otherwise."""
+    """The given name; a usage error when it is unknown."""
     for name in names:
         if given == name:
             return name
@@ -234,7 +236,7 @@ def _read(file: Path, read: Callable[[str, Iterable[bytes]], Any]) -> Any:
     with opened(file) as lines:
         try:
             return read(str(file), lines)
-        except (OSError, EOFError) as error:  # a folder, or a packed file that is cut off
+        except (OSError, EOFError) as error:  # a folder, or a truncated compressed file
             raise StorePathError(f"cannot be read: {error}", where=str(file), todo="Check the file") from error
 
 
@@ -258,7 +260,7 @@ def _ablation(run: Session, read: Sequence[PairFile], setup: Setup, judge: Any) 
 
 
 def _refuse_overwriting(errors: Path | None, inputs: Sequence[Path], run: Session) -> None:
-    """What went wrong must not be written over what was measured, nor over a store."""
+    """Reject an error file that is one of the inputs or a store."""
     from wellkept.engine.base.files import refuse_store, same_file
 
     if errors is None:

@@ -1,4 +1,4 @@
-"""What `wellkept eval` shows to people: rates first, then the words of the judge, then groups."""
+"""Terminal output of `wellkept eval`: rates, then the answers of the judge, then groups."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def pairs(report: Mapping[str, Any]) -> Parts:
         yield ""
         yield _groups("subtype", metrics["by_subtype"])
         yield ""
-        # English stands there as one of the two sides already.
+        # English is already one of the two sides.
         yield _groups("language", {name: row for name, row in metrics["by_lang"].items() if name != "en"})
     public = [file for file in report["files"] if "metrics" in file]
     if public:
@@ -100,7 +100,7 @@ def stories(report: Mapping[str, Any]) -> Parts:
 
 
 def ablation(rows: Sequence[Mapping[str, Any]]) -> Parts:
-    """One row for each way of judging; figures in percent, so that they fit beside each other."""
+    """One row per judging method, with figures in percent to save width."""
     if "accuracy" in rows[0]["metrics"]:
         yield ""
         yield _narrow("judged by (in %)", _ABLATION, [(row["name"], _ablated(row["metrics"])) for row in rows])
@@ -112,12 +112,12 @@ def ablation(rows: Sequence[Mapping[str, Any]]) -> Parts:
 
 
 def share(value: float | None) -> str:
-    """A fraction as people read it."""
+    """A fraction for people to read."""
     return "–" if value is None else f"{percent(value)} %"
 
 
 def percent(value: float | None) -> str:
-    """A fraction in percent, without the sign."""
+    """A fraction in percent, without the percent sign."""
     return "–" if value is None else f"{100 * value:.1f}"
 
 
@@ -183,7 +183,7 @@ def _public_figure(metrics: Mapping[str, Any], name: str) -> float | None:
 
 
 def _narrow(first: str, headings: Sequence[str], rows: Sequence[tuple[str, Iterable[str]]]) -> RenderableType:
-    """A table of many short figures; one that does not fit shows an ellipsis and never half a number as a whole."""
+    """A table of many short figures; a cell that does not fit ends with an ellipsis instead of a truncated number."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

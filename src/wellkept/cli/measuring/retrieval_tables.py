@@ -1,4 +1,4 @@
-"""One object about a retrieval set, and what of it is shown to people."""
+"""The report on a retrieval set as JSON, and its terminal output."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def of_retrieval(
     """The whole report.
 
     Args:
-        collection: What was measured.
-        setup: With which embedder, policy and kind.
-        stored: Everything stored; its answers hold `default`.
-        others: The answers of all other settings, the baseline among them.
-        gated: The same, written through the gate.
-        seconds: How long it took.
+        collection: The measured set.
+        setup: The embedder, policy and kind.
+        stored: The stored texts; its answers include those of `default`.
+        others: The answers of all other settings, including the baseline.
+        gated: The same set, written through the gate.
+        seconds: Duration in seconds.
     """
     default, form = stored.answers[DEFAULT], collection.format
     return {
@@ -81,25 +81,25 @@ def _gated(default: Sequence[Answer], gated: Stored, collection: Collection) -> 
 
 
 def _ceiling(collection: Collection) -> float:
-    said = {
-        key: frozenset(source for document in told for source in document.sources)
-        for key, told in collection.documents.items()
+    sources = {
+        key: frozenset(source for document in documents for source in document.sources)
+        for key, documents in collection.documents.items()
     }
-    return ceiling(collection.questions, said.__getitem__)
+    return ceiling(collection.questions, sources.__getitem__)
 
 
 # --------------------------------------------------------------------------------------------
-# For people
+# Terminal output
 
 
 def retrieval(report: Mapping[str, Any]) -> Parts:
-    """The report as tables: settings below each other, then the sorts of questions."""
+    """The report as tables: the settings, then the categories of questions."""
     from wellkept.cli.terminal.render import rows_of, styled
     from wellkept.cli.terminal.safe import one_line
 
-    told = f"{report['n']} questions on {report['stored']['written']} {report['documents']}"
-    told += f" of {one_line(report['set'], limit=60)} ({report['conversations']} conversations)"
-    yield styled(f"{told} · embedder {one_line(report['embedder'], limit=80)} · {report['seconds']:.1f} s")
+    headline = f"{report['n']} questions on {report['stored']['written']} {report['documents']}"
+    headline += f" of {one_line(report['set'], limit=60)} ({report['conversations']} conversations)"
+    yield styled(f"{headline} · embedder {one_line(report['embedder'], limit=80)} · {report['seconds']:.1f} s")
     yield ""
     rows = _settings(report)
     yield rows_of(("setting", *_headings(report)), [(name, *_figures(entry["metrics"])) for name, entry in rows])
@@ -108,11 +108,11 @@ def retrieval(report: Mapping[str, Any]) -> Parts:
     yield rows_of(("default over", "R@5>", "95 %>", "R@10>", "95 %>", "better>", "worse>"), _gains(report))
     yield ""
     shown = [(name, entry) for name, entry in rows if name in (DEFAULT, GATE, BASELINE)]
-    yield rows_of(("sort of question", "n>", *(f"{name}>" for name, _ in shown)), _groups(shown))
+    yield rows_of(("question type", "n>", *(f"{name}>" for name, _ in shown)), _groups(shown))
     yield styled("In the last table: recall@5 / recall@10, in %. Baseline: " + report["baseline"]["what"] + ".", "dim")
     if report["evidence_in_documents"] < 1:
         most = percent(report["evidence_in_documents"])
-        yield styled(f"Only {most} % of the evidence is said by any of these documents: the most there is to find.")
+        yield styled(f"Only {most} % of the evidence is contained in these documents; no recall can be higher.")
     if report["through_gate"] is not None:
         yield styled(_gate_line(report))
 
@@ -140,12 +140,12 @@ def _figures(metrics: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _sure(report: Mapping[str, Any]) -> str:
-    """How sure the figures of the default are by themselves; the table below it compares."""
+    """The confidence intervals of the default's figures; the table below compares the settings."""
     ends = (report["intervals"][f"recall_at_{depth}"] for depth in DEPTHS)
-    told = (
+    intervals = (
         f"recall@{depth} {percent(low)} to {percent(high)}" for depth, (low, high) in zip(DEPTHS, ends, strict=True)
     )
-    return f"95 % of {report['resamples']:,} resamples of the questions give the default {', '.join(told)}."
+    return f"95 % of {report['resamples']:,} resamples of the questions give the default {', '.join(intervals)}."
 
 
 def _gains(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Commands that act on what is stored: supersede, forget, restore, split, erase, undo, link and the like."""
+"""Commands that change stored memories: supersede, forget, restore, split, erase, undo, link and others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def erase(
     yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
     """Remove the content of a memory and of its wordings permanently, everywhere. This cannot be undone."""
-    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
 
     store = run.store(model=False)
     memory = store.get(memory_id, touch=False)

@@ -1,9 +1,9 @@
-"""`wellkept call`: every operation of the table as a command that is made from its row.
+"""`wellkept call`: each operation of the table as a command generated from its row.
 
-The commands beside it are forms for people: short options, texts from files, tables, questions. Here nothing is
-written by hand, so that a row which is added to the table is a command at once, with the fields, the defaults and
-the answer that REST and MCP have. A command is made when it is asked for: the table takes longer to load than
-the rest of the command line, and whoever calls no operation by its row need not wait for it.
+The other commands are written for people: short options, texts from files, tables, prompts. The commands here
+are generated, so that a row added to the table becomes a command with the same fields, defaults and answer as in
+REST and MCP. Each command is generated on demand, because loading the table takes longer than loading the rest of
+the command line.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 FROM = "fields_from"
 YES = "yes"
 _FOUND = ("errors", "failed", "problems")
-"""Fields of an answer that say what could not be done, or is not well; as the commands for people count them."""
+"""Fields of an answer that report errors or problems; they set the same exit code as in the other commands."""
 
 
 class Operations(TyperGroup):
-    """The operations by name, each made into a command when somebody asks for it."""
+    """The operations by name; each command is generated on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""
@@ -45,17 +45,17 @@ class Operations(TyperGroup):
         return [row.name for row in OPERATIONS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name; None where there is no such operation."""
+        """The command of an operation; None for an unknown name."""
         from wellkept.operations.registry import OPERATIONS
 
         return next((command_of(row) for row in OPERATIONS if row.name == cmd_name), None)
 
 
 def command_of(row: Operation) -> Any:
-    """The command of an operation: its fields are the options, its description the help.
+    """The command of an operation: its fields become options, its description becomes the help.
 
     Args:
-        row: Of the table, or of anybody's.
+        row: A row of the table, or any other operation.
     """
     made = typer.Typer(add_completion=False)
     Command(row.name, _work_of(row)).onto(made)
@@ -65,7 +65,7 @@ def command_of(row: Operation) -> Any:
 
 
 def _work_of(row: Operation) -> Callable[..., int]:
-    """What the command does, with a signature that says its options."""
+    """The function of the command; its signature defines the options."""
 
     def work(run: Session, **values: Any) -> int:
         from wellkept.operations.registry import parsed
@@ -73,8 +73,11 @@ def _work_of(row: Operation) -> Callable[..., int]:
         if row.effect == "destructive" and not values[YES]:
             raise typer.BadParameter("This cannot be undone: pass --yes to confirm", param_hint="--yes")
         fields = row.input.model_fields
-        said = {name: values[name] for name in fields if values[name] is not None and values[name] != []}
-        given = {**_object(values[FROM]), **{name: _value(name, fields[name], told) for name, told in said.items()}}
+        options = {name: values[name] for name in fields if values[name] is not None and values[name] != []}
+        given = {
+            **_object(values[FROM]),
+            **{name: _value(name, fields[name], value) for name, value in options.items()},
+        }
         wanted = parsed(row, given)
         answer = row.handler(run.store(writes=row.effect != "read"), wanted).model_dump(mode="json", by_alias=True)
         run.emit(answer)
@@ -98,7 +101,7 @@ def _work_of(row: Operation) -> Callable[..., int]:
 
 
 def _option(name: str, field: FieldInfo) -> Any:
-    """The option of a field. What is not said stays unsaid, so that the default of the row holds."""
+    """The option of a field. Its default is unset, so that the default of the row applies."""
     spelled, parts = f"--{name.replace('_', '-')}", alternatives(field.annotation)
     kind: Any = str
     metavar: str | None = (
@@ -115,8 +118,8 @@ def _option(name: str, field: FieldInfo) -> Any:
             metavar = "NUMBER"
         case _:
             pass
-    told = typer.Option(spelled, metavar=metavar, help=_help(field), show_default=_default(field))
-    return Annotated[kind | None, told]
+    declared = typer.Option(spelled, metavar=metavar, help=_help(field), show_default=_default(field))
+    return Annotated[kind | None, declared]
 
 
 def _help(field: FieldInfo) -> str:
@@ -125,26 +128,26 @@ def _help(field: FieldInfo) -> str:
 
 
 def _default(field: FieldInfo) -> str | bool:
-    """The default as the help shows it; none where it says nothing."""
+    """The default shown in the help; False where showing it is of no use."""
     if field.is_required() or field.default in (None, "", [], {}):
         return False
     return str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
 
 
-def _value(name: str, field: FieldInfo, told: Any) -> Any:
-    """What was said, as the JSON value that the field holds; a number in words stays wrong."""
-    if not isinstance(told, str):
-        return told
+def _value(name: str, field: FieldInfo, value: Any) -> Any:
+    """The given option as the JSON value of the field; a number written as words stays a text and is rejected later."""
+    if not isinstance(value, str):
+        return value
     parts = alternatives(field.annotation)
-    is_text = any(_is_word(part) for part in parts) and (len(parts) == 1 or not told.lstrip().startswith("{"))
-    return told if is_text else json_value(name, told)
+    is_text = any(_is_word(part) for part in parts) and (len(parts) == 1 or not value.lstrip().startswith("{"))
+    return value if is_text else json_value(name, value)
 
 
 def _object(file: Path | None) -> Mapping[str, Any]:
-    """The fields that a file holds.
+    """The fields in a file.
 
     Raises:
-        InvalidInput: It is no JSON object.
+        InvalidInput: It is not a JSON object.
         StorePathError: It cannot be read.
     """
     if file is None:
@@ -156,7 +159,7 @@ def _object(file: Path | None) -> Mapping[str, Any]:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The types a field may hold, without null and without what is only said about them."""
+    """The types of a field, without null and without annotations."""
     if get_origin(annotation) is Annotated:
         return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
@@ -165,7 +168,7 @@ def alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _is_word(part: Any) -> bool:
-    """Whether it is a text, of any words or of a closed set of them."""
+    """Whether the type is a text or a closed set of texts."""
     return part is str or (get_origin(part) is Literal and all(isinstance(word, str) for word in get_args(part)))
 
 
@@ -189,4 +192,4 @@ CALL = typer.Typer(
 
 @CALL.callback()
 def _group() -> None:
-    """Keeps the help of the group."""
+    """Placeholder that gives the group its help."""

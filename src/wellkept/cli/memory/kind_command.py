@@ -1,4 +1,4 @@
-"""`wellkept kinds`: which kinds the policy knows, what each of them does, and which pack it comes from."""
+"""`wellkept kinds`: the kinds of the policy, their behaviour, and their packs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def kinds(
     pack: str | None = option(metavar="NAME", help="Only the kinds of this pack."),
 ) -> object:
     """List the kinds of memories: how duplicates and new values are handled, and what each is for."""
-    told = [_row_of(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
-    return [one for one in told if pack in (None, one["pack"])]
+    rows = [_row_of(kind, policy) for kind, policy in run.settings.policy.kinds.items()]
+    return [one for one in rows if pack in (None, one["pack"])]
 
 
 def _row_of(kind: str, policy: KindPolicy) -> dict[str, str]:
@@ -36,9 +36,9 @@ def _row_of(kind: str, policy: KindPolicy) -> dict[str, str]:
     }
 
 
-def tables(told: list[dict[str, str]]) -> render.Parts:
-    """A table for each pack."""
-    for name, group in groupby(sorted(told, key=lambda one: _ORDER.index(one["pack"])), key=lambda one: one["pack"]):
+def tables(listed: list[dict[str, str]]) -> render.Parts:
+    """One table per pack."""
+    for name, group in groupby(sorted(listed, key=lambda one: _ORDER.index(one["pack"])), key=lambda one: one["pack"]):
         yield f"{name}: {_ABOUT[name]}" if name else "kinds of this policy only"
         rows = [(one_line(one["kind"]), one["duplicate"], one["new_value"], one["use"]) for one in group]
         yield render.rows_of(("kind", "a duplicate", "a new value", "for"), rows)

@@ -1,7 +1,7 @@
-"""`wellkept pack`: what holds now about something, as one block for a prompt.
+"""`wellkept pack`: current memories relevant to a query, as one block for a prompt.
 
-A command is a process of its own, and what packs hand out is remembered within one process: so there
-is no session here, and `--exclude` says what the prompt holds already.
+Sessions of packs are remembered within one process, and each command is a process of its own. So there is no
+session here; `--exclude` names the memories that the prompt already contains.
 """
 
 from __future__ import annotations

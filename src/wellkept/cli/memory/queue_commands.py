@@ -1,4 +1,4 @@
-"""The queue: writes that were put off, of this namespace in all conversations."""
+"""Commands for the queue of deferred writes of a namespace, across all conversations."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def flush(
     """Store the queued texts in order; one that fails stays in the queue and does not stop the others."""
     queue = run.store().queue
     with run.busy("Flushing the queue"):
-        told = queue.flush(again=again)
-    run.show(told, lambda: _flushed(told))
-    return exits.FINDINGS if told.failed else exits.OK
+        flushed = queue.flush(again=again)
+    run.show(flushed, lambda: _flushed(flushed))
+    return exits.FINDINGS if flushed.failed else exits.OK
 
 
 def drop(
@@ -65,7 +65,7 @@ def _said(one: QueuedWrite) -> str:
 
 
 def table(found: Sequence[QueuedWrite]) -> render.Parts:
-    """What waits, and why any could not be stored."""
+    """The queued writes, each with the error that prevented storing it, if any."""
     if not found:
         yield "The queue is empty"
         return
@@ -73,14 +73,14 @@ def table(found: Sequence[QueuedWrite]) -> render.Parts:
         (one.id, render.when(one.at), one.session, _said(one), f"{one.error} ({one.attempts})" if one.attempts else "")
         for one in found
     ]
-    yield render.rows_of(("id", "said", "session", "text", "why"), rows)
+    yield render.rows_of(("id", "queued", "session", "text", "why"), rows)
 
 
-def _flushed(told: Flushed) -> render.Parts:
+def _flushed(flushed: Flushed) -> render.Parts:
     from collections import Counter
 
-    for result in told.results:
+    for result in flushed.results:
         yield from render.written(result)
-    yield render.counted(Counter(result.outcome for result in told.results), 0)
-    for one in told.failed:
+    yield render.counted(Counter(result.outcome for result in flushed.results), 0)
+    for one in flushed.failed:
         yield f"Not stored: {_said(one)} ({one_line(one.error)}); `wellkept queue drop {one.id}` discards it"

@@ -40,8 +40,8 @@ def recall(
         touch=touch,
         **options,
     )
-    told = {"hits": found, "left_out": found.left_out, "dangling": found.dangling}
-    run.show(told, lambda: recall_tables.answer(found, explain=explain))
+    answer = {"hits": found, "left_out": found.left_out, "dangling": found.dangling}
+    run.show(answer, lambda: recall_tables.answer(found, explain=explain))
 
 
 def get(
@@ -51,7 +51,7 @@ def get(
     touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
 ) -> None:
     """Show one memory, of any status, with its wordings and what outdates it."""
-    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
 
     store = run.store(writes=False, model=False)
     found = store.get(memory_id, touch=touch)
@@ -71,7 +71,7 @@ def list_memories(
     where: NarrowOptions,
 ) -> None:
     """List memories, oldest first, with the number of their wordings and what outdates them."""
-    from wellkept.engine.lookup.standing import standing  # it needs the engine, which help does not load
+    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
 
     store = run.store(writes=False, model=False)
     found = store.list(where.filter(status or ()), limit=limit)
@@ -134,19 +134,19 @@ def namespaces(run: Session) -> None:
 
 def _neighbours(found: Reached) -> list[Any]:
     nowhere = [f"Linked ids that do not exist: {', '.join(map(one_line, found.dangling))}"]
-    told = nowhere if found.dangling else []
+    dangling = nowhere if found.dangling else []
     if not found:
-        return ["No neighbours", *told]
+        return ["No neighbours", *dangling]
     short = render.ShortIds(item.memory.id for item in found)
     rows = [
         (str(item.depth), "→" if item.direction == "out" else "←", item.rel, short(item.memory.id), item.memory.content)
         for item in found
     ]
-    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *told]
+    return [render.rows_of(("depth>", "way", "relation", "id", "text"), rows), *dangling]
 
 
 def graph(graph: Graph) -> list[Any]:
-    """Nodes and edges as tables, and ids that do not exist."""
+    """Nodes and edges as tables, and linked ids that do not exist."""
     short = render.ShortIds([*graph.nodes, *graph.dangling])
     nodes = [(short(key), row.kind, row.status, row.content) for key, row in graph.nodes.items()]
     edges = [(short(src), rel, short(dst)) for src, dst, rel in graph.edges]

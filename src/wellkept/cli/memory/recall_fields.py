@@ -1,4 +1,4 @@
-"""How to rank and what to leave out, as options of the commands that read."""
+"""Options for ranking and filtering, shared by the commands that read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NarrowOptions(FilterOptions):
-    """Which memories, in all that a reader may ask for."""
+    """Options that select memories, in full."""
 
     min_importance: float | None = option(min=0.0, max=1.0, panel=_NARROW, help="Minimum importance.")
     since: str | None = option(metavar="TIME", panel=_NARROW, help=f"Stored then or later. {_TIME}")
@@ -39,7 +39,7 @@ class NarrowOptions(FilterOptions):
     meta: list[str] | None = option(metavar="KEY=VALUE", panel=_NARROW, help="With this metadata value; repeatable.")
 
     def filter(self, wanted: Sequence[str] = ()) -> Filter:
-        """The filter of the library."""
+        """The options as a filter."""
         return replace(
             FilterOptions.filter(self, wanted),
             min_importance=self.min_importance,
@@ -52,7 +52,7 @@ class NarrowOptions(FilterOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingOptions:
-    """How answers are ranked, what stands behind them, and of when."""
+    """Options for ranking, for expansion of hits, and for the point in time."""
 
     mode: RecallMode = option(
         default="default", panel=_RANKING, help="Meaning and words, meaning alone, or age and importance too."
@@ -83,7 +83,7 @@ class RankingOptions:
     )
 
     def options(self) -> RecallOptions:
-        """The finer options of the library."""
+        """The options as recall options."""
         return RecallOptions(
             weights=_weights(self.weights),
             overfetch=self.overfetch,
@@ -97,7 +97,7 @@ class RankingOptions:
 
 def _weights(given: str | None) -> HybridWeights | WeightsName | None:
     if given is None or "=" not in given:
-        return cast("WeightsName | None", given)  # recall refuses a name that it does not know
+        return cast("WeightsName | None", given)  # recall rejects an unknown name
     parts: dict[str, Any] = dict.fromkeys(("cosine", "lexical", "recency", "importance"), 0.0)
     for text in given.split(","):
         name, value = pair("--weights", text)
@@ -121,4 +121,4 @@ def _metadata(text: str) -> tuple[str, Any]:
     try:
         return key, parsed_json(value)
     except InvalidInput:
-        return key, value  # what is no JSON is a text
+        return key, value  # a value that is not JSON is a text

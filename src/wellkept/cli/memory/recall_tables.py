@@ -1,4 +1,4 @@
-"""The answer of `recall` on a terminal: the hits, what links lead nowhere, and what was left out."""
+"""Terminal output of `recall`: the hits, dangling links, and results left out."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from wellkept.types import Hit, Hits
 
 
 def answer(found: Hits, *, explain: bool) -> render.Parts:
-    """A table of answers, best first; with parts and what was left out if wanted."""
-    # A terminal has room for what counted; --json tells the other parts too.
+    """A table of hits, best first; with score parts and omitted results when `explain` is set."""
+    # The table shows only the parts that contributed; --json has all of them.
     yield from render.hits([replace(hit, parts=_counted(hit)) for hit in found], explain=explain)
     if found.dangling:
         yield "Linked id does not exist: " + ", ".join(one_line(key) for key in found.dangling)

@@ -1,4 +1,4 @@
-"""What the loop around an agent writes: decisions, turns and episodes."""
+"""Commands for agent loops: record decisions, turns and episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that take text in: remember, remember-many, check, revise."""
+"""Commands that write texts: remember, remember-many, check, revise."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def revise(
 
 
 def wrote(run: Session, result: WriteResult) -> int:
-    """Tell what became of a text; a text that is not worth keeping is refused."""
+    """Print the result of a write; a text rejected as not worth keeping sets the exit code."""
     run.show(result, lambda: render.written(result))
     return exits.REFUSED if result.outcome == "rejected" else exits.OK
 
@@ -103,7 +103,7 @@ def _verdict(result: WriteResult) -> int:
 
 
 def _items(data: bytes, *, plain: bool) -> tuple[dict[int, str | Mapping[str, Any]], list[ItemError]]:
-    """What stands on each line, by its place among the lines that hold something; and the lines that cannot be read."""
+    """The item of each non-empty line by position, and the lines that cannot be parsed."""
     from wellkept.core.text.forms import excerpt
     from wellkept.engine.transfer.import_export import misread
 
@@ -139,7 +139,7 @@ def _item(raw: bytes, *, plain: bool) -> str | Mapping[str, Any]:
 
 
 def _replaced(result: BatchResult, places: list[int], errors: list[ItemError]) -> BatchResult:
-    """The result of the items that were read, put among the lines that were not."""
+    """The result of the valid items, with positions counted among all lines, and with the invalid lines."""
     if not errors:
         return result
     by_place = dict(zip(places, result.results, strict=True))

@@ -1,4 +1,4 @@
-"""`wellkept calibrate`: measure an embedder on graded pairs and keep its table."""
+"""`wellkept calibrate`: measure an embedder on graded pairs and save its table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def calibrate(
     if before is None:
         stored = Stored(found.calibration, chosen.hash, own=not chosen.shipped)
         file = Tables(calibration_folder()).put(embedder.id, stored)
-    told = {
+    report = {
         "embedder": embedder.id,
         "calibration": found.calibration.name,
         "pairs": found.pairs,
@@ -50,7 +50,7 @@ def calibrate(
         "knots": found.calibration.knots,
         "stored": str(file) if file is not None else "",
     }
-    run.show(told, lambda: _view(found, before, embedder.id, str(file) if file is not None else ""))
+    run.show(report, lambda: _view(found, before, embedder.id, str(file) if file is not None else ""))
     if before is not None:
         run.note(f"Nothing was stored: {_BUILT_IN}")
 
@@ -65,10 +65,10 @@ def _view(found: Measured, before: Calibration | None, name: str, file: str) -> 
         for at in THRESHOLDS
     ]
     yield render.rows_of(("similarity", "raw cosine", "before"), rows)
-    yield f"Order of the pairs as people see it: {found.order:.2f} of 1"
+    yield f"Rank agreement with human grades: {found.order:.2f} (1 is perfect)"
     yield (
-        f"Error on pairs left out: {found.error.grade:.3f} from the grade; "
+        f"Error on held-out pairs: {found.error.grade:.3f} from the grade; "
         f"shares at the thresholds within {found.error.share:.3f}"
     )
     if file:
-        yield f"Kept in {file}"
+        yield f"Saved to {file}"

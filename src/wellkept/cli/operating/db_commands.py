@@ -1,4 +1,4 @@
-"""Commands for a store in a database on a server: how its tables lie there, and who may do what."""
+"""Commands for a store on a database server: distribution, access restriction, index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wellkept.storage.postgres.server.distribution import Spread
 
 _LARGE = 200_000
-"""Memories of one namespace from which an index is worth what it misses: 300 MB in every process that searches."""
+"""Memories per namespace from which the index pays off: an exact search then needs 300 MB in each process."""
 
 
 def distribute(
@@ -36,8 +36,8 @@ def distribute(
     from wellkept.storage.postgres.server.distribution import distribute as spread
 
     with run.busy("Spreading"):
-        told = spread(url, shards=shards, dry_run=dry_run)
-    run.show(told, lambda: _spread(told, url))
+        result = spread(url, shards=shards, dry_run=dry_run)
+    run.show(result, lambda: _spread(result, url))
 
 
 def secure(
@@ -72,12 +72,12 @@ def index(
     run.on_end(storage.close)
     names = storage.header().namespaces if every else (run.settings.namespace,)
     with run.busy("Indexing"):
-        told = [_done(storage, name, above=above, exact=exact) for name in names]
-    run.show(told, lambda: _table(told))
+        result = [_done(storage, name, above=above, exact=exact) for name in names]
+    run.show(result, lambda: _table(result))
 
 
 def _server_url(run: Session) -> str:
-    """The address of the store, if it is one of a server and the driver is there."""
+    """The address of the store, if it is on a database server and the driver is installed."""
     url = run.settings.db
     if not is_server(url):
         raise UnknownBackend(
@@ -94,18 +94,18 @@ def _server_url(run: Session) -> str:
     return url
 
 
-def _spread(told: Spread, url: str) -> Parts:
-    for statement in told.statements:
+def _spread(result: Spread, url: str) -> Parts:
+    for statement in result.statements:
         yield f"{one_line(statement, limit=2_000)};"
-    if told.dry_run:
-        yield "Dry run: nothing was changed" if told.statements else "Nothing to do"
+    if result.dry_run:
+        yield "Dry run: nothing was changed" if result.statements else "Nothing to do"
         return
-    yield f"{shown(url)}: Citus {told.citus}, rows on {one_line(', '.join(told.servers), limit=2_000)}"
-    yield f"By namespace: {', '.join(told.by_namespace)}"
-    yield f"On every server: {', '.join(told.everywhere)}"
-    if told.here:
-        yield f"On this server: {', '.join(told.here)}"
-    yield "All rows of a namespace are on one server (checked)" if told.statements else "It was already so"
+    yield f"{shown(url)}: Citus {result.citus}, rows on {one_line(', '.join(result.servers), limit=2_000)}"
+    yield f"By namespace: {', '.join(result.by_namespace)}"
+    yield f"On every server: {', '.join(result.everywhere)}"
+    if result.here:
+        yield f"On this server: {', '.join(result.here)}"
+    yield "All rows of a namespace are on one server (checked)" if result.statements else "It was already distributed"
 
 
 def _secured(role: str, left: list[str]) -> Iterator[str]:
@@ -124,19 +124,19 @@ def _done(storage: PostgresStorage, namespace: str, *, above: int, exact: bool) 
     return {"namespace": namespace, "memories": count, "search": "index", **asdict(storage.approximate(namespace))}
 
 
-def _table(told: list[dict[str, Any]]) -> Parts:
+def _table(rows: list[dict[str, Any]]) -> Parts:
     yield rows_of(
         ("namespace", "memories>", "searched", "finds>", "bytes>"),
-        [(one_line(one["namespace"], limit=200), str(one["memories"]), _search(one), *_figures(one)) for one in told],
+        [(one_line(one["namespace"], limit=200), str(one["memories"]), _search(one), *_figures(one)) for one in rows],
     )
-    if any(one["search"] == "index" for one in told):
-        yield "finds: of the ten nearest of stored memories, looked up as a sample. A repeat it misses is stored twice."
+    if any(one["search"] == "index" for one in rows):
+        yield "finds: share of the ten nearest memories, on a sample. Duplicates the index misses are stored twice."
 
 
 def _search(one: dict[str, Any]) -> str:
     match one["search"]:
         case "unchanged":
-            return f"as before: fewer than {one['above']}"
+            return f"unchanged: fewer than {one['above']}"
         case "exact":
             return "exactly, in memory"
         case _:

@@ -1,6 +1,6 @@
-"""`wellkept doctor`: what is installed, which embedder, how the store is, and which settings are in force.
+"""`wellkept doctor`: installed packages, embedder, state of the store, and effective settings.
 
-No store is made. One finding never hides the others: each part is looked at by itself.
+No store is created. Each part is examined separately, so that an error in one does not hide the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OLDEST_SQLITE = (3, 40)
 
 
 def doctor(run: Session) -> int:
-    """Say what is installed, which embedder is used, how the store is, and which settings hold."""
+    """Show the installed packages, the embedder, the state of the store, and the effective settings."""
     with run.busy("Looking"):
         findings = list(_findings(run))
     worst = "fail" if any(item.health == "fail" for item in findings) else "ok"
@@ -38,7 +38,7 @@ def doctor(run: Session) -> int:
 
 
 def _findings(run: Session) -> Iterator[Finding]:
-    from wellkept.cli.operating.store_findings import of_the_store  # the engine, which no other command shall wait for
+    from wellkept.cli.operating.store_findings import of_the_store  # the engine, which no other command should load
 
     yield Finding("wellkept", "ok", wellkept.__version__)
     yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
@@ -112,13 +112,13 @@ def _relation_model(settings: Settings) -> Iterator[Finding]:
     from wellkept.models.registry import load_relation_model
 
     if settings.relation_model == "none":
-        yield Finding("relation model", "warn", "none: only rules judge", "Set relation_model to auto")
+        yield Finding("relation model", "warn", "none: decisions use rules only", "Set relation_model to auto")
         return
     started = time.perf_counter()
     model = load_relation_model("packaged")
-    told = model.read([("The light is on.", "The light is off.")]) if model is not None else []
+    opinions = model.read([("The light is on.", "The light is off.")]) if model is not None else []
     took = (time.perf_counter() - started) * 1000
-    name = told[0].model if told and told[0] is not None else "?"
+    name = opinions[0].model if opinions and opinions[0] is not None else "?"
     yield Finding("relation model", "ok", f"{name}, loaded and answered in {took:.0f} ms")
 
 
@@ -144,7 +144,7 @@ def _embedder(settings: Settings) -> Iterator[Finding]:
 
 
 def _without_secrets(embedder: str) -> str:
-    """The address of an endpoint without what may be a password."""
+    """The address of an endpoint without possible passwords."""
     if "://" not in embedder:
         return embedder
     parts = urlsplit(embedder)

@@ -1,4 +1,4 @@
-"""What `wellkept doctor` finds: one thing at a time, and an error on the way is a finding too."""
+"""Findings of `wellkept doctor`; an error during an examination becomes a finding too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Health: TypeAlias = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: how it is, what was seen, what to do."""
+    """One finding: its state, the observation, and the remedy."""
 
     topic: str
     health: Health
@@ -22,12 +22,12 @@ class Finding:
 
 
 def failed(topic: str, error: WellkeptError) -> Finding:
-    """What an error of ours says, as a finding."""
+    """An error as a finding."""
     return Finding(topic, "fail", error.what + (f" ({error.where})" if error.where else ""), error.todo)
 
 
 def findings_of(topic: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """What a look finds; an error of ours ends this look and no other one."""
+    """The findings of one examination; an error ends this examination only."""
     try:
         yield from look()
     except WellkeptError as error:

@@ -27,7 +27,7 @@ _STDIN = "stdin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """How lines become memories."""
+    """Options for turning lines into memories."""
 
     mapping: list[str] | None = option(
         "--map", metavar="FIELD=KEY", help="Map a field to this key of the source (dots for nested keys); repeatable."
@@ -45,7 +45,7 @@ class ImportOptions:
     )
 
     def spec(self, name: str) -> ImportSpec:
-        """The specification of the library."""
+        """The options as an import specification."""
         from wellkept.engine.transfer.import_export import ImportSpec
 
         fixed = {field: field_value(field, text) for field, text in (pair("--set", item) for item in self.fixed or ())}
@@ -94,7 +94,7 @@ def export(
 ) -> None:
     """Export the namespace to JSON lines; `import` restores it exactly."""
     if file != "-":
-        _refuse_own_store(Path(file), run)  # before --force is advised
+        _refuse_own_store(Path(file), run)  # before the advice to use --force
     if file != "-" and Path(file).exists() and not force:
         raise StorePathError("the file exists", where=file, todo="Pass --force to overwrite it")
     store = run.store(writes=False, model=False)
@@ -127,7 +127,7 @@ def demo(
 
 
 def _range(option: str, text: str) -> tuple[float, float]:
-    """Two numbers, as in 1..3."""
+    """A range of two numbers, such as 1..3."""
     low, _, high = text.partition("..")
     try:
         return float(low), float(high)
@@ -136,7 +136,7 @@ def _range(option: str, text: str) -> tuple[float, float]:
 
 
 def _refuse_unknown(option: str, names: Iterable[str]) -> None:
-    """A field that does not exist would otherwise be told once for each line."""
+    """Reject unknown field names once; otherwise each line would report them."""
     from wellkept.engine.transfer.import_export import FIELDS
 
     known = sorted(FIELDS)
@@ -146,14 +146,14 @@ def _refuse_unknown(option: str, names: Iterable[str]) -> None:
 
 
 def _refuse_own_store(target: Path, run: Session) -> None:
-    """The library knows a store by its look; only here its path is known, even before it is made."""
+    """Reject the path of the store as target, even before the file exists; the library itself checks contents only."""
     from wellkept.engine.base.files import refuse_store
 
     refuse_store(target, run.settings.file)
 
 
 def _local(file: str, run: Session) -> Path:
-    """The file, or standard input as a file."""
+    """The given file, or standard input copied to a file."""
     if file != "-":
         return Path(file)
     path = _temporary(run, f"{_STDIN}.jsonl")

@@ -1,4 +1,4 @@
-"""Commands that move a whole store: to another backend, to a copy, and back from one."""
+"""Commands that copy a whole store: migrate, backup, restore-backup."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def migrate(
     here = _opened(run, source, reads=True)
     there = _opened(run, target, reads=dry_run)
     with run.progress("Copying", None) as done:
-        # Namespaces come one after the other, each with its own number of entries.
+        # Namespaces are copied one after the other, each with its own number of entries.
         report = move(
             here,
             there,
@@ -85,8 +85,8 @@ def restore_backup(
             busy_seconds=_BUSY_SECONDS,
         )
     kept = f"; the previous file is kept as {done.kept}" if done.kept else ""
-    told = f"{own} is restored exactly: {_held(done.entries)}{kept}"
-    run.show(done, lambda: [one_line(told, limit=2_000)])
+    message = f"{own} is restored exactly: {_held(done.entries)}{kept}"
+    run.show(done, lambda: [one_line(message, limit=2_000)])
 
 
 def _own_file(settings: Settings) -> Path:
@@ -98,7 +98,7 @@ def _own_file(settings: Settings) -> Path:
 
 
 def _opened(run: Session, url: str, *, reads: bool) -> Storage:
-    """The storage of an address, without any embedder; closed when the command ends."""
+    """The storage at an address, opened without an embedder; closed when the command ends."""
     file = store_file(url)
     if file is not None:
         if reads and not file.exists():
@@ -118,7 +118,7 @@ def _opened(run: Session, url: str, *, reads: bool) -> Storage:
 
 
 def _absent(run: Session, url: str) -> Storage:
-    """A dry run makes no file; an empty store in memory stands for the target."""
+    """A stand-in for the target of a dry run: an empty in-memory store, so that no file is created."""
     from wellkept.storage.memory import DictStorage
 
     run.note(f"There is no store at {shown(url)} yet")
@@ -158,7 +158,7 @@ def _tell_of_the_queue(run: Session, url: str) -> None:
 
 
 def shown(url: str) -> str:
-    """An address fit to be printed: without user and password, which stand in those of servers.
+    """An address safe to print: without user and password.
 
     Example:
         >>> shown("postgresql://ana:secret@db.example:5432/memory?sslmode=require")
@@ -171,10 +171,10 @@ def shown(url: str) -> str:
     hidden = one_line(url.partition("://")[0]) + "://…"
     try:
         parts = urlsplit(url)
-    except ValueError:  # no telling which part of it is the password
+    except ValueError:  # it is unknown which part is the password
         return hidden
     beyond = parts.path + parts.fragment + ("" if "=" in parts.query.partition("@")[0] else parts.query)
-    if "@" in beyond:  # a character of the password that should have been escaped has ended the name of the host
+    if "@" in beyond:  # an unescaped character of the password ended the host name early
         return hidden
     return one_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
 
@@ -192,6 +192,6 @@ def _moved(report: MoveReport, target: str) -> Parts:
     if report.dry_run:
         yield "Dry run: nothing is written"
     else:
-        yield f"{shown(target)} holds the same: counts, sequence and hash over everything were compared"
+        yield f"{shown(target)} is identical: counts, order and a hash of all contents were compared"
     if report.others:
         yield f"Left unchanged there: {one_line(', '.join(report.others))}"

@@ -1,4 +1,4 @@
-"""What `wellkept doctor` finds in a store, in a file or in a database on a server. It leaves both as they are."""
+"""Findings of `wellkept doctor` about a store, in a file or on a database server. The store is not changed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _UNCHECKED = "was stored while a check was unavailable"
 
 
 class _CheckedStorage(Storage, Mending, Protocol):
-    """What files and databases both are."""
+    """The interface shared by file and database storages."""
 
 
 class ReadOnlyStorage:
-    """A storage that is only read: opening a store on it does not even note which policy it was opened with.
+    """A read-only view of a storage: opening a store on it does not even record the policy in the header.
 
     Args:
-        kept: Where the store is; it stays its opener's to close.
+        kept: The storage; its opener closes it.
     """
 
     def __init__(self, kept: _CheckedStorage) -> None:
@@ -49,13 +49,13 @@ class ReadOnlyStorage:
         return self._kept.header()
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
-        """Leaves the header as it is."""
+        """Leave the header unchanged."""
 
     def begin(self, namespace: str, *, write: bool) -> AbstractContextManager[Tx]:
         """See `Storage.begin`.
 
         Raises:
-            ReadOnly: For writing.
+            ReadOnly: When `write` is set.
         """
         if write:
             raise _read_only()
@@ -69,7 +69,7 @@ class ReadOnlyStorage:
         """See `Mending.mend`.
 
         Raises:
-            ReadOnly: But for a dry run.
+            ReadOnly: When `dry_run` is not set.
         """
         if not dry_run:
             raise _read_only()
@@ -80,7 +80,7 @@ class ReadOnlyStorage:
         return self._kept.strayed(namespace)
 
     def close(self) -> None:
-        """Leaves it open."""
+        """Leave the storage open."""
 
 
 def _read_only() -> ReadOnly:
@@ -88,14 +88,14 @@ def _read_only() -> ReadOnly:
 
 
 def of_the_store(run: Session, settings: Settings) -> Iterator[Finding]:
-    """Everything about the store that the settings name; none is made."""
+    """All findings about the configured store; none is created."""
     if settings.file is not None:
         yield from _in_file(run, settings, settings.file)
     elif is_server(settings.db):
         yield from _in_database(run, settings)
     else:
-        wellkept._storage(settings.db).close()  # an address that nothing serves is refused
-        yield Finding("store", "ok", f"{shown_address(settings.db)} is kept in no file and in no database")
+        wellkept._storage(settings.db).close()  # raises for an address without a backend
+        yield Finding("store", "ok", f"{shown_address(settings.db)} is neither in a file nor in a database")
 
 
 # --------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
     yield Finding("psycopg", "ok", version("psycopg"))
     yield from findings_of("postgresql", lambda: _server(look.server()))
     facts = look.store()
-    look.close()  # the server may have few connections to give
+    look.close()  # the server may allow few connections
     place = shown_address(settings.db)
     if facts is None:
         yield Finding("store", "ok", f"{place} holds no store yet", "`wellkept remember TEXT` creates it")
@@ -141,7 +141,7 @@ def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
     yield Finding("store", "ok", what)
     yield from _access_and_queues(facts, has_token=bool(settings.token))
     if facts.behind and not settings.token:
-        return  # that nothing is seen has just been said
+        return  # the previous finding reports that nothing is visible
     storage = open_database(settings.db, token=settings.token)
     run.on_end(storage.close)
     yield from _content_findings(storage, settings)
@@ -171,10 +171,10 @@ def _server(facts: ServerFacts) -> Iterator[Finding]:
 
 
 def _access_and_queues(facts: StoreFacts, *, has_token: bool) -> Iterator[Finding]:
-    """Who sees what of the store, and what it has to do."""
+    """Access to the store, and the state of its queues."""
     yield _access(facts, has_token=has_token)
     if facts.spread:
-        yield Finding("cluster", "ok", "the tables are spread by namespace; the size above is of this server alone")
+        yield Finding("cluster", "ok", "the tables are distributed by namespace; the size above is of this server only")
     if facts.waiting:
         todo = "See `wellkept queue list`" if facts.refused else "`wellkept queue flush` writes them"
         what = count_of(facts.waiting, "write waits", "writes wait") + (
@@ -203,7 +203,7 @@ def _access(facts: StoreFacts, *, has_token: bool) -> Finding:
 
 
 # --------------------------------------------------------------------------------------------
-# In either
+# Both
 
 
 def _content_findings(storage: _CheckedStorage, settings: Settings) -> Iterator[Finding]:
@@ -232,7 +232,7 @@ def _contents(storage: _CheckedStorage, settings: Settings) -> Iterator[Finding]
     parts = [store.in_namespace(name) for name in names] or [store]
     try:
         yield from _counts(parts, len(names))
-    except NotPermitted as error:  # then nothing else is shown either
+    except NotPermitted as error:  # then the other findings would be denied too
         yield failed("contents", error)
         return
     except WellkeptError as error:
@@ -256,9 +256,9 @@ def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:
 
 
 def _integrity(parts: list[MemoryStore]) -> Iterator[Finding]:
-    # The storage as a whole is looked at once, whatever is found in its namespaces.
+    # The storage as a whole is checked once, independent of its namespaces.
     every = (problem for at, part in enumerate(parts) for problem in verify(part._ctx, whole=at == 0))
-    grave = [problem for problem in dict.fromkeys(every) if _UNCHECKED not in problem.what]  # told above, no damage
+    grave = [problem for problem in dict.fromkeys(every) if _UNCHECKED not in problem.what]  # reported above
     if not grave:
         yield Finding("integrity", "ok", "sound")
     for problem in grave[:_SHOWN_PROBLEMS]:

@@ -1,4 +1,4 @@
-"""Commands that keep a store well: verify, repair, sweep, reembed, maintain."""
+"""Commands that maintain a store: verify, repair, sweep, reembed, maintain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEASE = ".upkeep"
 
 
 def plans() -> Mapping[str, Planner]:
-    """What `maintain` plans without applying, by name, in the order it runs."""
+    """The planners that `maintain` runs without applying their plans, by name, in order."""
     return {"consolidate": _consolidation, "decay": _decay}
 
 
@@ -98,14 +98,14 @@ def sweep(run: Session) -> int:
     outage = outages[0] if outages else ""
     run.show({**counts, "outage": outage, "unread": unread}, lambda: [render.counted(counts, 0)])
     if outage:
-        run.note(f"Stopped early: {outage}. Run it again when the model answers; {counts['left']} wait")
+        run.note(f"Stopped early: {outage}. Run it again when the model answers; {counts['left']} remain")
     return exits.FINDINGS if outage or unread else exits.OK
 
 
 def _in_each_namespace(
     run: Session, store: MemoryStore, doing: str, act: Callable[[MemoryStore, Callable[[int, int], None]], None]
 ) -> list[str]:
-    """Do it in every namespace; return those whose rows cannot be read, each of them told."""
+    """Run `act` in every namespace; report and return the namespaces whose rows cannot be read."""
     from wellkept.errors import Corrupt
 
     unread = []
@@ -153,15 +153,15 @@ def maintain(
     store = run.store(writes=False)
     ctx, file = _context(store), run.settings.file
     lease = lease_of(ctx, file.with_name(file.name + _LEASE) if file is not None and file.exists() else None)
-    said = run.given_option("namespace")
-    names = (store.namespace,) if said is not None else ()
+    given = run.given_option("namespace")
+    names = (store.namespace,) if given is not None else ()
     jobs = standard_jobs(plans(), namespaces=names)
     code = exits.OK
     with stop_on_signal() as stop:
         for done in rounds(ctx, jobs=jobs, stop=stop, every=span, lease=lease, namespaces=names, once=once):
-            run.show(done, lambda told=done: _round(told))  # type: ignore[misc]
-            sys.stdout.flush()  # a reader of a pipe waits for each round, not for the buffer
-            # A loop was ended on purpose, whatever its rounds found; a single round answers for itself.
+            run.show(done, lambda report=done: _round(report))  # type: ignore[misc]
+            sys.stdout.flush()  # a reader of a pipe sees each round at once
+            # A stopped loop exits with 0, whatever its rounds found; a single round sets the exit code.
             code = exits.FINDINGS if once and _found(done) else exits.OK
     return code
 
@@ -181,7 +181,7 @@ class StopFlag:
         self._condition = condition
 
     def set(self) -> None:
-        """Ask for the end."""
+        """Request the stop."""
         self._is_set = True
 
     def is_set(self) -> bool:
@@ -198,7 +198,7 @@ class StopFlag:
 
 @contextmanager
 def stop_on_signal(condition: Callable[[], bool] = bool) -> Iterator[StopFlag]:
-    """SIGTERM and SIGINT end the work after the current job; a second SIGINT ends it at once."""
+    """Stop after the current job on SIGTERM or SIGINT; a second SIGINT stops at once."""
     flag = StopFlag(condition)
 
     def handle(number: int, _: FrameType | None) -> None:
@@ -241,7 +241,7 @@ def _repaired(report: RepairReport) -> Iterator[Any]:
 
 def _round(done: Round) -> Iterator[Any]:
     if done.held:
-        yield f"Nothing done: another upkeep is under way, {one_line(done.held)}"
+        yield f"Nothing done: another upkeep is running, {one_line(done.held)}"
         return
     if not done.jobs:
         yield "Nothing is due"
@@ -256,5 +256,5 @@ def _round(done: Round) -> Iterator[Any]:
 
 def figures(report: Mapping[str, Any]) -> str:
     """The counts of a report that are not zero, in words."""
-    told = [f"{key} {value}" for key, value in report.items() if isinstance(value, int) and value]
-    return ", ".join(told) or "nothing to do"
+    counts = [f"{key} {value}" for key, value in report.items() if isinstance(value, int) and value]
+    return ", ".join(counts) or "nothing to do"

@@ -1,4 +1,4 @@
-"""Workers and their jobs: `work`, and what waits, runs and failed in the queue."""
+"""Commands for workers and their jobs: `work`, and `jobs` to list, retry and enqueue."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KindsOption = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """How a worker works."""
+    """Options of a worker."""
 
     jobs: KindsOption = None
     execute: bool = flag("--execute", help="Also merge, archive and summarise; without it, only expire and sweep.")
@@ -66,7 +66,7 @@ def work(
     workers: int = option(default=1, min=1, max=64, help="Number of worker processes; each loads the models it needs."),
 ) -> int:
     """Run due jobs in all namespaces; any number of workers may run in parallel. SIGTERM releases the current job."""
-    _errands(how)  # what is wrong with the command line is told once
+    _errands(how)  # an invalid command line is reported once
     if how.ahead and (how.execute or how.jobs):
         raise typer.BadParameter("It runs on its own: omit --jobs and --execute", param_hint="--ahead")
     if workers == 1:
@@ -110,8 +110,8 @@ def put(
     """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)
     [known] = _kinds(kind) or ("",)
-    said = run.given_option("namespace")
-    names = (store.namespace,) if said is not None else store.namespaces()
+    given = run.given_option("namespace")
+    names = (store.namespace,) if given is not None else store.namespaces()
     _queue(run, store).put(known, names)
     run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
 
@@ -133,14 +133,14 @@ def _work(run: Session, how: WorkerOptions, parent: BaseProcess | None = None) -
         queue = _queue(run, store)
         for done in worked(store._ctx, queue, errands, stop=stop, once=how.once, only=only, pace=pace):
             run.show(done, lambda done=done: [_line(done)])  # type: ignore[misc]
-            sys.stdout.flush()  # a reader of a pipe waits for each job, not for the buffer
+            sys.stdout.flush()  # a reader of a pipe sees each job at once
             failed = failed or done.state in ("failed", "gave_up", "held")
     return exits.FINDINGS if failed and how.once else exits.OK
 
 
 def _several(run: Session, how: WorkerOptions, workers: int) -> int:
-    """Workers as processes of their own; whoever stops this one stops them all."""
-    context = multiprocessing.get_context("spawn")  # a fork would copy the locks of threads that it does not copy
+    """Run workers as separate processes; stopping this process stops all of them."""
+    context = multiprocessing.get_context("spawn")  # a fork would copy locks held by threads that it does not copy
     started = [context.Process(target=_child, args=(run.shared, how), name=f"worker {n}") for n in range(workers)]
     with stop_on_signal() as stop:
         for one in started:
@@ -148,12 +148,12 @@ def _several(run: Session, how: WorkerOptions, workers: int) -> int:
         while not stop.is_set() and (living := next((one for one in started if one.is_alive()), None)) is not None:
             living.join(POLL_SECONDS)
         for one in started:
-            one.terminate()  # does nothing to one that has ended
+            one.terminate()  # no effect on a process that has ended
         for one in started:
             one.join()
     codes = {one.exitcode or 0 for one in started}
     if stop.is_set():
-        codes.discard(-signal.SIGTERM)  # told before it listened; it had no job yet
+        codes.discard(-signal.SIGTERM)  # terminated before its signal handler was set; it had no job yet
     return exits.ERROR if codes - {exits.OK, exits.FINDINGS} else max(codes, default=exits.OK)
 
 
@@ -163,7 +163,7 @@ def _child(shared: Shared, how: WorkerOptions) -> None:
 
 
 def _errands(how: WorkerOptions) -> tuple[Errand, ...]:
-    """The errands that were asked for; those that change memories only with `--execute`."""
+    """The requested errands; those that change memories are included only with `--execute`."""
     from wellkept.engine.upkeep.jobs import Settings, chosen, errands
     from wellkept.engine.upkeep.rounds import duration
 
@@ -182,7 +182,7 @@ def _errands(how: WorkerOptions) -> tuple[Errand, ...]:
 
 
 def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
-    """The store with the embedder it has, and the work of making the vectors of the one that is set."""
+    """The store with its current embedder, and the errand that computes the vectors of the configured one."""
     from wellkept.cli.terminal.opening import configured_embedder, open_with_its_own
     from wellkept.engine.upkeep.prepare_embedder import making_ahead
 
@@ -192,10 +192,10 @@ def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
     return store, (making_ahead(store._ctx, embedder),)
 
 
-def _kinds(said: str | None) -> tuple[str, ...]:
+def _kinds(given: str | None) -> tuple[str, ...]:
     from wellkept.engine.upkeep.jobs import chosen, errands
 
-    names = tuple(part.strip() for part in (said or "").split(",") if part.strip())
+    names = tuple(part.strip() for part in (given or "").split(",") if part.strip())
     try:
         return tuple(one.kind for one in chosen(names, among=errands()))
     except InvalidField as error:

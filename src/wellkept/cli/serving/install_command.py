@@ -1,4 +1,4 @@
-"""`wellkept install`: Wellkept into the configuration of an MCP client."""
+"""`wellkept install`: register Wellkept in the configuration of an MCP client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAID_AS_TEXT = ("namespace", "embedder", "actor", "durability")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallOptions:
-    """Where to, and what."""
+    """Options for the target and the entry."""
 
     show: bool = flag("--print", help="Only print the configuration; write nothing.")
     path: Path | None = option(metavar="FILE", help="The client's configuration file, if not the usual one.")
@@ -48,7 +48,7 @@ def install(
             Installed(path=str(path), server="wellkept", entry=value, change="printed"),
             lambda: [_json(merged({}, chosen.key, "wellkept", value))],
         )
-        run.note(f"It belongs into {path}")
+        run.note(f"Put it into {path}")
         return
     done = merge(path, chosen.key, "wellkept", value)
     run.show(done, lambda: [_sentence(done)])
@@ -57,30 +57,30 @@ def install(
 
 
 def _arguments(run: Session, toolset: str) -> list[str]:
-    """What the server is to be started with: a client starts it elsewhere, and without this shell's environment."""
+    """The options of the server: a client starts it in another directory, without the environment of this shell."""
     from wellkept.config import personal_file
 
     settings = run.settings
-    said: list[str] = []
+    arguments: list[str] = []
     if settings.origins["db"] != _DEFAULT:
-        said += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
+        arguments += ["--db", settings.db if settings.file is None else str(settings.file.absolute())]
     if settings.policy_file:
-        said += ["--policy", str(Path(settings.policy_file).absolute())]
+        arguments += ["--policy", str(Path(settings.policy_file).absolute())]
     for key in _SAID_AS_TEXT:
         value: str = getattr(settings, key)
         if value and settings.origins[key] != _DEFAULT and not _stays(run, key):
-            said += [f"--{key}", value]
+            arguments += [f"--{key}", value]
     for key in ("embedder", "policy"):
-        if _stays(run, key) and settings.origins[key] != str(personal_file()):  # that one is read anyway
+        if _stays(run, key) and settings.origins[key] != str(personal_file()):  # read anyway
             run.note(f"The {key} of {settings.origins[key]} is not written; put it into your own config.toml")
-    return said if toolset == "default" else [*said, "--toolset", toolset]
+    return arguments if toolset == "default" else [*arguments, "--toolset", toolset]
 
 
 def _stays(run: Session, key: str) -> bool:
-    """Whether a setting cannot be written into the entry.
+    """Whether a setting must be left out of the entry.
 
-    An endpoint that somebody else's file names gets no key; said as an option it would get one. And a
-    policy that stands inside of a settings file is no file of its own.
+    An endpoint from a settings file of another person gets no API key, but would get one as an option. A policy
+    written inside a settings file has no file of its own to name.
     """
     settings = run.settings
     match key:

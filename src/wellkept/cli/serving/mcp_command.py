@@ -28,21 +28,21 @@ def mcp(
 ) -> None:
     """Serve this memory to an MCP client over standard input and output, until the client disconnects.
 
-    Standard output belongs to the protocol; whatever there is to say goes to standard error.
+    Standard output carries the protocol only; messages go to standard error.
     """
     from wellkept.server.serving.private_logging import wordless
 
-    # A wrong setting ends the command before a client waits for it.
+    # An invalid setting ends the command before a client waits for it.
     after = run.settings.flush_after if flush_after is None else flush_after
-    # What is loaded and built now lives as long as the process: looking through it for garbage again and
-    # again costs a sixth of the time until the first answer.
+    # Objects loaded up to here live as long as the process. Excluding them from garbage collection shortens the
+    # time until the first answer by a sixth.
     gc.disable()
     try:
         server = _server(_LazyStore(run, flush_after=after), toolset)
     finally:
         gc.freeze()
         gc.enable()
-    with wordless():  # clients keep what is said on standard error in files of their own
+    with wordless():  # clients write standard error to log files
         server.run("stdio")
 
 
@@ -58,7 +58,7 @@ def _server(opened: Callable[[], MemoryStore], toolset: Literal["default", "full
 
 
 class _LazyStore:
-    """Opens the store when the first call needs it: a client that only lists the tools has its answer sooner."""
+    """Opens the store at the first call that needs it, so that listing the tools is fast."""
 
     def __init__(self, run: Session, *, flush_after: float) -> None:
         self._run = run
@@ -78,7 +78,7 @@ class _LazyStore:
             return self._store
 
     def _flush(self) -> None:
-        """Write what the client has put off and left, before the store is closed."""
+        """Write the queued writes of the client before the store is closed."""
         from wellkept.operations.queued_writes import flush
 
         if self._store is not None and (left := flush(self._store)):

@@ -1,4 +1,4 @@
-"""`wellkept serve`: REST and MCP in one process, until it is told to stop."""
+"""`wellkept serve`: REST and MCP in one process, until it is stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FlushAfterOption: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeoutOptions:
-    """How long a server waits for what."""
+    """Timeouts of the server."""
 
     drain: float = option(default=1.0, min=0.0, max=3_600.0, help="Seconds it keeps serving after SIGTERM.")
     grace: int = option(default=10, min=1, max=3_600, help="Seconds that running requests then have to finish.")
@@ -67,8 +67,8 @@ def serve(
         address = address_of(bound)
 
         def listening() -> None:
-            told = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
-            run.show(told, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
+            started = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
+            run.show(started, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
             sys.stdout.flush()
             if not asked:
                 run.note("There are no tokens: anyone who can reach this address has full access")
@@ -94,17 +94,17 @@ def _require_extra() -> None:
 
 
 def _tokens(run: Session) -> TokenKeeper | None:
-    """The tokens of the store, beside its file or in its database; one that ends with the process has none."""
+    """The tokens of the store, in its database or in a file next to it; None for an in-memory store."""
     from wellkept.cli.serving.token_commands import kept
 
     return kept(run)
 
 
 def _own_name(host: str, *, alone: bool) -> tuple[str, ...]:
-    """The address it listens on, as a name clients call it by.
+    """The listening address as an allowed host name.
 
-    On every address it has many. Then all are good where none is named: there are tokens, or it would not
-    listen there, and a page that reached it under a made-up name would have none.
+    A server that listens on all addresses has many host names, so without configured names all are allowed. Such a
+    server requires tokens, which a page that reached it by DNS rebinding does not have.
     """
     if host in ("", "0.0.0.0", "::"):
         return ("*",) if alone else ()

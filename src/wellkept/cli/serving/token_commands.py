@@ -1,4 +1,4 @@
-"""Commands for tokens: who may do what over HTTP. A secret is printed once, when it is made."""
+"""Commands for the access tokens of the server. A secret is printed once, on creation."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def revoke(
 
 
 def opened(run: Session) -> TokenKeeper:
-    """The tokens of the store that the settings name: in its database, or in a file beside its own.
+    """The tokens of the configured store: in its database, or in a file next to the store file.
 
     Raises:
-        StorePathError: It is kept in neither.
+        StorePathError: The store has no place for tokens.
         StorageError: The database cannot be reached.
     """
     found = kept(run)
@@ -96,7 +96,7 @@ def opened(run: Session) -> TokenKeeper:
 
 
 def kept(run: Session) -> TokenKeeper | None:
-    """The same; None for a store that can have none."""
+    """Like `opened`; None for a store that cannot have tokens."""
     from wellkept.server.access.token_file import Tokens, tokens_file
 
     file = run.settings.file
@@ -113,10 +113,10 @@ def kept(run: Session) -> TokenKeeper | None:
 
 
 def ending(text: str, now: datetime) -> datetime | None:
-    """The moment a span or a date leads to; None for never.
+    """The end of a time span or date; None for `never`.
 
     Raises:
-        InvalidField: It is neither.
+        InvalidField: The text is neither a time span nor a date.
 
     Example:
         >>> from datetime import UTC
@@ -141,7 +141,7 @@ def ending(text: str, now: datetime) -> datetime | None:
 
 
 def _shown(token: Token, now: datetime) -> dict[str, Any]:
-    """What may be told of a token; its hash is of no use to anybody but the server."""
+    """The public fields of a token; its hash is omitted."""
     return {
         "id": token.id,
         "name": token.name,

@@ -1,1 +1,1 @@
-"""The terminal: settings, fields, exit codes, tables, and text made harmless to show."""
+"""The terminal: settings, fields, exit codes, tables, and escaping of untrusted text."""

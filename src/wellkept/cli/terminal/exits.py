@@ -1,4 +1,4 @@
-"""Exit codes: the one list, for the code, the help and the documents."""
+"""The exit codes, defined once for the code, the help and the documentation."""
 
 from __future__ import annotations
 

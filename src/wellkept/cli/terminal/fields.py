@@ -1,4 +1,4 @@
-"""The fields of a memory as options, and the text of one from wherever it comes."""
+"""The fields of a memory as options, and its text from an argument, a file or standard input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OBJECTS = ("metadata", "signals")
 
 
 def kinds(incomplete: str) -> list[str]:
-    """Kinds for completion; those of the settings if they can be read."""
+    """Kinds, for shell completion; those of the configured policy if it can be read."""
     from wellkept.config import load
     from wellkept.policy import DEFAULT_KINDS
 
@@ -39,17 +39,17 @@ def kinds(incomplete: str) -> list[str]:
 
 
 def resolutions(incomplete: str) -> list[str]:
-    """Ways to settle a conflict, for completion."""
+    """Resolutions of a conflict, for shell completion."""
     return [name for name in map(_dashed, get_args(Resolution)) if name.startswith(_dashed(incomplete))]
 
 
 def statuses(incomplete: str) -> list[str]:
-    """Statuses, for completion."""
+    """Statuses, for shell completion."""
     return [name for name in (*ALL_STATUSES, "all") if name.startswith(incomplete)]
 
 
 def resolution(given: str) -> Resolution:
-    """A way to settle a conflict, however it is spelled; a usage error otherwise."""
+    """A resolution in any spelling; a usage error when it is unknown."""
     wanted = {"dismiss": "dismissed"}.get(given, given.replace("-", "_"))
     for known in get_args(Resolution):
         if wanted == known:
@@ -78,7 +78,7 @@ IdArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextOptions:
-    """The text of a memory, from wherever it comes."""
+    """The text of a memory: an argument, a file or standard input."""
 
     text: str | None = argument(
         default=None, metavar="TEXT|-", show_default=False, help="The text; - or no argument reads standard input."
@@ -86,13 +86,13 @@ class TextOptions:
     file: FileOption = None
 
     def with_fields(self, group: StatementOptions) -> tuple[str, dict[str, Any]]:
-        """The text, and the fields that were said beside it."""
+        """The text, and the given fields."""
         return text_from(self.text, self.file), given(group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementOptions:
-    """The fields of a statement; an empty text clears one."""
+    """The fields of a statement as options; an empty value clears a field."""
 
     kind: KindOption = None
     title: str | None = option(panel=_WHAT, help="A short title.")
@@ -118,7 +118,7 @@ class StatementOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions(StatementOptions):
-    """The fields of a new memory."""
+    """The fields of a new memory as options."""
 
     links: list[str] | None = option("--link", metavar="ID", panel=_WHENCE, help="Link to it; repeatable.")
     automatic: bool | None = option(
@@ -139,7 +139,7 @@ OnConflictOption: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOptions:
-    """Which memories."""
+    """Options that select memories."""
 
     kind: list[str] | None = option(
         "--kind", "-k", metavar="KIND", autocompletion=kinds, help="Of this kind; repeatable."
@@ -149,7 +149,7 @@ class FilterOptions:
     attribute: str | None = option(help="With this attribute.")
 
     def filter(self, wanted: Sequence[str] = ()) -> Filter:
-        """The filter of the library."""
+        """The options as a filter."""
         return Filter(
             kinds=tuple(self.kind or ()),
             tags=tuple(self.tag or ()),
@@ -160,13 +160,13 @@ class FilterOptions:
 
 
 def given(group: StatementOptions) -> dict[str, Any]:
-    """The fields that were said, as the library takes them.
+    """The given fields as arguments of the library.
 
     Raises:
-        InvalidField: A JSON option holds no JSON.
+        InvalidField: A JSON option is not valid JSON.
     """
-    said = {item.name: getattr(group, item.name) for item in fields(group)}
-    values = {name: value for name, value in said.items() if value is not None and value != []}
+    options = {item.name: getattr(group, item.name) for item in fields(group)}
+    values = {name: value for name, value in options.items() if value is not None and value != []}
     return {name: json_value(name, value) if name in _OBJECTS else value for name, value in values.items()}
 
 
@@ -174,7 +174,7 @@ def field_value(name: str, text: str) -> Any:
     """The value of a field written as text, as in `--set tags=a,b` or `--set importance=0.8`.
 
     Raises:
-        InvalidField: It cannot be read as what the field holds.
+        InvalidField: The text does not match the type of the field.
     """
     if name in _LISTS:
         return json_value(name, text) if text.lstrip().startswith("[") else [item.strip() for item in text.split(",")]
@@ -186,7 +186,7 @@ def field_value(name: str, text: str) -> Any:
 
 
 def pair(option: str, text: str) -> tuple[str, str]:
-    """The two sides of FIELD=VALUE; a usage error without them."""
+    """The two sides of FIELD=VALUE; a usage error when the form differs."""
     name, mark, value = text.partition("=")
     if not mark or not name.strip() or (option == "--map" and not value.strip()):
         raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=option)
@@ -212,10 +212,10 @@ def text_from(argument: str | None, file: Path | None) -> str:
 
 
 def bytes_of(file: Path) -> bytes:
-    """What a file holds; `-` is standard input.
+    """The contents of a file; `-` is standard input.
 
     Raises:
-        StorePathError: It cannot be read, or holds more than 64 MiB.
+        StorePathError: It cannot be read, or is larger than 64 MiB.
     """
     if str(file) == "-":
         return _bounded(sys.stdin.buffer, "standard input")
@@ -244,7 +244,7 @@ def json_value(name: str, text: str) -> Any:
     """A value written as JSON text.
 
     Raises:
-        InvalidField: It is none.
+        InvalidField: It is not valid JSON.
     """
     return parsed_json(text, where=name, todo="Write the value as JSON", error=InvalidField)
 

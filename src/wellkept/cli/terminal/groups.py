@@ -1,7 +1,7 @@
-"""Options and groups of them: a frozen dataclass of options, spelled out in the command line of a command.
+"""Options and groups of options: a group is a frozen dataclass whose fields become options of a command.
 
-Typer wants one parameter for each option. A command here takes a few values, among them groups;
-`flattened` gives typer the long list and puts the groups together again before the call.
+Typer requires one parameter per option. A command here takes few parameters, some of which are groups;
+`flattened` gives typer the full list, and `regrouped` builds the groups before the call.
 `option`, `flag` and `argument` are written as the default of a parameter or of a group's field.
 """
 
@@ -24,32 +24,32 @@ _METADATA = "typer"
 
 
 def option(*names: str, default: Any = None, panel: str | None = None, **settings: Any) -> Any:
-    """An option.
+    """Declare an option.
 
     Args:
-        names: How it is spelled; by default as the parameter.
-        default: Its value where it is not given; `MISSING` where it must be given.
-        panel: Under which heading of the help.
-        told: What else typer is told of it.
+        names: Its spellings; derived from the parameter name by default.
+        default: Its default value; `MISSING` when the option is required.
+        panel: Its heading in the help.
+        settings: Further arguments for typer.
     """
     return field(default=default, metadata={_METADATA: typer.Option(*names, rich_help_panel=panel, **settings)})
 
 
 def flag(*names: str, **settings: Any) -> Any:
-    """An option without a value, off by default."""
+    """Declare an option without a value, off by default."""
     return option(*names, default=False, **settings)
 
 
 def argument(*, default: Any = MISSING, **settings: Any) -> Any:
-    """A value without a name, given by its place."""
+    """Declare a positional argument."""
     return field(default=default, metadata={_METADATA: typer.Argument(**settings)})
 
 
 class Hinting(TyperCommand):
-    """A command that says how to give a text that begins with a dash, where it is taken for an option."""
+    """A command that explains how to pass a text with a leading dash when it was parsed as an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; the hint is left out where a long option was merely misspelled."""
+        """Parse the command line; the hint is omitted when a long option was merely misspelled."""
         try:
             return super().parse_args(ctx, args)
         except TyperException as error:
@@ -61,15 +61,15 @@ class Hinting(TyperCommand):
 
 
 class SafeGroup(TyperGroup):
-    """The group of all commands: a wrong word of a command line is named without what a terminal would obey."""
+    """The group of all commands; unknown words are escaped before they appear in an error message."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options before the command."""
+        """Parse the options before the command."""
         with _safe_message():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Read the rest of the command line and run the command."""
+        """Parse the rest of the command line and run the command."""
         with _safe_message():
             return super().invoke(ctx)
 
@@ -90,7 +90,7 @@ def options_of(group: type) -> list[Parameter]:
 
 
 def collected(group: type, values: Mapping[str, Any]) -> Any:
-    """The group made of its options among the values."""
+    """A group built from its options among the values."""
     return group(**{item.name: values[item.name] for item in fields(group)})
 
 
@@ -98,8 +98,8 @@ def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[Para
     """The parameters of a function with each group spelled out.
 
     Args:
-        function: Its parameters are values, groups, or types that others stand in for.
-        standing_in: Type of a parameter to the parameters typer gets in its place.
+        function: A function whose parameters are values, groups, or types with replacements.
+        standing_in: Parameter type to the parameters that replace it.
     """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[Parameter] = []
@@ -115,7 +115,7 @@ def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[Para
 
 
 def regrouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The flat values as the arguments of a function; parameters that others stand in for are left out."""
+    """The flat values as arguments of a function; parameters with replacements are omitted."""
     hints = get_type_hints(function, include_extras=True)
     arguments = {}
     for name in inspect.signature(function).parameters:
@@ -132,7 +132,7 @@ def is_group(hint: object) -> bool:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    """The parameter that typer gets; its default says what else is told of it."""
+    """The parameter for typer; a default declared as an option carries further settings."""
     if isinstance(default, Field):
         hint = Annotated[hint, default.metadata[_METADATA]] if default.metadata else hint
         default = Parameter.empty if default.default is MISSING else default.default

@@ -1,4 +1,4 @@
-"""From settings to an opened store: which embedder, and that nothing is made by merely reading."""
+"""Opens the store of the settings: chooses the embedder, and creates nothing for a command that only reads."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Note = Callable[[str], None]
 
 
 def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> MemoryStore:
-    """Open the store the settings name.
+    """Open the configured store.
 
     Args:
-        settings: What is in force.
-        writes: Whether the file may be made. A reader of a file that is not there sees an empty store.
-        model: Whether new text will be embedded; if not, no model is loaded.
-        note: Called with what the user should know.
+        settings: The effective settings.
+        writes: Whether the file may be created. Without it, a missing file is read as an empty store.
+        model: Whether new text will be embedded; otherwise no model is loaded.
+        note: Called with messages for the user.
 
     Raises:
-        WellkeptError: Why it cannot be opened.
+        WellkeptError: The store cannot be opened.
     """
     file = settings.file
     if file is None and not is_server(settings.db):
@@ -54,11 +54,11 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
 
 
 def open_for_reembedding(settings: Settings) -> MemoryStore:
-    """Open a store with whatever embedder is set, giving up the vectors of the one it had.
+    """Open a store with the configured embedder and discard its previous vectors.
 
     Raises:
-        StorePathError: There is no such store, or it ends with this process.
-        WellkeptError: Why it cannot be opened.
+        StorePathError: The store does not exist or is in memory.
+        WellkeptError: The store cannot be opened.
     """
     storage = _existing(settings)
     with _closing_on_error(storage):
@@ -69,11 +69,11 @@ def open_for_reembedding(settings: Settings) -> MemoryStore:
 
 
 def open_with_its_own(settings: Settings) -> MemoryStore:
-    """Open a store with whatever embedder it has, for work that asks it for nothing: no model is loaded.
+    """Open a store under its recorded embedder without loading a model, for work that embeds nothing.
 
     Raises:
-        StorePathError: There is no such store, or it ends with this process.
-        WellkeptError: Why it cannot be opened.
+        StorePathError: The store does not exist or is in memory.
+        WellkeptError: The store cannot be opened.
     """
     storage = _existing(settings)
     with _closing_on_error(storage):
@@ -91,7 +91,7 @@ def _closing_on_error(storage: Storage) -> Iterator[None]:
 
 
 def _existing(settings: Settings) -> Storage:
-    """The storage of a store that is there: a file, or a database on a server."""
+    """The storage of an existing store: a file, or a database on a server."""
     if settings.file is None and not is_server(settings.db):
         raise StorePathError(
             "a store in memory ends with the process", where=settings.db, todo="Name a store with --db"
@@ -109,15 +109,15 @@ def _opened(settings: Settings, *, make: bool) -> Storage:
 
 
 def open_database(db: str, *, token: str = "", make: bool = True) -> PostgresStorage:
-    """The store in a database on a server as storage.
+    """Open the storage of a store on a database server.
 
     Args:
         db: Its address.
-        token: The secret of a token, if its login needs one.
-        make: Whether to make the store where there is none.
+        token: The secret of a token, if the login requires one.
+        make: Whether to create a missing store.
 
     Raises:
-        NoStore: There is none, and none is to be made.
+        NoStore: The store does not exist and `make` is not set.
         UnknownBackend: The driver is not installed.
         StorageError: The database cannot be used.
     """
@@ -129,7 +129,7 @@ def open_database(db: str, *, token: str = "", make: bool = True) -> PostgresSto
 
 
 def look_at_database(db: str) -> Look:
-    """A connection that only looks at a database, whether or not it holds a store.
+    """A connection that only inspects a database, with or without a store.
 
     Raises:
         UnknownBackend: The driver is not installed.
@@ -149,7 +149,7 @@ def _no_driver(error: ModuleNotFoundError) -> UnknownBackend:
 
 
 def open_file(settings: Settings, file: Path) -> SqliteStorage:
-    """The store's file as storage; the folder of the default place is made, no other."""
+    """Open the storage of a file. Only the default folder is created when missing, no other."""
     from wellkept.storage.sqlite import SqliteStorage
 
     if file == default_db():
@@ -163,7 +163,7 @@ def open_file(settings: Settings, file: Path) -> SqliteStorage:
 
 
 def embedder_for(settings: Settings, header: Header) -> Embedder:
-    """The embedder asked for; `auto` follows a store that was made with the lexical one."""
+    """The configured embedder; `auto` selects the lexical one for a store created with it."""
     if settings.embedder == "auto" and header.embedder:
         lexical = load_embedder("hashing")
         if header.embedder == lexical.id:
@@ -172,7 +172,7 @@ def embedder_for(settings: Settings, header: Header) -> Embedder:
 
 
 def configured_embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings name."""
+    """The embedder named in the settings."""
     return load_embedder(settings.embedder, api_key=settings.embedder_key or None)
 
 

@@ -1,4 +1,4 @@
-"""What people see: tables, timelines and short sentences, made of text that was made harmless first."""
+"""Terminal output: tables, timelines and short sentences. All stored text is escaped first."""
 
 from __future__ import annotations
 
@@ -55,10 +55,9 @@ _COLOURS = {
 
 
 class ShortIds:
-    """Ids as their ends, as long as needed to tell these apart.
+    """Shortened ids: their last characters, as many as needed to distinguish the given ids.
 
-    The ends of time-ordered ids are random; their beginnings are the same for all that was written
-    within a second.
+    The ends of time-ordered ids are random, while ids created within a second share their beginnings.
 
     Example:
         >>> names = ShortIds(["0190a1b2-c3d4-7abc-8def-0123456789ab", "my-own-id"])
@@ -73,7 +72,7 @@ class ShortIds:
             self._length += 4
 
     def __call__(self, memory_id: str) -> str:
-        """The short form of one."""
+        """The short form of one id."""
         return one_line(memory_id[-self._length :] if _UUID.fullmatch(memory_id) else memory_id, limit=40)
 
     def _clash(self, ids: set[str]) -> bool:
@@ -85,7 +84,7 @@ class ShortIds:
 
 
 def written(result: WriteResult, *, checked: bool = False) -> Parts:
-    """What became of a text, why, and what may be done about it."""
+    """The outcome of a write, the reason, and possible next steps."""
     yield _outcome(result.outcome) + styled("  " + one_line(result.message, limit=1_000))
     reasons = why(result)
     if reasons and reasons not in result.message:
@@ -107,7 +106,7 @@ def written(result: WriteResult, *, checked: bool = False) -> Parts:
 
 
 def batch(result: BatchResult) -> Parts:
-    """A row for each item, then the counts."""
+    """One row per item, then the counts."""
     errors = {error.index: error for error in result.errors}
     table = _table("item>", "outcome", "what")
     for place, item in enumerate(result.results):
@@ -129,7 +128,7 @@ def counted(counts: Mapping[str, int], errors: int) -> Text:
 
 
 def imported(report: ImportReport) -> Parts:
-    """Counts by outcome, the first errors, and where the rejected lines are."""
+    """Counts by outcome, the first errors, and the path of the rejected lines."""
     table = _table("outcome", "lines>")
     for word, count in sorted(report.counts.items()):
         table.add_row(_outcome(word), str(count))
@@ -147,7 +146,7 @@ def imported(report: ImportReport) -> Parts:
 
 
 def item_errors(errors: Sequence[ItemError], count: int) -> Parts:
-    """The first errors with their lines, and how many more there are."""
+    """The first errors with their line numbers, and the number of further errors."""
     for error in errors[:SHOWN_ERRORS]:
         yield _detail(f"line {error.index}", f"{error.message} [{error.excerpt}]")
     if count > SHOWN_ERRORS:
@@ -159,7 +158,7 @@ def item_errors(errors: Sequence[ItemError], count: int) -> Parts:
 
 
 def memories(rows: Sequence[Memory], beside: Standing | None = None) -> Parts:
-    """A table of memories, with the number of their wordings and what outdates them."""
+    """A table of memories, with the number of their wordings and the memories that outdate them."""
     if not rows:
         yield "No memories"
         return
@@ -178,7 +177,7 @@ def memories(rows: Sequence[Memory], beside: Standing | None = None) -> Parts:
 
 
 def hits(found: Sequence[Hit], *, explain: bool) -> Parts:
-    """A table of answers, best first; with the parts of the score if wanted."""
+    """A table of hits, best first; with score parts when `explain` is set."""
     if not found:
         yield "Nothing found"
         return
@@ -202,7 +201,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> Parts:
 
 
 def memory(row: Memory, beside: Standing | None = None) -> Parts:
-    """One memory: its text, its wordings and what outdates it, then every field that says something."""
+    """One memory: its text, its wordings, the memories that outdate it, then every field with a value."""
     text = safe(row.content[:_CONTENT], lines=True)
     if row.title:
         yield styled(one_line(row.title), "bold")
@@ -215,7 +214,7 @@ def memory(row: Memory, beside: Standing | None = None) -> Parts:
 
 
 def history(versions: Sequence[Version]) -> Parts:
-    """A timeline of states and of the decisions that made them."""
+    """A timeline of states and the decisions that led to them."""
     table = _table("entry>", "when", "what", "version>", "text", "why")
     for item in versions:
         state = item.memory
@@ -249,7 +248,7 @@ def journal(entries: Sequence[JournalEntry]) -> Parts:
 
 
 def conflicts(found: Sequence[Conflict]) -> Parts:
-    """Each conflict with its two texts side by side, their differences in one line, and the words that decided."""
+    """Each conflict: both texts side by side, their differences in one line, and the deciding words."""
     if not found:
         yield "No conflicts"
         return
@@ -294,7 +293,7 @@ def statistics(stats: Stats) -> Parts:
 
 
 def rows_of(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A plain table; a heading that ends with `>` puts its column to the right."""
+    """A plain table; a heading that ends with `>` aligns its column to the right."""
     table = _table(*headings)
     for row in rows:
         table.add_row(*(_cell(cell) for cell in row))
@@ -302,7 +301,7 @@ def rows_of(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 def bare(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table without lines, whose cells break where they must."""
+    """A table without lines; its cells wrap where needed."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -314,33 +313,33 @@ def bare(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 # --------------------------------------------------------------------------------------------
-# Parts
+# Helpers
 
 
 def differences_of(conflict: Conflict) -> str:
-    """The words that decided, or the reason where there are none."""
+    """The deciding words, or the reason when there are none."""
     decisive = [item for item in conflict.differences if item.decisive] or list(conflict.differences)
     words = ", ".join(difference_words(item) for item in decisive)
     return one_line(words or conflict.reason.replace("_", " "))
 
 
 def number(value: float | None) -> str:
-    """A share with the digits that a threshold sees."""
+    """A share, with enough digits to compare it with a threshold."""
     return "–" if value is None else f"{value:.4f}"
 
 
 def when(at: datetime) -> str:
-    """A time, in UTC."""
+    """A time in UTC."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def day(row: Memory) -> str:
-    """When it was so, or else when it was stored."""
+    """The day of the event, or of storing when the event has no time."""
     return (row.event_time or row.created_at).astimezone(UTC).strftime("%Y-%m-%d")
 
 
 def styled(words: str, style: str = "") -> Text:
-    """Text in a style; rich is loaded only where something is shown."""
+    """Styled text; rich is loaded only when something is printed."""
     from rich.text import Text
 
     return Text(words, style)
@@ -381,7 +380,7 @@ def _why(reasons: Sequence[Reason]) -> str:
 
 
 def _notes(hit: Hit, short: ShortIds) -> Iterator[str]:
-    """What is to be said of a hit beside its text; a move first, because it explains the place."""
+    """Notes shown below a hit's text; a move comes first, because it explains the rank."""
     if hit.memory.status != "active":
         yield hit.memory.status
     if hit.moved is not None:
@@ -400,7 +399,7 @@ def _notes(hit: Hit, short: ShortIds) -> Iterator[str]:
 
 
 def _others(hit: Hit) -> Iterator[str]:
-    """The ids that the notes of a hit name."""
+    """The ids mentioned in the notes of a hit."""
     yield from () if hit.moved is None else (hit.moved.over,)
     yield from (end for item in hit.conflicts if item.kind == "outdated" for end in (item.a, item.b))
 

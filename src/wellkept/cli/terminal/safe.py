@@ -1,8 +1,8 @@
-"""Making text harmless to show: memories are written by anybody, and a terminal obeys what it is sent.
+"""Escapes untrusted text for the terminal: stored texts may contain control sequences.
 
-Control characters (and with them every escape sequence), the marks that reorder text, invisible
-characters and lone surrogates are shown as what they are, `\\x1b` or `\\u202e`. Joiners stay: emoji and
-several scripts need them.
+Control characters (and with them every escape sequence), direction overrides, invisible characters and lone
+surrogates are printed as escapes, `\\x1b` or `\\u202e`. Joiners are kept: emoji and several scripts need
+them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _SUSPECT = re.compile(
 
 
 def safe(text: str, *, lines: bool = False) -> str:
-    """The text with everything a terminal would act on spelled out.
+    """The text with every character that a terminal would interpret escaped.
 
     Args:
-        text: Anybody's text.
-        lines: Keep line ends and tabs.
+        text: An untrusted text.
+        lines: Whether to keep line ends and tabs.
 
     Example:
         >>> safe("harmless \\x1b[31mred"), safe("a\\nb", lines=True)
@@ -34,16 +34,16 @@ def safe(text: str, *, lines: bool = False) -> str:
 
 
 def one_line(text: str, *, limit: int = _BOUND) -> str:
-    """The text on one line, harmless and at most `limit` characters long."""
+    """The text on one line, escaped and at most `limit` characters long."""
     line = safe(" ".join(text[: limit * 4].split()))
     return line if len(line) <= limit and len(text) <= limit * 4 else line[: max(0, limit - 1)].rstrip() + "…"
 
 
 def safe_json(value: object, *, encoding: str | None) -> str:
-    """JSON that says the same and that a terminal may be sent too; ASCII where nothing else can be written."""
+    """Equivalent JSON that is safe to print; ASCII when the encoding is limited."""
     unicode = (encoding or "").lower().replace("-", "").startswith("utf")
     text = json.dumps(value, ensure_ascii=not unicode)
-    # Outside of its strings JSON has none of these characters, and inside an escape means the same.
+    # JSON has none of these characters outside strings; inside strings an escape is equivalent.
     return _SUSPECT.sub(_escaped, text)
 
 

@@ -1,8 +1,8 @@
-"""One run of a command: settings, the store, what is printed, and how it ends.
+"""One run of a command: settings, store, output, errors and exit code.
 
-This is the only place where an error becomes a line and an exit code. Standard output carries data
-only: tables and sentences for people, or with `--json` exactly one object (one a line for lists);
-there an error is `{"error": …}`. Progress, notes and error lines go to standard error.
+Only here does an error become a message and an exit code. Standard output carries data only: tables and
+sentences for people, or with `--json` exactly one object (one per line for lists). With `--json` an error is
+printed there as `{"error": …}`. Progress, notes and error messages go to standard error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WIDTH_IN_A_PIPE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """The options of every command; they may stand before its name too."""
+    """The global options; they may also stand before the command name."""
 
     db: str | None = option(metavar="PATH", panel=_PANEL, show_default=False, help="Path or URL of the store.")
     namespace: str | None = option(metavar="NAME", panel=_PANEL, help="Namespace, such as acme/alice/coder.")
@@ -50,23 +50,23 @@ class Shared:
     quiet: bool = flag("--quiet", "-q", panel=_PANEL, help="No progress and no notes.")
 
     def over(self, outer: Shared | None) -> Shared:
-        """These options, with those that stood before the command's name where nothing is said here."""
+        """These options, completed by those before the command name."""
         if outer is None:
             return self
-        said = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
-        return replace(self, **said)
+        merged = {item.name: getattr(self, item.name) or getattr(outer, item.name) for item in fields(self)}
+        return replace(self, **merged)
 
 
 class ProgressCallback(Protocol):
-    """Told how far the work is."""
+    """Callback that reports progress."""
 
     def __call__(self, part: int, whole: int | None = None) -> None:
-        """`part` of `whole` is done; the whole as it was before where it is not said."""
+        """`part` of `whole` is done; without `whole`, the previous total applies."""
         ...
 
 
 class Session:
-    """What a command works with."""
+    """The settings, store and output of one command."""
 
     def __init__(self, shared: Shared) -> None:
         self.json = shared.json
@@ -74,56 +74,56 @@ class Session:
         self._shared = shared
         self._stack = ExitStack()
 
-    # -- surroundings -----------------------------------------------------------------------
+    # -- context ----------------------------------------------------------------------------
 
     @property
     def shared(self) -> Shared:
-        """The options of every command, for a process that shall do the same."""
+        """The global options, to pass to a child process."""
         return self._shared
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force."""
+        """The effective settings."""
         return load({key: getattr(self._shared, key) for key in KEYS})
 
     def store(self, *, writes: bool = True, model: bool = True) -> MemoryStore:
-        """The store of this run, opened; closed when the command ends.
+        """Open the store of this run; it is closed when the command ends.
 
         Args:
-            writes: Whether it may be made if it does not exist; a reader never makes a file.
-            model: Whether the command needs vectors of new text.
+            writes: Whether a missing store may be created; a command that only reads never creates a file.
+            model: Whether the command embeds new text.
         """
         from wellkept.cli.terminal.opening import open_store
 
         return self._stack.enter_context(open_store(self.settings, writes=writes, model=model, note=self.note))
 
     def given_option(self, key: str) -> str | None:
-        """What the command line itself says of a setting."""
-        said: str | None = getattr(self._shared, key)
-        return said
+        """The value of a setting on the command line; None when absent."""
+        value: str | None = getattr(self._shared, key)
+        return value
 
     def on_end(self, call: Callable[[], object]) -> None:
-        """Have something done when the command ends, however it does."""
+        """Register a callback for the end of the command, with or without an error."""
         self._stack.callback(call)
 
     def keep_open(self, surroundings: AbstractContextManager[None]) -> None:
-        """Keep surroundings until the command ends; the last ones end first."""
+        """Keep a context manager open until the command ends; the last one is closed first."""
         self._stack.enter_context(surroundings)
 
     @cached_property
     def out(self) -> Console:
-        """Where data goes."""
+        """The console for data."""
         return _console(error=False)
 
     @cached_property
     def err(self) -> Console:
-        """Where progress, notes and errors go."""
+        """The console for progress, notes and errors."""
         return _console(error=True)
 
     # -- printing ---------------------------------------------------------------------------
 
     def show(self, value: object, human: Callable[[], Iterable[RenderableType | str]]) -> None:
-        """Print a value: as JSON, or what `human` makes of it."""
+        """Print a value: as JSON, or in the form that `human` returns."""
         if self.json:
             self.emit(value)
             return
@@ -131,7 +131,7 @@ class Session:
             self.print(part)
 
     def show_each(self, values: Iterable[object], human: Callable[[], Iterable[RenderableType | str]]) -> None:
-        """Print a list: one JSON object a line, or what `human` makes of it."""
+        """Print a list: one JSON object per line, or the form that `human` returns."""
         if self.json:
             for value in values:
                 self.emit(value)
@@ -140,13 +140,13 @@ class Session:
             self.print(part)
 
     def emit(self, value: object) -> None:
-        """Print one line of JSON with the keys of the library's value."""
+        """Print one line of JSON with the keys of the library."""
         from wellkept.core.records.codec import to_plain
 
         sys.stdout.write(safe_json(to_plain(value, full=True), encoding=sys.stdout.encoding) + "\n")
 
     def print(self, part: RenderableType | str) -> None:
-        """Print for people. Sentences are left to the terminal to break; tables fit its width."""
+        """Print text output. Sentences are wrapped by the terminal; tables fit its width."""
         from rich.text import Text
 
         words = part if isinstance(part, str) else part.plain if isinstance(part, Text) else ""
@@ -154,24 +154,24 @@ class Session:
         self.out.print(part, soft_wrap=isinstance(part, str | Text))
 
     def note(self, text: str) -> None:
-        """A remark beside the data."""
+        """Print a note to standard error."""
         if not self.quiet:
             self.err.print(one_line(text), soft_wrap=True)
 
     def confirmed(self, question: str, *, to: str) -> bool:
-        """Whether a person says yes; a usage error where nobody can be asked."""
+        """Ask for confirmation; a usage error when no person can be asked."""
         if self.json or not sys.stdin.isatty():
             raise typer.BadParameter(f"No terminal to ask on: pass --yes to {to}", param_hint="--yes")
         return typer.confirm(question, err=True)
 
     @contextmanager
     def progress(self, words: str, total: int | None, *, of: str = "") -> Iterator[ProgressCallback]:
-        """A bar on a terminal; the function it gives takes what is done so far, and of how much if that is news.
+        """Show a progress bar on a terminal; yields a callback that takes the amount done and optionally a new total.
 
         Args:
-            words: What is going on.
-            total: How much there is; None where nobody knows, as is a whole of 0 later.
-            of: What is counted.
+            words: The activity.
+            total: The total amount; None when unknown, as is a later total of 0.
+            of: The unit.
         """
         if self.quiet or not self.err.is_terminal:
             yield _ignore
@@ -186,7 +186,7 @@ class Session:
 
     @contextmanager
     def busy(self, words: str) -> Iterator[None]:
-        """A sign of life on a terminal, for work that cannot say how far it is."""
+        """Show a spinner on a terminal, for work without known progress."""
         if self.quiet or not self.err.is_terminal:
             yield
             return
@@ -196,14 +196,14 @@ class Session:
     # -- ending -----------------------------------------------------------------------------
 
     def run(self, work: Callable[[], int | None]) -> int:
-        """Do the work of a command; returns the exit code."""
+        """Run the command and return its exit code."""
         try:
             code = self._done(work)
             sys.stdout.flush()
             return code
         except BrokenPipeError:
             return exits.READER_GONE
-        except OSError as error:  # a full disk below the output or a temporary file
+        except OSError as error:  # a full disk under the output or a temporary file
             self._say(WellkeptError(f"the system refuses: {error.strerror}", where=str(error.filename or "output")))
             return exits.ERROR
 
@@ -221,7 +221,7 @@ class Session:
         if not self.json:
             self._say(error)
             return
-        told: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "type": type(error).__name__,
             "what": error.what,
             "where": error.where,
@@ -230,12 +230,12 @@ class Session:
         }
         match error:
             case ConflictError():
-                told["conflicts"] = error.conflicts
+                payload["conflicts"] = error.conflicts
             case UndoBlocked():
-                told["entries"] = error.entries
+                payload["entries"] = error.entries
             case _:
                 pass
-        self.emit({"error": told})
+        self.emit({"error": payload})
 
     def _say(self, error: WellkeptError) -> None:
         self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)
@@ -248,7 +248,7 @@ class Session:
 
 
 class _Warnings(logging.Handler):
-    """Shows the library's warnings as notes; they may quote memories, so they are made safe like these."""
+    """Prints the library's warnings as notes, escaped, because they may quote stored texts."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(logging.WARNING)
@@ -260,15 +260,15 @@ class _Warnings(logging.Handler):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: its name, what it does, and how its answer is shown.
+    """One command: its name, its function, and the view of its answer.
 
     Attributes:
         name: Its name.
-        work: Takes a `Session` and further values; gives an exit code, or where there is a view the answer.
-        view: Makes what people see of the answer.
-        each: Whether the answer is a list, in JSON one object a line.
-        own: Options of every command that the function takes itself, because here they mean something else.
-        without: Options of its groups that it does not have, because the verb decides about them.
+        work: Takes a `Session` and further values; returns an exit code, or the answer when there is a view.
+        view: Formats the answer for people.
+        each: Whether the answer is a list, printed in JSON as one object per line.
+        own: Global options that the function takes itself, because they have another meaning here.
+        without: Options of its groups that the command lacks, because it sets them itself.
     """
 
     name: str
@@ -279,7 +279,7 @@ class Command:
     without: Collection[str] = field(default=(), kw_only=True)
 
     def onto(self, app: typer.Typer, panel: str | None = None) -> None:
-        """Add it, under a heading of the help."""
+        """Add the command under a heading of the help."""
 
         def run(**values: Any) -> None:
             ctx: typer.Context = values["ctx"]
@@ -305,14 +305,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Commands behind a common name."""
+    """Commands under a common name."""
 
     name: str
     help: str
     commands: Iterable[Command]
 
     def onto(self, app: typer.Typer, panel: str | None = None) -> None:
-        """Add it, under a heading of the help."""
+        """Add the group under a heading of the help."""
         made = typer.Typer(name=self.name, no_args_is_help=True, help=self.help)
         for command in self.commands:
             command.onto(made)
@@ -320,12 +320,12 @@ class Group:
 
 
 def flush_output(code: int) -> int:
-    """Flush what is left; when it can be written nowhere, the interpreter need not say so once more."""
+    """Flush the output; when that fails, prevent the interpreter from reporting it again."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = exits.READER_GONE
-    except OSError:  # said before, by the command that could not write
+    except OSError:  # already reported by the command that could not write
         code = code or exits.ERROR
     else:
         if code != exits.READER_GONE:
@@ -335,7 +335,7 @@ def flush_output(code: int) -> int:
 
 
 def _ignore(part: int, whole: int | None = None) -> None:
-    """Nobody watches."""
+    """Progress callback that does nothing."""
 
 
 def _console(*, error: bool) -> Console:
@@ -343,11 +343,11 @@ def _console(*, error: bool) -> Console:
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # how a command ends is decided in one place
+            raise BrokenPipeError  # the exit code is chosen in one place
 
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else shutil.get_terminal_size((_WIDTH_IN_A_PIPE, 24)).columns
-    # No markup, no emoji codes, no guessing at numbers: what is printed is the user's text.
+    # No markup, no emoji codes, no number highlighting: the output is the user's text.
     return Plain(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
@@ -356,5 +356,5 @@ def _bar(console: Console, of: str) -> Progress:
 
     words = (TextColumn("{task.description}", markup=False), BarColumn())
     counts = (MofNCompleteColumn(), *([TextColumn(of, markup=False)] if of else []))
-    # By the speed of the last minutes: batches take seconds, and not all of them the same.
+    # By the recent speed: batches take seconds, and their durations differ.
     return Progress(*words, *counts, TimeRemainingColumn(), console=console, transient=True, speed_estimate_period=300)

@@ -1,4 +1,4 @@
-"""Two texts as one line with their differences marked: in colour where there is colour, else with plain signs."""
+"""Word differences of two texts on one line: coloured, or marked with plain signs without colour."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _AT_LEAST = 0.3
-"""Texts that share a smaller part of their words are easier to read one below the other."""
+"""Minimum share of common words; texts below it are easier to read one under the other."""
 _STYLES = {"both": "", "old": "red strike", "new": "green"}
 _SIGNS = {"both": ("", ""), "old": ("[-", "-]"), "new": ("{+", "+}")}
 
 
 @dataclass(frozen=True)
 class WordDiff:
-    """What becomes of an old text in a new one: old words struck out in red, new words in green.
+    """A one-line word difference: removed words struck out in red, added words in green.
 
-    Without colour `[-old-]{+new+}`.
+    Without colour: `[-old-]{+new+}`.
 
     Attributes:
-        pieces: From `word_diff`.
+        pieces: The result of `word_diff`.
     """
 
     pieces: tuple[Piece, ...]
@@ -45,7 +45,7 @@ class WordDiff:
 
 
 def word_diff_of(old: str, new: str) -> WordDiff | None:
-    """The difference of two texts for the terminal; None where they share too little for one line.
+    """The difference of two texts for the terminal; None when they share too few words.
 
     Args:
         old: The older text.

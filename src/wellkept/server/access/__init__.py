@@ -1,4 +1,4 @@
-"""Access: who may do what in which namespace. Pure rules in `grants`; tokens in a file, or in a database."""
+"""Access control: permissions of callers by namespace. Rules are in `grants`; tokens in a file or a database."""
 
 from __future__ import annotations
 

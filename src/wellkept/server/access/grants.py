@@ -1,11 +1,11 @@
-"""What a caller may do: patterns over namespaces, and scopes. Values in, values out.
+"""Grants of a caller: namespace patterns and scopes. Pure functions of their arguments.
 
-A pattern is compared part by part with the path of a namespace, never letter by letter, so that
-`acme/*` has nothing to do with `acme2`. At the end `*` stands for one part or more, elsewhere for
-exactly one. A pattern does not cover what lies above it: `acme/*` is not `acme`.
+A pattern is compared with a namespace path segment by segment, not by character prefix, so `acme/*` does not
+match `acme2`. A final `*` matches one or more segments, any other `*` exactly one. A pattern does not cover the
+parents of its namespaces: `acme/*` does not match `acme`.
 
-Scopes form a ladder: admin implies write, and write implies read. A write that could not read would
-be a promise nobody can keep: the answer to a write names the memory it repeats or contradicts.
+Scopes are ordered: admin implies write, and write implies read. Write includes read because the answer to a
+write names the memory that it repeats or contradicts.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from wellkept.errors import InvalidField
 Scope: TypeAlias = Literal["read", "write", "admin"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""From the least to the greatest; each holds those before it."""
+"""In ascending order; each includes those before it."""
 _ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one caller may do.
+    """The permissions of one caller.
 
     Attributes:
-        actor: Who acts, for the journal.
-        namespaces: Patterns such as `acme/*`; one of them has to cover the namespace of a request.
-        scopes: What may be done there.
-        secret: What the caller has shown, where the place that keeps the rows asks for it too; else empty.
+        actor: Name of the caller, for the journal.
+        namespaces: Patterns such as `acme/*`; one of them must cover the namespace of a request.
+        scopes: The permitted scopes in these namespaces.
+        secret: The token presented, when the database checks it too; otherwise empty.
     """
 
     actor: str
@@ -42,16 +42,16 @@ class Grant:
 
 
 EVERYTHING = Grant(actor="", namespaces=(_ANY,), scopes=frozenset(SCOPES))
-"""Whoever can reach a server without tokens: it listens on loopback only. The store's own actor is kept."""
+"""The grant on a server without tokens, which listens on loopback only. The store's own actor applies."""
 
 
 def allowed(grant: Grant, namespace: str, scope: Scope) -> bool:
-    """Whether a grant covers an act in a namespace. Never looks at what is stored, so it tells nothing of it.
+    """Whether a grant permits a scope in a namespace. It reads no stored data, so the answer discloses none.
 
     Args:
-        grant: What the caller may do.
-        namespace: The name as the caller wrote it; what is no namespace is never allowed.
-        scope: What the act needs.
+        grant: The permissions of the caller.
+        namespace: The name as the caller wrote it; an invalid name is never permitted.
+        scope: The required scope.
 
     Example:
         >>> ci = Grant("ci", ("acme/*",), frozenset({"write"}))
@@ -80,7 +80,7 @@ def covers(pattern: str, namespace: str) -> bool:
 
 
 def covers_all(grant: Grant) -> bool:
-    """Whether no namespace lies outside of a grant, so that what concerns the whole store may be told.
+    """Whether a grant covers every namespace, so that information about the whole store may be disclosed.
 
     Example:
         >>> covers_all(EVERYTHING), covers_all(Grant("ci", ("acme/*",), frozenset({"admin"})))
@@ -90,10 +90,10 @@ def covers_all(grant: Grant) -> bool:
 
 
 def home(grant: Grant, default: str) -> str:
-    """The namespace of a request that names none: the store's own, or the only one the grant covers.
+    """The namespace of a request that names none: the only one the grant covers, otherwise the store's own.
 
-    A token of exactly one namespace need not be told which; otherwise the store's own is meant, and
-    refused like any other where it lies outside of the grant.
+    A token for exactly one namespace selects it. Any other token selects the store's namespace, and is rejected
+    when its grant does not cover it.
 
     Example:
         >>> home(Grant("ci", ("acme/ci",), frozenset({"read"})), "default")
@@ -106,10 +106,10 @@ def home(grant: Grant, default: str) -> str:
 
 
 def check_pattern(pattern: str) -> str:
-    """A pattern as it is kept.
+    """Validate and normalise a pattern.
 
     Raises:
-        InvalidField: It is no path, or a part of it is only partly `*`.
+        InvalidField: It is not a path, or a segment contains `*` with other characters.
 
     Example:
         >>> check_pattern(" acme / * ")
@@ -125,10 +125,10 @@ def check_pattern(pattern: str) -> str:
 
 
 def check_scopes(given: Iterable[str]) -> tuple[Scope, ...]:
-    """Scopes, each once, from the least to the greatest.
+    """Validate scopes; returns each once, in ascending order.
 
     Raises:
-        InvalidField: There is none, or one that does not exist.
+        InvalidField: The list is empty, or a scope is unknown.
 
     Example:
         >>> check_scopes(["write", "read", "write"])
@@ -147,5 +147,5 @@ def _reaches(held: frozenset[Scope], needed: Scope) -> bool:
 
 
 def _parts(path: str) -> list[str]:
-    # As `check_namespace` keeps a name, so that a name and what it is kept as are never judged differently.
+    # As in `check_namespace`, so that a name and its normalised form get the same decision.
     return [part.strip() for part in path.split("/")]

@@ -1,4 +1,4 @@
-"""What a header of a request says, read alike by REST and MCP: one name must not mean two namespaces."""
+"""Parsing of request headers, shared by REST and MCP, so that a name has the same meaning in both."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _ASCII_CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 @runtime_checkable
 class Repeating(Protocol):
-    """Headers that tell how often one stands there, as those of Starlette do."""
+    """Headers that can list repeated values, like those of Starlette."""
 
     def getlist(self, key: str) -> list[str]:
-        """All values of a header."""
+        """All values of one header."""
         ...
 
 
 def read_header(headers: Mapping[str, str], name: str, *, escaped: bool = True) -> str | None:
-    """A header as text: UTF-8, and percent escapes for clients that send ASCII only.
+    """Read a header as text: UTF-8, or percent escapes for clients that send only ASCII.
 
     Args:
-        headers: Of the request; each byte one character, as HTTP servers give them. The case of names counts
-            where it counts in the mapping.
-        name: Of the header.
-        escaped: Whether `%E5` stands for a byte.
+        headers: The headers of the request, one character per byte, as HTTP servers pass them. Names are
+            case-sensitive if the mapping is.
+        name: Name of the header.
+        escaped: Whether percent escapes such as `%E5` are decoded.
 
     Raises:
-        InvalidField: It is there twice, or an escape hides a control character, which no header may hold.
+        InvalidField: The header is repeated, or contains a control character, even as an escape.
 
     Example:
         >>> read_header({"Wellkept-Namespace": "acme/%E5%BC%A0"}, "Wellkept-Namespace")
@@ -61,23 +61,23 @@ def _given(headers: Mapping[str, str], name: str) -> str | None:
 def _text(given: str, *, escaped: bool) -> str:
     try:
         raw = given.encode("latin-1")
-    except UnicodeEncodeError:  # whoever made the mapping has decoded it
+    except UnicodeEncodeError:  # the creator of the mapping has already decoded it
         return given
     raw = unquote_to_bytes(raw) if escaped else raw
     try:
         return raw.decode("utf-8")
-    except UnicodeDecodeError:  # what headers were written in before UTF-8; every byte is a character there
+    except UnicodeDecodeError:  # Latin-1, the encoding of headers before UTF-8; it decodes any byte
         return raw.decode("latin-1")
 
 
 def session_of(headers: Mapping[str, str]) -> str:
-    """The conversation that a request names; empty when it names none.
+    """The session named by a request; empty when it names none.
 
-    A name tells one conversation from others and is shown to nobody, so bytes that are no text are a name
-    as well: they go by their digest.
+    A session name only distinguishes sessions and is never shown, so bytes that are not valid text are accepted
+    too: their digest is the name.
 
     Raises:
-        InvalidInput: It is there twice, too long, or an escape hides a control character.
+        InvalidInput: The header is repeated, too long, or contains a control character, even as an escape.
 
     Example:
         >>> session_of({"Wellkept-Session": "plan%20b"}), len(session_of({"Wellkept-Session": "%FF%FE%80"}))

@@ -1,4 +1,4 @@
-"""The store of a caller who may not see all of it, as far as it is the caller's and not the namespace's."""
+"""A store restricted to the namespace of a caller whose grant does not cover the whole store."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def bound(ctx: Context, grant: Grant) -> Context:
-    """The surroundings of a request whose transactions are those of its own token.
+    """The context of a request, with transactions under the request's own token.
 
-    Where the database knows tokens, it is asked at each transaction: what this process believes of a grant, or
-    forgets to look at, opens nothing there. Elsewhere they come back as they are.
+    A database with access rules checks the token in each transaction, so a grant that this process holds in error,
+    or fails to check, gives no access there. For other storages the context is returned unchanged.
 
     Args:
-        ctx: Those of the server.
-        grant: What the request may do.
+        ctx: The context of the server.
+        grant: The grant of the request.
     """
     from wellkept.storage.ledger import Deferring
     from wellkept.storage.port import Guarded
@@ -34,14 +34,14 @@ def bound(ctx: Context, grant: Grant) -> Context:
 
 
 class NamespaceStore(MemoryStore):
-    """A store whose verbs all stay in one namespace.
+    """A store whose verbs are all restricted to one namespace.
 
-    Those of `MemoryStore` do so but for `verify`, which looks at the file as a whole: what is wrong in
-    it is told with the names and ids of whichever namespace it is in.
+    In `MemoryStore` this holds for all verbs but `verify`, which checks the whole file and reports problems with the
+    names and ids of any namespace.
     """
 
     def verify(self) -> tuple[Problem, ...]:
-        """As the library's, of this namespace alone."""
+        """Like `MemoryStore.verify`, for this namespace only."""
         from wellkept.engine.base.retry import repeated
         from wellkept.engine.upkeep.housekeeping import verify
 

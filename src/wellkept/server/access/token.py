@@ -1,4 +1,4 @@
-"""A token, and what every place does that keeps tokens; which place that is follows from the store."""
+"""Tokens, and the interface of the places that keep them: a file or a database, depending on the store."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ID_LENGTH = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token as it is listed; its secret is nowhere.
+    """A token without its secret.
 
     Attributes:
-        id: Begins the hash.
-        name: Who acts with it, for the journal. A token and its successor may share one.
+        id: The beginning of its hash.
+        name: Name of its holder, for the journal. A token and its successor may share a name.
         namespaces: Patterns such as `acme/*`.
-        scopes: What it may do there.
-        hash: SHA-256 of the secret, or in a database of a key that is made of it; in hexadecimal.
-        created_at / expires_at / revoked_at: Its life; None where there is no such moment.
+        scopes: The permitted scopes in these namespaces.
+        hash: Hexadecimal SHA-256 of the secret, or in a database of a key derived from it.
+        created_at / expires_at / revoked_at: Times of its lifecycle; None when there is no such time.
     """
 
     id: str
@@ -38,83 +38,83 @@ class Token:
     revoked_at: datetime | None = None
 
     def state(self, now: datetime) -> Literal["active", "expired", "revoked"]:
-        """Whether it opens anything at a moment, and if not, why."""
+        """Its state at a given time."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
 class TokenKeeper(Protocol):
-    """Keeps the tokens of one store; safe to use from several threads and processes.
+    """The tokens of one store; safe to use from several threads and processes.
 
-    A change is seen by every running server at its next request.
+    Every running server applies a change from its next request on.
     """
 
     def create(
         self, *, name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None = None
     ) -> tuple[str, str]:
-        """Make a token; its secret is in the answer and nowhere else.
+        """Create a token. Its secret is returned and not stored.
 
         Args:
-            name: Who acts with it, for the journal.
-            namespaces: Patterns of the namespaces it opens.
-            scopes: `read`, `write`, `admin`; each holds those before it.
-            expires_at: When it ends by itself; None for never.
+            name: Name of its holder, for the journal.
+            namespaces: Patterns of the namespaces it may access.
+            scopes: `read`, `write`, `admin`; each includes those before it.
+            expires_at: Expiry time; None for never.
 
         Returns:
             Its id and its secret.
 
         Raises:
-            InvalidField: A value cannot be used; nothing was written.
-            StorageError: The place cannot be written, or not by this login.
+            InvalidField: A value is invalid; nothing was written.
+            StorageError: The file or database cannot be written, or not by this login.
         """
         ...
 
     def list(self) -> tuple[Token, ...]:
-        """All tokens, oldest first, with those that ended.
+        """All tokens, oldest first, including expired and revoked ones.
 
         Raises:
-            ConfigError: A file is damaged.
-            StorageError: A database does not answer.
+            ConfigError: The token file is damaged.
+            StorageError: The database does not answer.
         """
         ...
 
     def revoke(self, token_id: str) -> Token:
-        """End a token, by its id or the beginning of it; every running server refuses it from then on.
+        """Revoke a token, by its id or a prefix of it; every running server rejects it from then on.
 
         Raises:
-            NotFound: There is none.
-            AmbiguousId: The beginning fits several.
+            NotFound: No token has this id.
+            AmbiguousId: The prefix matches several.
         """
         ...
 
     def grant_of(self, secret: str) -> Grant | None:
-        """What the holder of a secret may do; None for one that is unknown, expired or revoked, all alike.
+        """The grant of a secret; None for an unknown, expired or revoked one, without distinction.
 
         Raises:
-            ConfigError: A file is damaged; nobody is let in meanwhile.
-            StorageError: A database does not answer; the same.
+            ConfigError: The token file is damaged; no request is accepted until it is repaired.
+            StorageError: The database does not answer; no request is accepted until it does.
         """
         ...
 
     @property
     def required(self) -> bool:
-        """Whether a request needs a token: from the first one made on, also when all have ended since."""
+        """Whether requests need a token: true once a token has been created, even after all have expired."""
         ...
 
     @property
     def usable(self) -> bool:
-        """Whether there is a token that opens anything now."""
+        """Whether any token is active now."""
         ...
 
 
 def checked_token(
     name: str, namespaces: Sequence[str], scopes: Iterable[str], expires_at: datetime | None, *, now: datetime
 ) -> Token:
-    """What a new token shall be, checked; whoever keeps it makes its id and its hash.
+    """Check the values of a new token; its id and hash are set by the keeper.
 
     Raises:
-        InvalidField: A value cannot be used.
+        InvalidField: A value is invalid.
     """
     named = label("name", name)
     if not named:
@@ -131,23 +131,23 @@ def checked_token(
 
 
 def no_room(count: int, where: str) -> InvalidField:
-    """There are as many tokens as there may be."""
+    """The error for reaching the maximum number of tokens."""
     todo = "Revoke unused tokens, or use an identity provider"
     return InvalidField(f"there are {count} tokens already", where=where, todo=todo)
 
 
 def require_one(token_id: str, found: Sequence[str]) -> None:
-    """Refuse the beginning of an id that is none, or that fits several.
+    """Require that an id prefix matches exactly one token.
 
     Args:
-        token_id: As it was given.
-        found: The ids it fits.
+        token_id: The id or prefix as given.
+        found: The ids that it matches.
 
     Raises:
-        NotFound: There is none.
-        AmbiguousId: There are several.
+        NotFound: It matches none.
+        AmbiguousId: It matches several.
     """
     if not found:
         raise NotFound("no such token", where=token_id[:60], todo="See `wellkept token list`")
     if len(found) > 1:
-        raise AmbiguousId("fits several tokens", where=token_id[:60], todo=f"Use one of: {', '.join(found[:5])}")
+        raise AmbiguousId("matches several tokens", where=token_id[:60], todo=f"Use one of: {', '.join(found[:5])}")

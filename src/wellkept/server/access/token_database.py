@@ -1,6 +1,6 @@
-"""Tokens in the database of a store, shared by all servers of it.
+"""Tokens in the database of a store, shared by all its servers.
 
-A request asks the database once, by an index. What the database keeps opens nothing by itself; see
+Each request takes one indexed query. The stored values give no access by themselves; see
 `storage.postgres.shared.tokens.key_of`.
 """
 
@@ -25,9 +25,9 @@ class DatabaseTokens:
     """The tokens of a store in a database; see `TokenKeeper`.
 
     Args:
-        table: Their table.
-        clock: The time, for tests; whether a token still holds is told by the server's own clock.
-        new_secret: Makes secrets, for tests.
+        table: The table of tokens.
+        clock: The clock, for tests; expiry is checked by the server's own clock.
+        new_secret: Generates secrets, for tests.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""The token file: who holds which grant. It stands beside the store and holds no secret.
+"""The token file: the grants of all tokens. It is next to the store file and contains no secret.
 
-What is kept of a secret is its SHA-256. A slow hash protects words that people choose; these are 256
-random bits, which nobody finds by trying, however fast the trying is. The file is mode 0600, and is
-replaced as a whole, so that a reader sees the old list or the new one. A running server looks at the
-file's stamp on each request and reads it again when it has changed: a revoked token ends at once.
+Only the SHA-256 of a secret is stored. A slow hash protects passwords chosen by people; these secrets are 256
+random bits, which cannot be found by brute force. The file has mode 0600 and is replaced atomically, so that a
+reader sees either the old list or the new one. A running server checks the file's size and times on each request
+and reads it again after a change, so a revoked token is rejected at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from wellkept.server.access.grants import Grant, check_pattern, check_scopes
 from wellkept.server.access.token import ID_LENGTH, MAX_SECRET, Token, checked_token, no_room, require_one
 
 MAX_TOKENS = 1_000
-"""Each request compares with all of them; whoever needs more needs an identity provider in front."""
+"""Upper bound, because each request is compared with all tokens; larger installations need an identity provider."""
 _FORMAT = 1
 _MODE = 0o600
 _HASH = re.compile("[0-9a-f]{64}")
@@ -41,12 +41,12 @@ _Rows: TypeAlias = list[Token]
 
 
 class Tokens:
-    """The tokens of a store in a file, beside it; see `TokenKeeper`.
+    """The tokens of a store in a file next to it; see `TokenKeeper`.
 
     Args:
-        path: Their file; made by the first `create`.
-        clock: The time, for tests.
-        new_secret: Makes secrets, for tests.
+        path: The token file; created by the first `create`.
+        clock: The clock, for tests.
+        new_secret: Generates secrets, for tests.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -72,7 +72,7 @@ class Tokens:
 
     @property
     def path(self) -> Path:
-        """Where they are kept."""
+        """The token file."""
         return self._path
 
     def create(
@@ -111,7 +111,7 @@ class Tokens:
         now = self._clock()
         given = _digest(secret) if len(secret) <= MAX_SECRET else ""
         found: Token | None = None
-        # All of them, and each to its end: how long this takes says nothing about the secret.
+        # Compare all tokens completely, so that the duration discloses nothing about the secret.
         for token in self._current():
             if hmac.compare_digest(token.hash, given) and token.state(now) == "active":
                 found = token
@@ -121,7 +121,7 @@ class Tokens:
 
     @property
     def required(self) -> bool:
-        """See `TokenKeeper.required`. A file that vanishes under a running server does not open it."""
+        """See `TokenKeeper.required`. When the file disappears while the server runs, tokens stay required."""
         self._current()
         return self._seen
 
@@ -139,14 +139,14 @@ class Tokens:
             if stamp is None:
                 self._read = (None, ())
             elif stamp != self._read[0]:
-                self._seen = True  # before it is read: a damaged list is no open door
+                self._seen = True  # before reading: a damaged list must not give access
                 self._read = (None, ())
                 self._read = (stamp, _tokens_in(self._path))
             return self._read[1]
 
     @contextmanager
     def _changing(self) -> Iterator[_Rows]:
-        """The list to change; it is written when the block ends well, one writer at a time."""
+        """Yield the list for changes; it is written at the end unless an error occurs, one writer at a time."""
         with _locked(self._path):
             kept = list(_tokens_in(self._path) if self._path.exists() else ())
             before = list(kept)
@@ -156,7 +156,7 @@ class Tokens:
 
 
 def tokens_file(store: Path) -> Path:
-    """Where the tokens of a store are kept: beside it.
+    """The path of a store's token file, next to the store.
 
     Example:
         >>> tokens_file(Path("agent.db")).name
@@ -166,7 +166,7 @@ def tokens_file(store: Path) -> Path:
 
 
 def _make_room(kept: _Rows, now: datetime, path: Path) -> None:
-    """Take out the oldest token that has ended: whoever makes one for each job need not tidy up by hand."""
+    """Remove the oldest inactive token when the list is full, so that short-lived tokens need no manual cleanup."""
     for token in kept:
         if token.state(now) != "active":
             kept.remove(token)
@@ -205,7 +205,7 @@ def _token(row: dict[str, Any]) -> Token:
     created = moment("created_at", row["created_at"])
     lists = isinstance(row["namespaces"], list) and isinstance(row["scopes"], list)
     if created is None or not lists or not row["namespaces"] or not isinstance(row["name"], str):
-        raise ValueError("not whole")
+        raise ValueError("incomplete")
     return Token(
         id=row["id"],
         name=row["name"],
@@ -226,7 +226,7 @@ def _damaged(path: Path, why: str) -> ConfigError:
 def _write(path: Path, tokens: Sequence[Token]) -> None:
     rows = [asdict(token) for token in tokens]
     text = json.dumps({"format": _FORMAT, "tokens": rows}, default=datetime.isoformat, ensure_ascii=False, indent=1)
-    whole = path.with_name(f".{path.name}.new")  # one writer at a time, so one name is enough
+    whole = path.with_name(f".{path.name}.new")  # one writer at a time, so one name suffices
     try:
         with suppress(FileNotFoundError):
             whole.unlink()  # left by a writer that was killed
@@ -235,7 +235,7 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
             out.write(text.encode("utf-8"))
             out.flush()
             os.fsync(out.fileno())
-        # A coarse clock must not hide a change from a server that looks at the stamp.
+        # A coarse clock must not hide a change from a server that compares the times.
         made = whole.stat()
         if before is not None and made.st_mtime_ns <= before[0]:
             os.utime(whole, ns=(made.st_atime_ns, before[0] + 1_000_000))
@@ -248,14 +248,14 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold off other writers of the file; a process that dies lets go by dying."""
+    """Exclude other writers of the file; the lock of a dead process is released by the system."""
     beside = path.with_name(f".{path.name}.lock")
     with ExitStack() as held:
         try:
             handle = os.open(beside, os.O_RDWR | os.O_CREAT, _MODE)
             held.callback(os.close, handle)
             lock(handle)
-        except OSError as error:  # also a lock that does not come free, or a drive that knows no locks
+        except OSError as error:  # also a lock timeout, or a drive without locks
             raise StorePathError(
                 f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
             ) from error

@@ -1,5 +1,5 @@
-"""Wellkept as an MCP server: a tool for each operation, resources, prompts; see `server`.
+"""The MCP server: one tool per operation, resources and prompts; see `server`.
 
-Importing this package loads nothing; `server` loads the MCP package, which is slow to load, so it is
-imported where a server is made and nowhere else.
+Importing this package loads nothing. `server` loads the MCP SDK, which is slow to load, so `server` is
+imported only where a server is created.
 """

@@ -1,9 +1,9 @@
-"""Answers that fit into a context window: long texts are shortened, long lists end early, and both are said.
+"""Size limits of answers: long texts are shortened and long lists truncated, and a note says so.
 
-What is kept is chosen so that an agent can go on: ids and every other short value stay whole, texts
-lose their ends, and of a list the first items stay, which are the best hits or the oldest conflicts. An
-answer that fits is not touched. Sizes are bytes of JSON: scripts that cost more tokens a letter cost
-more bytes too.
+The kept parts let an agent continue: ids and other short values stay complete, texts lose their ends, and
+lists keep their first items, which are the best hits or the oldest conflicts. An answer within the limit is not
+changed. Sizes are measured in bytes of JSON, because scripts that cost more tokens per character also take
+more bytes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_BYTES = 24_000
-"""Of one answer as JSON; about 6,000 tokens."""
+"""Maximum size of one answer as JSON, in bytes; about 6,000 tokens."""
 SHORTENED = "shortened"
-"""The key under which an answer says what it lacks; an answer that lacks nothing does not have it."""
+"""Key of the note about omitted parts; a complete answer does not have it."""
 
 _TEXT_LIMITS = (2_000, 800, 320)
 _LEAST_TEXT = 160
@@ -25,24 +25,24 @@ _RESERVED = 600
 _MANY_KEYS = 60
 _Json = dict[str, Any]
 INSIDE = frozenset({"embedding", "checked", "chunks", "parts", "weights"})
-"""Fields that say how an answer was found rather than what it is."""
+"""Fields that explain how an answer was found, not its content."""
 _OF_THE_USER = frozenset({"metadata", "signals"})
 
 
 @dataclass(slots=True)
 class _Omissions:
-    """What an answer lacks: by the path of a list how many items of how many are shown, and whether texts are cut."""
+    """Omitted parts: by list path the number of items shown and in total, and whether texts were shortened."""
 
     lists: dict[str, tuple[int, int]] = field(default_factory=dict)
     texts: bool = False
 
 
 def sized(answer: Mapping[str, Any], *, most: int = MAX_BYTES) -> _Json:
-    """An answer of at most so many bytes, with a note under `shortened` where something is missing.
+    """Limit an answer to a number of bytes; omissions are noted under `shortened`.
 
     Args:
         answer: JSON values.
-        most: Bytes of the answer as JSON.
+        most: Maximum size of the answer as JSON, in bytes.
 
     Example:
         >>> sized({"id": "m1", "content": "short"})
@@ -67,7 +67,7 @@ def sized(answer: Mapping[str, Any], *, most: int = MAX_BYTES) -> _Json:
 
 
 def size(value: object) -> int:
-    """Bytes of a value as JSON."""
+    """The size of a value as JSON, in bytes."""
     return len(compact(value).encode("utf-8", "surrogatepass"))
 
 
@@ -77,7 +77,7 @@ def compact(value: object) -> str:
 
 
 def bare(value: Any) -> Any:
-    """A value without the fields that say nothing: null, and empty texts, lists and objects.
+    """A value without empty fields: null, and empty texts, lists and objects.
 
     Example:
         >>> bare({"id": "m1", "tags": [], "title": "", "pinned": False, "score": 0.0})
@@ -94,11 +94,11 @@ def bare(value: Any) -> Any:
 
 
 def slim(answer: Mapping[str, Any], *, explained: bool = False) -> _Json:
-    """An answer whose records have only the fields that say something; of itself it keeps every field.
+    """An answer whose records contain only non-empty fields; the answer itself keeps all its fields.
 
     Args:
         answer: JSON values.
-        explained: Keep how it was found too.
+        explained: Whether to keep the fields that explain how it was found.
 
     Example:
         >>> slim({"hits": [{"memory": {"id": "m1", "title": "", "embedding": "e2"}, "weights": {"cosine": 1.0}}],
@@ -141,7 +141,7 @@ def _with_short_texts(value: Any, limit: int, omitted: _Omissions) -> Any:
 
 
 def _short(text: str, limit: int, omitted: _Omissions) -> str:
-    """A text of about so many bytes; a short one is never cut, it may be an id or a word of a closed set."""
+    """A text shortened to about `limit` bytes. Short texts stay: they may be ids or words of a closed set."""
     limit = max(limit, _LEAST_TEXT)
     if len(text) <= _SHORT or len(text.encode("utf-8", "surrogatepass")) <= limit:
         return text
@@ -151,7 +151,7 @@ def _short(text: str, limit: int, omitted: _Omissions) -> str:
 
 
 def _fitted(value: Any, room: int, path: str, omitted: _Omissions) -> Any:
-    """A value of about so many bytes: lists and open mappings end early, the parts of a record share the room."""
+    """A value of about `room` bytes: lists and open mappings are truncated, the parts of a record share the room."""
     if size(value) <= room:
         return value
     match value:
@@ -172,9 +172,9 @@ def _fitted(value: Any, room: int, path: str, omitted: _Omissions) -> Any:
 
 
 def _first(items: Mapping[Any, Any], room: int, path: str, omitted: _Omissions) -> dict[Any, Any]:
-    """As many of the first items as fit, by their place in a list or their key in a mapping.
+    """The first items that fit, by position in a list or by key in a mapping.
 
-    The very first item is always kept, shortened as far as needed.
+    The first item is always kept, shortened as far as needed.
     """
     kept: dict[Any, Any] = {}
     for key, item in items.items():
@@ -191,7 +191,7 @@ def _first(items: Mapping[Any, Any], room: int, path: str, omitted: _Omissions) 
 
 
 def _shared(record: _Json, room: int, path: str, omitted: _Omissions) -> _Json:
-    """A record whose large parts share the room that its small ones leave, the smaller of them served first."""
+    """A record whose large parts share the room left by the small ones, in ascending order of size."""
     sizes = {key: size(item) for key, item in record.items()}
     large = sorted((key for key, item in record.items() if _is_large(item)), key=lambda key: sizes[key])
     left = room - sum(len(key) + 4 for key in record) - sum(sizes[key] for key in record if key not in large)
@@ -214,7 +214,7 @@ def _is_large(item: object) -> bool:
 
 
 def _is_open(value: _Json) -> bool:
-    """Whether an object is a mapping with as many keys as there happen to be, rather than a record of ours."""
+    """Whether an object is a mapping with any number of keys, and not a record of Wellkept."""
     return len(value) > _MANY_KEYS or (len(value) > 1 and all(isinstance(item, dict) for item in value.values()))
 
 

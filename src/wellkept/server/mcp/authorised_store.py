@@ -1,7 +1,7 @@
-"""Which store a call reaches: its namespace, its conversation, and whether the caller may.
+"""The store of a call: its namespace, its session, and the permission of the caller.
 
-Who may do what is decided before anything is read, from names alone: a refusal says the same whether
-the namespace holds anything or not.
+Permission is decided from names alone before anything is read, so that a rejection does not disclose whether
+the namespace contains anything.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _ONLY_CLIENT = "mcp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreAccess:
-    """What the calls to one server reach.
+    """Access of a server's calls to the store.
 
     Attributes:
-        opened: Gives the store; it may be opened by the first call.
-        grant: Gives what the caller of the present request may do; None for everything, in the store's own
+        opened: Returns the store, which may be opened by the first call.
+        grant: Returns the grant of the current request; None permits everything, in the store's own
             namespace.
-        few: The threads of calls with long arguments.
+        few: Limiter of the threads for calls with long arguments.
     """
 
     opened: Callable[[], MemoryStore]
@@ -42,15 +42,15 @@ class StoreAccess:
     few: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LARGE_AT_ONCE))
 
     def store(self, headers: Mapping[str, str] | None, scope: Needed, tell: Tell | None = None) -> MemoryStore:
-        """The store as the caller of a request may use it.
+        """The store for the caller of a request.
 
         Args:
-            headers: Of the HTTP request; None where there are none, as over standard input.
-            scope: What the call needs: `read`, `write` or `admin`.
-            tell: Told how far long calls are.
+            headers: Headers of the HTTP request; None for standard input.
+            scope: The scope that the call needs: `read`, `write` or `admin`.
+            tell: Callback for the progress of long calls.
 
         Raises:
-            InvalidInput: The caller may not, or a header holds what is no name.
+            InvalidInput: The caller lacks permission, or a header is invalid.
             WellkeptError: The store cannot be opened.
         """
         from wellkept.server.mcp.call_store import CallStore
@@ -66,10 +66,10 @@ class StoreAccess:
 
 
 def wants_queue(headers: Mapping[str, str] | None) -> bool:
-    """Whether a request wants its writes to wait, as a client does while its agent thinks.
+    """Whether a request queues its writes, for example while the client's agent is thinking.
 
     Raises:
-        InvalidInput: The header cannot be read.
+        InvalidInput: The header is invalid.
     """
     from wellkept.operations.queued_writes import wants_queue_by_header
 
@@ -85,7 +85,7 @@ def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope
     name = check_namespace(asked) if asked is not None else home(grant, store.namespace)
     if not allowed(grant, name, scope):
         raise InvalidInput(
-            f"the token does not allow to {scope} in this namespace",
+            f"the token does not allow {scope} access in this namespace",
             where=NAMESPACE,
             todo="Name a namespace of the token, or use a token with this scope",
         )
@@ -98,10 +98,10 @@ def _granted(store: MemoryStore, grant: Grant, headers: Mapping[str, str], scope
 
 
 def _session(headers: Mapping[str, str] | None) -> str:
-    """The conversation of a call, for the guard against echoes of what was handed out.
+    """The session of a call, used to recognise handed-out texts that come back as writes.
 
-    Over standard input one client talks to one process. Over HTTP the client's own name of the
-    conversation counts, or the session of the older protocol; the newer one has none.
+    Over standard input, one client uses one process. Over HTTP, the session named by the client applies, otherwise
+    the session of the older protocol; the newer protocol has none.
     """
     if headers is None:
         return _ONLY_CLIENT

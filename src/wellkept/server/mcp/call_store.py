@@ -1,6 +1,6 @@
-"""The store as one call uses it.
+"""The store of one call.
 
-Apart from `reach` because it loads the engine, which the first answers of a server need not wait for.
+Separate from `authorised_store` because it loads the engine, which the first answers of a server do not need.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from wellkept.types import Plan, Problem, RunReport, Scope
 
 Tell = Callable[[float, float | None, str], None]
-"""Told how far a call is: how much, of how much if that is known, and a few words."""
+"""Progress callback: amount done, total if known, and a short description."""
 
 
 class CallStore(MemoryStore):
-    """The store of one call: what it does is the caller's doing, and its long verbs say how far they are.
+    """The store of one call: it records the caller as actor, and its long verbs report progress.
 
     Args:
-        store: In the namespace and session of the caller.
-        actor: Who acts, for the journal; empty for whoever the store was opened for.
-        tell: Told how far long verbs are.
-        whole: Whether the caller may hear of the whole store; else `verify` looks at the namespace alone.
+        store: A store bound to the namespace and session of the caller.
+        actor: Name of the caller, for the journal; when empty, the actor of `store` applies.
+        tell: Callback for the progress of long verbs.
+        whole: Whether the caller may see the whole store; otherwise `verify` covers the namespace only.
     """
 
     def __init__(self, store: MemoryStore, actor: str, tell: Tell | None, *, whole: bool = True) -> None:
@@ -39,33 +39,33 @@ class CallStore(MemoryStore):
         self._whole = whole
 
     def verify(self) -> tuple[Problem, ...]:
-        """As the library's, within what the caller may hear of."""
+        """Like `MemoryStore.verify`, within the permission of the caller."""
         return super().verify() if self._whole else NamespaceStore(self._ctx).verify()
 
     def plan(
         self, config: Consolidation | None = None, scope: Scope | None = None, *, progress: Progress | None = None
     ) -> Plan:
-        """As the library's; its steps are told."""
+        """Like `MemoryStore.plan`; its steps are reported as progress."""
         return super().plan(config, scope, progress=progress if progress is not None else self._steps())
 
     def execute(self, plan: Plan, **options: Any) -> RunReport:
-        """As the library's; its actions are told."""
+        """Like `MemoryStore.execute`; its actions are reported as progress."""
         tell = self._tell
         if tell is not None and options.get("progress") is None:
             options["progress"] = lambda done, whole: tell(done, whole, f"{done} of {count_of(whole, 'action')}")
         return super().execute(plan, **options)
 
     def _steps(self) -> Progress | None:
-        """Progress over steps of unknown number: each counts as one, and within a step its share, so that it grows."""
+        """Progress over an unknown number of steps: each step counts as one, a partial one as its share."""
         tell = self._tell
         if tell is None:
             return None
         seen: list[str] = []
 
-        def told(step: str, done: int, whole: int) -> None:
+        def report(step: str, done: int, whole: int) -> None:
             if step not in seen:
                 seen.append(step)
             share = min(done / whole, 1.0) if whole else 1.0
             tell(len(seen) - 1 + share, None, f"{step}: {done} of {whole}")
 
-        return told
+        return report

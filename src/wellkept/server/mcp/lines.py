@@ -1,7 +1,7 @@
-"""Answers as a model reads them: one line for each memory, `[id] date kind text (conflict)`.
+"""Answers as text for models: one line per memory, `[id] date kind text (conflict)`.
 
-A program finds every field in the structured content beside the text. The lines of a memory after its
-first are indented, so that no text can pass for a line of the answer.
+Programs read the structured content, which has all fields. Further lines of a memory's text are indented, so that
+no text can imitate a line of the answer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _IN_THE_LINE = frozenset({"id", "kind", "content", "title", "namespace", "status
 
 
 def text_of_answer(name: str, answer: _Json) -> str:
-    """The text of an answer.
+    """Render an answer as text.
 
     Args:
-        name: Of the operation.
-        answer: Its JSON, shortened to fit; an operation whose answer is no memory is told as JSON.
+        name: Name of the operation.
+        answer: Its JSON, shortened to the limit; an answer without memories is rendered as JSON.
 
     Example:
         >>> memory = {"id": "m1", "created_at": "2026-03-01T09:00:00Z", "kind": "fact", "content": "Tea is upstairs."}
@@ -47,24 +47,24 @@ def text_of_answer(name: str, answer: _Json) -> str:
 
 
 def line(memory: _Json, *notes: str) -> str:
-    """A memory in one line, or several where its text has them.
+    """Render a memory as one line, or as several when its text has several.
 
     Args:
-        memory: Its JSON.
-        *notes: What else is to be said of it, in parentheses; empty ones are left out.
+        memory: The memory as JSON.
+        *notes: Notes to append in parentheses; empty ones are omitted.
     """
     day = str(memory.get("event_time") or memory.get("created_at") or "")[:10]
     status = memory.get("status", "active")
     kind = one_line(str(memory.get("kind", "")), 40) + ("" if status == "active" else f" {status}")
     title = one_line(str(memory.get("title") or ""), 200)
     text = "\n  ".join(lines_of(str(memory.get("content", ""))))
-    said = " ".join(f"({note})" for note in notes if note)
+    appended = " ".join(f"({note})" for note in notes if note)
     head = f"[{short_id(memory.get('id', ''))}] {day} {kind}"
-    return " ".join(part for part in (head, f"{title}:" if title else "", text, said) if part)
+    return " ".join(part for part in (head, f"{title}:" if title else "", text, appended) if part)
 
 
 def short_id(memory_id: str) -> str:
-    """The end of an id, by which tools find the memory too; ids that are no UUIDs stay whole."""
+    """The end of an id, which tools accept too; ids that are not UUIDs stay complete."""
     return memory_id[-_END:] if _UUID.fullmatch(memory_id) else one_line(memory_id, 200)
 
 
@@ -167,8 +167,8 @@ def _undone(answer: _Json) -> Iterator[str]:
 def _opposed(own: str, conflict: _Json) -> str:
     other = conflict["b"] if conflict["a"] == own else conflict["a"]
     if conflict["kind"] == "outdated":
-        said = "outdated by" if conflict["a"] == own else "outdates"
-        return f"{said} [{short_id(other)}]{chance(conflict.get('probability'))}, key {conflict['key']}"
+        relation = "outdated by" if conflict["a"] == own else "outdates"
+        return f"{relation} [{short_id(other)}]{chance(conflict.get('probability'))}, key {conflict['key']}"
     return f"{conflict['kind']} with [{short_id(other)}], key {conflict['key']}"
 
 
@@ -177,7 +177,7 @@ def _wording(wording: _Json | None) -> str:
 
 
 def _moved(hit: _Json) -> str:
-    """Why a hit precedes a better one, where no conflict beside it says the same."""
+    """The reason why a hit precedes a better one, unless a conflict next to it already states it."""
     move = hit.get("moved")
     if not move or any(move["over"] in (item["a"], item["b"]) for item in hit.get("conflicts", ())):
         return ""
@@ -201,7 +201,7 @@ _NEXT: Mapping[str, str] = {
     "conflicts": "pass the key of the last one as after",
     "neighbors": "pass the whole id of the last one as after",
 }
-"""How the next page of a list is asked for."""
+"""How to request the next page of each list."""
 _READERS: Mapping[str, Callable[[_Json], Iterable[str]]] = {
     **dict.fromkeys(
         ("remember", "check", "record_decision", "record_turn", "start_episode", "queue_remember"), _written

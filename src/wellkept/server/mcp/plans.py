@@ -1,4 +1,4 @@
-"""Plans that were made over MCP, kept until they are applied: a model names one instead of writing it out again."""
+"""Plans made over MCP, kept until they are applied, so that a model can pass a plan's id instead of the plan."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from wellkept.errors import InvalidPlan
 
 MAX_PLANS = 16
-"""Of one namespace."""
+"""Maximum number of plans per namespace."""
 MAX_ALL = 256
 _ID = "plan_id"
 
 
 class Plans:
-    """The newest plans by namespace and id, in this process only; safe to use from several threads.
+    """The newest plans by namespace and id, in memory; safe to use from several threads.
 
-    A namespace loses plans to its own newer ones, not to those of others: who plans much somewhere must
-    not be felt elsewhere. Only when there are very many, the namespace that has most of them gives way.
+    New plans replace old ones of the same namespace only, so that activity in one namespace does not affect others.
+    When the total limit is reached, the namespace with the most plans loses its oldest one.
 
     Example:
         >>> plans = Plans()
@@ -35,7 +35,7 @@ class Plans:
         self._plans: dict[str, OrderedDict[str, Mapping[str, Any]]] = {}
 
     def keep(self, namespace: str, plan: Mapping[str, Any]) -> None:
-        """Keep a plan; the oldest one of the namespace makes room."""
+        """Keep a plan; the oldest one of a full namespace is removed."""
         with self._lock:
             kept = self._plans.setdefault(namespace, OrderedDict())
             kept[str(plan[_ID])] = plan
@@ -49,10 +49,10 @@ class Plans:
                     del self._plans[fullest]
 
     def whole(self, namespace: str, given: object) -> object:
-        """The plan that is meant: what was given, or where that only names one of this namespace, the one kept.
+        """The plan to execute: the kept plan when only a plan id is given, otherwise the given value.
 
         Raises:
-            InvalidPlan: No plan of that id is kept.
+            InvalidPlan: No plan with this id is kept.
         """
         if not isinstance(given, dict) or set(given) != {_ID}:
             return given

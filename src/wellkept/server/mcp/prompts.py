@@ -1,7 +1,7 @@
-"""Prompts: what a person starts from a menu. Begin a session with what matters, and settle the open conflicts.
+"""Prompts that a user starts from a menu: begin a session with relevant memories, and settle open conflicts.
 
-Memories are written by anybody, so a prompt never mixes them into its own sentences: they stand in one
-block at its end, as JSON or as a pack, which says of itself that it is data.
+Stored texts are untrusted, so a prompt keeps them apart from its own sentences: they form one block at its
+end, as JSON or as a pack that is labelled as data.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ one statement at a time; do not repeat what is listed below.
 
 
 def add_prompts(server: MCPServer[Any], reach: StoreAccess) -> None:
-    """Give a server its prompts.
+    """Register the prompts on a server.
 
     Args:
         server: The server.
-        reach: Which store a prompt reads.
+        reach: Access to the store.
     """
 
     async def write(context: _Ctx, text: Callable[[MemoryStore], str]) -> str:
@@ -74,14 +74,14 @@ def add_prompts(server: MCPServer[Any], reach: StoreAccess) -> None:
 
 
 def review(store: MemoryStore, memory_id: str = "") -> str:
-    """The prompt to settle conflicts, with the oldest of them.
+    """The prompt for settling conflicts, with the oldest ones.
 
     Args:
         store: The store.
-        memory_id: Only those of this memory; all when empty.
+        memory_id: Include only conflicts of this memory; all when empty.
 
     Raises:
-        NotFound: No such memory.
+        NotFound: The memory does not exist.
     """
     found = store.conflicts(store.get(memory_id, touch=False).id if memory_id else None)
     if not found:
@@ -90,12 +90,12 @@ def review(store: MemoryStore, memory_id: str = "") -> str:
 
 
 def start(store: MemoryStore, topic: str, budget_tokens: int = _BUDGET) -> str:
-    """The prompt to begin a session with.
+    """The prompt for starting a session.
 
     Args:
-        store: The store, in the session of the client: what is handed out here is no news when it comes back.
-        topic: What the session is about; without one, what is newest and most important is looked for.
-        budget_tokens: The most the memories may cost.
+        store: The store, bound to the session of the client, so that texts handed out here are recognised later.
+        topic: The topic of the session; when empty, the newest and most important memories are used.
+        budget_tokens: Maximum size of the memories, in tokens.
 
     Raises:
         WellkeptError: The store cannot be read.
@@ -123,7 +123,7 @@ def _listed(found: tuple[Conflict, ...]) -> str:
 
 
 def _loudest(store: MemoryStore) -> list[Memory]:
-    """Of the newest memories the pinned and most important ones. No word decides here, so no language does."""
+    """The pinned and most important of the newest memories. It uses no words, so it works in every language."""
     newest = store.list(Filter(before=(_END, "")), limit=_NEWEST)
     return sorted(reversed(newest), key=lambda memory: (not memory.pinned, -memory.importance))[:_LOUDEST]
 
@@ -133,7 +133,7 @@ def _excerpt(memory: Memory) -> str:
 
 
 def _budget(given: str) -> int:
-    """The budget; arguments of a prompt are texts."""
+    """The budget as a number; arguments of a prompt are texts."""
     if not given.strip():
         return _BUDGET
     if not given.strip().isdecimal() or not 1 <= int(given.strip()[:9]) <= _MOST_BUDGET:

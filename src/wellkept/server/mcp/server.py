@@ -1,7 +1,7 @@
-"""The server: tools made from the table of operations, resources and prompts, over standard input or HTTP.
+"""The MCP server: tools generated from the table of operations, resources and prompts, over stdio or HTTP.
 
-Both eras of the protocol are spoken, chosen by what the client opens with. One server is made for one
-store; what a caller may reach in it is asked anew for each request.
+It supports both versions of the protocol, chosen by the client's first message. One server serves one store;
+permission is checked for each request.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ INSTRUCTIONS = (
 def create_server(
     store: MemoryStore, *, toolset: ToolsetName = "default", grant: Callable[[], Grant] | None = None
 ) -> MCPServer[Any]:
-    """The MCP server of a store.
+    """Create the MCP server of a store.
 
     Args:
-        store: The store; its namespace is what calls reach unless a grant and a header say otherwise. It is
-            not closed with the server.
-        toolset: `default` for what an agent needs every day, `full` for the operator's operations too.
-        grant: Called for each request, in its context: what the caller may do. With one, the header
-            `Wellkept-Namespace` chooses the namespace among those the grant covers. Without one, every call
-            reaches the store's own namespace and may do everything.
+        store: The store. Its namespace applies unless a grant and a header choose another one. It is not
+            closed with the server.
+        toolset: `default` for the daily operations of an agent, `full` to include operator operations.
+        grant: Called in the context of each request; returns the grant of the caller. With it, the header
+            `Wellkept-Namespace` selects a namespace among those that the grant covers. Without it, every call
+            uses the store's own namespace and may do everything.
 
     Example:
         >>> import anyio, wellkept
@@ -65,10 +65,10 @@ def create_server(
 def server_of(
     opened: Callable[[], MemoryStore], *, toolset: ToolsetName = "default", grant: Callable[[], Grant] | None = None
 ) -> MCPServer[Any]:
-    """As `create_server`, for a store that the first call opens: a client that only asks what there is need not wait.
+    """Like `create_server`, for a store opened by the first call, so that a client can list the tools without waiting.
 
     Args:
-        opened: Gives the store, always the same one; may be called by several threads at once.
+        opened: Returns the store, always the same one; several threads may call it at once.
         toolset: As for `create_server`.
         grant: As for `create_server`.
     """
@@ -95,11 +95,11 @@ def http_app(
     grant: Callable[[], Grant] | None = None,
     security: TransportSecuritySettings | None = None,
 ) -> Starlette:
-    """The server of a store as an ASGI app for streamable HTTP, to be mounted in another one.
+    """The MCP server of a store as an ASGI app for streamable HTTP, to be mounted in another app.
 
-    Its endpoint is its root: mounted at `/mcp` the address is `/mcp/`, and `/mcp` redirects there. A mounted
-    app is not started by the one it is mounted in, so that one has to keep the session manager running,
-    exactly once and for as long as it serves::
+    Its endpoint is its root: mounted at `/mcp`, the address is `/mcp/`, and `/mcp` redirects there. The outer app does
+    not start a mounted app, so the outer app must run the session manager exactly once, for as long as it
+    serves::
 
         mcp = http_app(store)
         app.mount("/mcp", mcp)
@@ -109,15 +109,15 @@ def http_app(
             async with mcp.state.session_manager.run():
                 yield
 
-    A session manager cannot be run again after its end; make another app for another start. Run on its
-    own, by uvicorn, the app starts it itself.
+    A session manager cannot be run twice; create a new app for a restart. When uvicorn runs the app directly,
+    the app starts the session manager itself.
 
     Args:
         store: The store.
         toolset: As for `create_server`.
-        grant: As for `create_server`. It is called in the context of the request, so a context variable set
-            by a middleware around the mounted app is seen by it, in both eras of the protocol.
-        security: Which Host and Origin headers are answered; those of this machine by default.
+        grant: As for `create_server`. It is called in the context of the request, so it sees a context variable
+            set by a middleware around the mounted app, in both versions of the protocol.
+        security: Accepted `Host` and `Origin` headers; those of this machine by default.
     """
     server = create_server(store, toolset=toolset, grant=grant)
     app = server.streamable_http_app(streamable_http_path="/", transport_security=security)
@@ -127,9 +127,9 @@ def http_app(
 
 @contextmanager
 def _own_logging() -> Iterator[None]:
-    """Keep the SDK from setting up the logging of the whole process, which belongs to whoever started it.
+    """Prevent the SDK from configuring logging for the whole process, which is up to the host application.
 
-    It does so only where nobody has; a handler that drops everything stands in while the server is made.
+    The SDK does so only when the root logger has no handler, so a null handler is added while the server is created.
     """
     root, level = logging.getLogger(), logging.getLogger().level
     stand_in = logging.NullHandler()

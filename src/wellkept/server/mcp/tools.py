@@ -1,8 +1,8 @@
-"""The tools: one for each operation of the table, with its schemas, what it does to the store, and its errors.
+"""The tools: one for each operation of the table, with its schemas, annotations and errors.
 
-A tool adds nothing to an operation but what a conversation needs: answers of a bounded size, progress,
-an error the model can read and act on, and a first look before something that cannot be taken back. No
-tool asks the user back in the middle of a call: many clients cannot, and the call would fail.
+A tool adds to an operation only what a conversation needs: answers of limited size, progress, errors that the model
+can act on, and a preview before an irreversible change. No tool asks the user during a call: many clients do not
+support that, and the call would fail.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from wellkept.server.mcp.call_store import Tell
 
 ERROR_META = "wellkept/error"
-"""Key of an answer's `_meta` under which a program finds the parts of an error."""
+"""Key of an answer's `_meta` that contains the parts of an error for programs."""
 DRY_RUN = "dry_run"
 
 _LONG = frozenset({"remember_many", "plan", "execute", "verify"})
 _WHOLE = frozenset({"plan"})
-"""Operations whose answer is another one's input, and so stays as it is."""
+"""Operations whose answer is the input of another operation and is therefore not shortened."""
 _REVERSIBLE = "This can be undone."
 _BY_ID = 'For plan, {"plan_id": …} with the id of a plan made here is enough.'
 _FOR_GOOD = (
@@ -54,8 +54,8 @@ _Json = dict[str, Any]
 class OperationTool(Tool):
     """An operation as a tool.
 
-    The SDK makes a tool from a function's signature. Here the schemas exist already, in the table, and
-    `call` checks the input; so this class answers in the SDK's place.
+    The SDK builds a tool from a function's signature. Here the schemas come from the table, and `call` checks the
+    input, so this class replaces that part of the SDK.
     """
 
     _operation: Operation = PrivateAttr()
@@ -64,12 +64,12 @@ class OperationTool(Tool):
 
     @classmethod
     def of(cls, row: Operation, reach: StoreAccess, plans: Plans) -> OperationTool:
-        """The tool of an operation.
+        """Make the tool of an operation.
 
         Args:
             row: The operation.
-            reach: Which store its calls reach.
-            plans: What `plan` made, for `execute`.
+            reach: Access to the store.
+            plans: Plans made by `plan`, for `execute`.
         """
         tool = cls(
             fn=row.handler,
@@ -85,7 +85,7 @@ class OperationTool(Tool):
                 read_only_hint=row.effect == "read",
                 destructive_hint=row.effect == "destructive",
                 idempotent_hint=row.idempotent,
-                open_world_hint=False,  # nothing but the store is touched
+                open_world_hint=False,  # it affects only the store
             ),
         )
         tool._operation, tool._reach, tool._plans = row, reach, plans
@@ -97,13 +97,13 @@ class OperationTool(Tool):
         context: Context[Any, Any],
         convert_result: bool = False,  # noqa: FBT001, FBT002
     ) -> CallToolResult:
-        """Do the operation in a thread of its own; the server goes on answering meanwhile.
+        """Run the operation in a separate thread; the server stays responsive.
 
-        A cancelled call ends at its next progress report, with whole steps behind it. One that reports
-        none runs to its end, which nobody is told.
+        A cancelled call ends at its next progress report, after a whole step. A call without progress reports runs
+        to its end, and its result is discarded.
 
         Raises:
-            UnexpectedToolError: A fault of ours; what it says stays in the log.
+            UnexpectedToolError: An internal error; its message appears only in the log.
         """
         tell = _progress_reporter(context)
         try:
@@ -132,9 +132,9 @@ class OperationTool(Tool):
 
 
 def tool_description(row: Operation) -> str:
-    """What an agent reads of an operation: its own text, and whether it can be taken back.
+    """The description of an operation for agents: its own text, and whether it can be undone.
 
-    The text of `remember` stays as it is: it ends in what agents of another host know to the letter.
+    The description of `remember` is unchanged: it ends with a text that agents of another host know word for word.
     """
     match row.effect:
         case "read":
@@ -149,7 +149,7 @@ def tool_description(row: Operation) -> str:
 
 
 def input_schema(row: Operation) -> _Json:
-    """The JSON schema of a tool's input: the operation's, and `dry_run` where the tool shows first what it would do."""
+    """The JSON schema of a tool's input: that of the operation, plus `dry_run` for a tool with a preview."""
     schema: _Json = _without_null_defaults(untitled(row.input.model_json_schema(by_alias=True)))
     if _has_preview(row):
         shown = {"type": "boolean", "default": True, "description": "Dry run: show what would be lost."}
@@ -158,7 +158,7 @@ def input_schema(row: Operation) -> _Json:
 
 
 def output_schema(row: Operation) -> _Json:
-    """The JSON schema of a tool's answer: the operation's, with records that leave out what says nothing."""
+    """The JSON schema of a tool's answer: that of the operation, with records that omit empty fields."""
     schema: _Json = untitled(row.output.model_json_schema(by_alias=True, mode="serialization"), "description")
     if row.name not in _WHOLE:
         schema = _slim_schema(schema)
@@ -175,7 +175,7 @@ def output_schema(row: Operation) -> _Json:
 
 
 def _without_null_defaults(schema: _Json) -> _Json:
-    """A schema of an input without what a caller can as well leave out: null, which stands for nothing said."""
+    """An input schema without defaults of null, because omitting the field means the same."""
     made = dict(schema)
     if "properties" in made:
         made["properties"] = {name: _without_null_default(part) for name, part in made["properties"].items()}
@@ -193,7 +193,7 @@ def _without_null_default(part: _Json) -> _Json:
 
 
 def _slim_schema(schema: _Json) -> _Json:
-    """A schema of what `slim` leaves: nothing is required of a record, and nothing in it is null."""
+    """The schema of the output of `slim`: no field of a record is required, and none is null."""
     known = {name: _slim_record(part) for name, part in schema.get("$defs", {}).items()}
     own = {name: part for name, part in schema.get("properties", {}).items() if name not in INSIDE}
     made = {**schema, "properties": own}
@@ -210,7 +210,7 @@ def _slim_record(record: _Json) -> _Json:
 
 
 def _without_null(part: _Json) -> _Json:
-    """A field without null, and without the names that are only examples where any text is allowed (kinds)."""
+    """A field without null, and without example values (kinds) when any text is allowed."""
     options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
     if {"type": "string"} in options:
         options = [option for option in options if option.get("type") != "string" or len(option) == 1]
@@ -218,15 +218,15 @@ def _without_null(part: _Json) -> _Json:
 
 
 def untitled(schema: Any, *also: str) -> Any:
-    """A schema without the titles made from field names: a client may put schemas into the model's context.
+    """A schema without titles derived from field names, because a client may put schemas into the model's context.
 
     Args:
         schema: The schema.
-        *also: Other keywords that only explain.
+        *also: Further descriptive keywords to remove.
     """
     match schema:
         case dict():
-            # Below `properties` and `$defs` stand names of ours, and a field may well be called `title`.
+            # Names below `properties` and `$defs` are field names, and a field may be called `title`.
             return {
                 key: {name: untitled(inner, *also) for name, inner in item.items()}
                 if key in ("properties", "$defs") and isinstance(item, dict)
@@ -241,7 +241,7 @@ def untitled(schema: Any, *also: str) -> Any:
 
 
 def error_result(error: WellkeptError) -> CallToolResult:
-    """An error of ours as an answer the model reads: what, where, and what to do about it."""
+    """An error as an answer for the model: the problem, the location and the remedy."""
     parts: _Json = {"type": type(error).__name__, "what": error.what, "where": error.where, "todo": error.todo}
     match error:
         case ConflictError():
@@ -252,13 +252,13 @@ def error_result(error: WellkeptError) -> CallToolResult:
             parts["entries"] = list(error.entries[:100])
         case _:
             pass
-    # No structured content: clients check it against the schema of a success.
+    # No structured content: clients validate it against the schema of a successful answer.
     text = compact(bare(sized({"error": parts})))
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True, _meta={ERROR_META: bare(parts)})
 
 
 def _is_large(arguments: Any) -> bool:
-    """Whether a call brings more than a few short texts; counting ends there."""
+    """Whether the arguments exceed a few short texts; counting stops at that point."""
     left, waiting = LARGE, [arguments]
     while waiting and left > 0:
         item = waiting.pop()
@@ -269,14 +269,14 @@ def _is_large(arguments: Any) -> bool:
 
 
 def _has_preview(row: Operation) -> bool:
-    """Whether an act is for good and has no dry run of its own."""
+    """Whether an operation is irreversible and has no dry run of its own."""
     return row.effect == "destructive" and DRY_RUN not in row.input.model_fields
 
 
 def _preview(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     from wellkept.operations.registry import parsed
 
-    parsed(row, given)  # the preview refuses what the operation itself would refuse
+    parsed(row, given)  # the preview rejects the same inputs as the operation
     if row.name == "queue_drop":
         held = queued_write(store, given["queued_id"])
         return {DRY_RUN: True, "would_lose": f"{held.id}: {str(held.statement.get('content', ''))[:_SHOWN_LOSS]}"}
@@ -290,8 +290,8 @@ def _preview(store: MemoryStore, row: Operation, given: _Json) -> _Json:
 
 
 def _result(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
-    """An answer twice, as the protocol wants it: in lines for models, as fields for programs."""
-    from wellkept.server.mcp.lines import text_of_answer  # with the engine, which the list of tools does not wait for
+    """An answer in two forms, as the protocol requires: text lines for models, structured content for programs."""
+    from wellkept.server.mcp.lines import text_of_answer  # loads the engine, which the list of tools does not need
 
     fits = sized(answer if row.name in _WHOLE else slim(answer, explained=explained))
     return CallToolResult(
@@ -300,14 +300,14 @@ def _result(row: Operation, answer: _Json, *, explained: bool = False) -> CallTo
 
 
 def _parsed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
-    """The arguments, with lists and objects that came as texts read: some clients send every value as text."""
+    """The arguments, with lists and objects parsed from text: some clients send every value as text."""
     properties = schema.get("properties", {})
     return {name: _read(value) if _may_be_text(properties.get(name)) is False else value
             for name, value in arguments.items()}  # fmt: skip
 
 
 def _may_be_text(schema: Any) -> bool | None:
-    """Whether a field takes texts; None for a field that does not exist."""
+    """Whether a field accepts texts; None for an unknown field."""
     if not isinstance(schema, dict):
         return None
     choices = schema.get("anyOf")
@@ -327,7 +327,7 @@ def _read(value: Any) -> Any:
 
 
 def _progress_reporter(context: Context[Any, Any]) -> Tell:
-    """Reports progress from the thread of a call, and ends the call there when it was cancelled."""
+    """Make a callback that reports progress from the thread of a call, and ends the call there after a cancellation."""
 
     def tell(part: float, whole: float | None, words: str) -> None:
         anyio.from_thread.check_cancelled()

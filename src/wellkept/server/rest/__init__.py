@@ -1,8 +1,8 @@
-"""The HTTP face: one route for each row of the table of operations, guarded, bounded, observed.
+"""The REST server: one route per row of the table of operations, with access control, limits and metrics.
 
-A request passes, from the outside in: the access log and the counters, the check of `Host` and
-`Origin`, the token and its rate, the bounds of the body, and then the route of its operation, whose
-work is done on a thread. Every refusal is a problem document (RFC 9457).
+A request passes these layers, from the outside in: access log and metrics; checks of `Host` and `Origin`; token
+and rate limit; limits of the body; the route of its operation, which runs in a thread. Every error is a problem
+document (RFC 9457).
 """
 
 from __future__ import annotations

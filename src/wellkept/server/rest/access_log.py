@@ -1,4 +1,4 @@
-"""The outermost layer: times each request, counts it, logs it without a word of any text, and sets the safe headers."""
+"""The outermost layer: measures, counts and logs each request without its contents, and sets security headers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _HEADERS = {
 
 
 class AccessLog:
-    """Watches requests go by.
+    """ASGI middleware that logs and counts requests.
 
-    What is logged is the method, the name of the route, the status, the time and who asked. A path may
-    hold ids and a query string may hold words, so neither is logged.
+    It logs method, route name, status, duration and actor. A path may contain ids and a query string may contain
+    texts, so neither is logged.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -61,7 +61,7 @@ class AccessLog:
 
 
 def _operation(scope: Scope) -> str:
-    """The name of the route that was taken; a closed set, so that strange paths make no new counters."""
+    """The name of the matched route. The set of names is closed, so that arbitrary paths create no new counters."""
     route = scope.get("route")
     name = getattr(route, "operation_id", None) or getattr(route, "name", None)
     return str(name) if name else "other"

@@ -1,4 +1,4 @@
-"""The composition of the REST application: routes inside, gates around them, problems for everything else."""
+"""Composition of the REST application: routes, the layers around them, and problem documents for all errors."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def create_app(
     health: Health | None = None,
     queue_depth: Callable[[], int] | None = None,
 ) -> FastAPI:
-    """The REST application of a store.
+    """Create the REST application of a store.
 
-    A request names its namespace in `Wellkept-Namespace`, its conversation in `Wellkept-Session` and a
-    key that makes a write repeatable in `Idempotency-Key`.
+    A request selects its namespace with `Wellkept-Namespace` and its session with `Wellkept-Session`. The header
+    `Idempotency-Key` makes a write safe to repeat.
 
     Args:
-        store: What it serves; it is not closed here.
-        tokens: Who may do what. Without any, whoever reaches the server may do everything, so it has to
+        store: The store; it is not closed by the application.
+        tokens: The access tokens. Without them, every request may do everything, so the server must
             listen on loopback only.
-        limits: What a request may cost.
-        health: Its `drain` makes `/readyz` say that the server is stopping; one of its own by default,
-            as `app.state.health`.
-        queue_depth: How many deferred writes wait, for `/metrics`; those of the store by default.
+        limits: Limits of a request.
+        health: Its `drain` makes `/readyz` report that the server is stopping; by default a new one,
+            available as `app.state.health`.
+        queue_depth: Returns the number of queued writes for `/metrics`; by default that of the store.
 
     Returns:
         An ASGI application.
@@ -68,9 +68,9 @@ def create_app(
         title="Wellkept",
         version=__version__,
         description=_DESCRIPTION,
-        # Nothing is sent anywhere, and no page is served that loads its scripts from elsewhere.
+        # No telemetry, and no pages that load scripts from other sites.
         telemetry={"auto_configure": False},
-        openapi_url=None,  # served below, made in a thread
+        openapi_url=None,  # served below, built in a thread
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -87,7 +87,7 @@ def create_app(
     app.add_exception_handler(Malformed, _malformed)
     app.add_exception_handler(NotAllowed, _not_allowed)
     app.add_exception_handler(UnknownNamespace, _unknown_namespace)
-    # The last one added is the outermost.
+    # The last layer added is the outermost.
     app.add_middleware(ConcurrencyLimit, limits=limits)
     app.add_middleware(BodyLimits, limits=limits)
     app.add_middleware(TokenCheck, tokens=tokens, limits=limits)
@@ -99,7 +99,7 @@ def create_app(
 
 
 def _document(app: FastAPI) -> Callable[[Request], Response]:
-    """The endpoint of the OpenAPI document; a function that is no coroutine is run in a thread."""
+    """The endpoint of the OpenAPI document; FastAPI runs a function that is not a coroutine in a thread."""
     made: list[bytes] = []
 
     def openapi(request: Request) -> Response:

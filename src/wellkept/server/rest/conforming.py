@@ -1,8 +1,8 @@
-"""Holds a request to the schema that the OpenAPI document shows for it.
+"""Validates requests against the schema published in the OpenAPI document.
 
-Types, required and unknown fields, and the ranges of numbers are looked at by the input models. What the
-document says beyond them is looked at here, so that what it calls invalid is refused. Only the words of
-JSON schema are known that `narrowing` writes.
+The input models check types, required and unknown fields, and ranges of numbers. This module checks the remaining
+constraints of the document, so that the server rejects what the document calls invalid. It supports only the
+keywords of JSON schema that `narrowing` writes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from wellkept.server.rest.narrowing import RULES_FORMAT, TEXT, VISIBLE
 
 Schema: TypeAlias = Mapping[str, Any]
 Flaw: TypeAlias = tuple[type[InvalidInput], str, str]
-"""The error, what is wrong, and where."""
+"""The error class, the problem, and the location."""
 _TODO = "See the operation in /openapi.json"
 _SHOWN = 200
 _SEEN = frozenset({TEXT["pattern"], VISIBLE["pattern"]})
 
 
 def check_fields(fields: Mapping[str, Any], schema: Schema) -> None:
-    """Refuse fields of which the document says more than their type, and which are not so.
+    """Check the constraints of the document beyond types.
 
     Args:
-        fields: JSON values whose types were looked at.
-        schema: Of the object that they are the fields of, with its `$defs`.
+        fields: JSON values whose types are already checked.
+        schema: The schema of the object with these fields, with its `$defs`.
 
     Raises:
-        InvalidInput: The first that is not as its schema says, with the class that the library has for it;
-            what was given is not repeated.
+        InvalidInput: The first violation, in the error class that the library uses for it; the given value is
+            not repeated.
 
     Example:
         >>> check_fields({"title": "tea"}, {"properties": {"title": {"type": "string", "maxLength": 5}}})
@@ -48,17 +48,17 @@ def check_fields(fields: Mapping[str, Any], schema: Schema) -> None:
 
 
 def check_text_value(name: str, text: str, schema: Schema) -> None:
-    """The same for a single text, such as that of a header.
+    """Check a single text, such as that of a header.
 
     Raises:
-        InvalidInput: It is not as its schema says.
+        InvalidInput: It violates its schema.
     """
     for kind, what, where in _of_text(text, schema, name):
         raise kind(what, where=where, todo=_TODO)
 
 
 def _flaws(value: Any, schema: Schema, where: str, known: Mapping[str, Schema]) -> Iterator[Flaw]:
-    """Where something is not as its schema says, and what."""
+    """Yield the violations of a schema, with their locations."""
     if "$ref" in schema:
         schema = known[str(schema["$ref"]).rpartition("/")[2].rpartition(".")[2]]
     if "anyOf" in schema:
@@ -101,11 +101,11 @@ def _of_list(items: Sequence[Any], schema: Schema, where: str, known: Mapping[st
 
 
 def _part(value: Any, schema: Schema, where: str, known: Mapping[str, Schema]) -> Iterator[Flaw]:
-    """A part of something larger, whose type the input model may have left open."""
+    """Check a part of a value; the input model may have left its type open."""
     if _of_type(value, schema):
         yield from _flaws(value, schema, where, known)
     else:
-        yield InvalidField, f"is no {schema.get('type', 'object')}", where
+        yield InvalidField, f"is not of type {schema.get('type', 'object')}", where
 
 
 def _of_text(text: str, schema: Schema, where: str) -> Iterator[Flaw]:
@@ -113,13 +113,13 @@ def _of_text(text: str, schema: Schema, where: str) -> Iterator[Flaw]:
         yield ContentTooLarge, f"has more than {schema['maxLength']} characters", where
     elif "not" in schema and (found := _search(schema["not"]["pattern"])(text)):
         held = " ".join(f"U+{ord(character):04X}" for character in found.group())
-        yield InvalidText, f"holds {held}, which it must not", where
+        yield InvalidText, f"contains {held}, which is not allowed", where
     elif len(text) < schema.get("minLength", 0) or (schema.get("pattern") in _SEEN and not _matches(text, schema)):
         yield EmptyContent, "is empty", where
     elif not _matches(text, schema):
         yield InvalidField, "does not have the required form", where
     elif schema.get("format") == RULES_FORMAT and _is_empty_toml(text):
-        yield InvalidField, "has no rule", where
+        yield InvalidField, "contains no rule", where
 
 
 def _matches(text: str, schema: Schema) -> bool:
@@ -127,7 +127,7 @@ def _matches(text: str, schema: Schema) -> bool:
 
 
 def _is_empty_toml(toml: str) -> bool:
-    """Whether it can be read and has no key; what cannot be read is left to the library, which says why."""
+    """Whether the text is valid TOML without keys; the library reports invalid TOML itself."""
     try:
         return not parsed_toml(toml)
     except InvalidInput:
@@ -136,7 +136,7 @@ def _is_empty_toml(toml: str) -> bool:
 
 @cache
 def _search(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    r"""A pattern as ECMA reads it: `$` is the end and nothing else, `\d` is ten digits."""
+    r"""Compile a pattern with ECMA semantics: `$` matches only at the end, and `\d` only ASCII digits."""
     return re.compile(re.sub(r"\$(?=\||\Z)", r"\\Z", pattern), re.ASCII).search
 
 
@@ -152,7 +152,7 @@ _JSON: Mapping[str, type | tuple[type, ...]] = {
 
 
 def _of_type(value: Any, schema: Schema) -> bool:
-    """Whether a value is of the type that a part of a choice describes; a reference is to an object here."""
+    """Whether a value has the type of one alternative of a choice; a reference means an object here."""
     if "$ref" in schema:
         return isinstance(value, dict)
     if "type" not in schema:

@@ -1,7 +1,7 @@
-"""What a request passes before its route: where it comes from, whose it is, how often, how large.
+"""The layers before the routes: origin, token, rate, body size and concurrency.
 
-Plain ASGI, so that nothing is read of a body before the token is known, and no more than the bounds
-allow after that.
+Plain ASGI, so that no part of a body is read before the token is checked, and then no more than the limits
+allow.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ log = logging.getLogger(__name__)
 
 IMPORT_PATH = "/v1/import"
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
-"""What needs no token; it tells nothing of what is stored."""
+"""Paths that need no token; they disclose nothing about stored data."""
 
 current_grant: ContextVar[Grant] = ContextVar("wellkept_grant", default=EVERYTHING)
-"""The grant of the request that is under way, for whatever is mounted beside the routes."""
+"""The grant of the current request, for apps mounted beside the routes."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _SMALL = 1 << 14
 _DRAINED = 64
 _LOOKUP_THREADS = 8
-"""Tokens that are looked up at the same time; half of what a process connects to a database."""
+"""Maximum number of concurrent token lookups; half of a process's database connections."""
 _DRAIN_SECONDS = 10.0
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="wellkept"'}
 
 
 class OriginCheck:
-    """Refuses requests for another host, and pages of other sites.
+    """Rejects requests for other hosts, and requests from pages of other sites.
 
-    A page that a browser of this machine shows can reach a server on loopback: by a name that it has
-    pointed there (the `Host` tells), or by sending a form (the `Origin` tells).
+    A web page in a local browser can reach a server on loopback in two ways: by DNS rebinding, which the `Host`
+    header reveals, or by submitting a form, which the `Origin` header reveals.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -59,7 +59,7 @@ class OriginCheck:
         self._origins = frozenset(origin.lower().rstrip("/") for origin in limits.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
+        """Handle one ASGI request."""
         if scope["type"] == "http":
             refusal = self._refusal(Headers(scope=scope), scope["method"])
             if refusal is not None:
@@ -89,7 +89,7 @@ class OriginCheck:
 
 
 class TokenCheck:
-    """Asks for a token where there are any, and counts what is sent with each."""
+    """Requires a token when tokens are in use, and limits the rate of each token."""
 
     def __init__(self, app: ASGIApp, tokens: TokenKeeper | None, limits: Limits) -> None:
         self._app = app
@@ -98,16 +98,16 @@ class TokenCheck:
         self._buckets = (
             None if limits.rate is None else Buckets(rate=limits.rate, burst=limits.burst, clock=limits.clock)
         )
-        self._told = ""
+        self._logged = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
+        """Handle one ASGI request."""
         if scope["type"] != "http" or self._tokens is None or scope["path"] in OPEN_PATHS:
             await self._app(scope, receive, send)
             return
         secret = _bearer(Headers(scope=scope))
-        # Tokens are in a file that may have changed, or in a database: on a thread, so that the loop serves others,
-        # and on one that no request has, since those may all wait for a database that is gone.
+        # The lookup may read a changed file or query a database. It runs in a thread to keep the event loop free, and
+        # outside the threads of requests, which may all be waiting for an unreachable database.
         try:
             grant = await to_thread.run_sync(self._tokens.grant_of, secret, limiter=self._own) if secret else None
         except (ConfigError, StorageError) as error:
@@ -130,17 +130,17 @@ class TokenCheck:
             current_grant.reset(mark)
 
     def _unreadable_tokens(self, error: WellkeptError) -> Response:
-        """The answer while the list of tokens cannot be read; why is for whoever runs the server, and said once."""
-        if str(error) != self._told:
-            self._told = str(error)
+        """The answer while tokens cannot be read; the reason is logged for the operator, once."""
+        if str(error) != self._logged:
+            self._logged = str(error)
             log.error("All requests are refused: %s", error)
         return problem(503, "tokens cannot be read", todo="Tell the server's operator; its log says why")
 
 
 class BodyLimits:
-    """Reads the body of a request within its bounds, before anything parses it.
+    """Reads the body of a request within its limits, before it is parsed.
 
-    An import is passed on as it comes; it counts for itself.
+    The body of an import is passed on as a stream; the import limits its size itself.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -148,7 +148,7 @@ class BodyLimits:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
+        """Handle one ASGI request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -175,7 +175,7 @@ class BodyLimits:
         await self._app(scope, _replayed(body, receive), send)
 
     def _shaped(self, body: bytes) -> Response | None:
-        """The refusal of a body whose lists and objects are beyond the bounds."""
+        """The error for a body whose nesting or number of values exceeds the limits."""
         deepest, most = self._limits.json_depth, self._limits.json_values
         if depth(body, deepest) > deepest:
             return problem(400, "the body is nested too deeply", where="body", todo=f"Use at most {deepest} levels")
@@ -185,10 +185,10 @@ class BodyLimits:
 
 
 class ConcurrencyLimit:
-    """Bounds how many requests are worked on at the same time.
+    """Limits the number of requests processed at the same time.
 
-    Only those count whose sender may send them and whose body is there, so that nobody can use the bound up
-    by connecting. An import counts from its beginning.
+    Only authorised requests with a complete body count, so that connections alone cannot exhaust the limit.
+    An import counts from its start.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -196,7 +196,7 @@ class ConcurrencyLimit:
         self._left = limits.at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
+        """Handle one ASGI request."""
         if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
             await self._app(scope, receive, send)
             return
@@ -211,20 +211,20 @@ class ConcurrencyLimit:
 
 
 def grant_of(state: Mapping[str, Any]) -> Grant:
-    """The grant of a request, from the state of its scope."""
+    """The grant of a request, from the state of its ASGI scope."""
     grant = state.get("grant", EVERYTHING)
     assert isinstance(grant, Grant)
     return grant
 
 
 def too_large(most: int) -> Response:
-    """The answer to a body beyond its bound."""
+    """The answer to a body above its limit."""
     headers = {"Connection": "close"}
     return problem(413, "the body is too large", where="body", todo=f"Send at most {most} bytes", headers=headers)
 
 
 async def discard(parts: AsyncIterator[bytes], most: int) -> None:
-    """Let a sender finish, in bounds: one who is cut off while sending never reads the answer."""
+    """Read the rest of a body within limits: a client that is cut off while sending never reads the answer."""
     left = _DRAINED * most
     with move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect):
         async for part in parts:
@@ -234,18 +234,18 @@ async def discard(parts: AsyncIterator[bytes], most: int) -> None:
 
 
 async def _parts(receive: Receive) -> AsyncIterator[bytes]:
-    """A body as it comes. It ends with its last part: who asks for more waits until the sender goes away."""
+    """The parts of a body as they arrive. It ends after the last part; reading on would wait for the disconnect."""
     more = True
     while more:
         message = await receive()
-        if message["type"] != "http.request":  # the sender went away: what came is no whole body
+        if message["type"] != "http.request":  # the client disconnected, and the body is incomplete
             return
         more = message.get("more_body", False)
         yield message.get("body", b"")
 
 
 async def _read(parts: AsyncIterator[bytes], most: int) -> bytes | None:
-    """A whole body, or None where it is larger than it may be; what of it is still to come is then left."""
+    """The whole body; None when it exceeds the limit, with the rest unread."""
     kept: list[bytes] = []
     size = 0
     async for part in parts:
@@ -257,7 +257,7 @@ async def _read(parts: AsyncIterator[bytes], most: int) -> bytes | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A body that was read, once more; then whatever comes after it."""
+    """A receive function that first returns the body already read, then further messages."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:
@@ -274,14 +274,14 @@ def _bearer(headers: Headers) -> str:
 def _name(address: str) -> str:
     try:
         return urlsplit(address).hostname or ""
-    except ValueError:  # brackets that hold no address
+    except ValueError:  # brackets without an IP address
         return ""
 
 
 def _content_length(headers: Headers) -> int:
-    said = headers.get("content-length", "")
-    # More digits than any body has bytes: too long to be read as a number, and too large anyway.
-    return int(said[:18]) if said.isascii() and said.isdigit() else 0
+    length = headers.get("content-length", "")
+    # A length with too many digits cannot be parsed as a number, and exceeds the limit anyway.
+    return int(length[:18]) if length.isascii() and length.isdigit() else 0
 
 
 def _has_body(headers: Headers) -> bool:

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can be sent work."""
+"""Health checks: liveness, and readiness for requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATIENCE = 1.0
 
 
 class Health:
-    """What is known of a server; `drain` is called when it begins to stop.
+    """The state of a server; `drain` is called when it begins to stop.
 
     Example:
         >>> health = Health()
@@ -34,20 +34,20 @@ class Health:
 
     @property
     def draining(self) -> bool:
-        """Whether it is stopping: what has begun is finished, nothing new should be sent."""
+        """Whether the server is stopping: running requests are finished, and no new ones should be sent."""
         return self._draining.is_set()
 
     def drain(self) -> None:
-        """Say from now on that nothing new should be sent."""
+        """Report from now on that no new requests should be sent."""
         self._draining.set()
 
 
 class Readiness:
-    """Whether a store answers, asked on a thread that no request has: those may all wait for a database that is gone.
+    """Whether a store answers, checked outside the threads of requests, which may all wait for an unreachable database.
 
     Args:
-        store: What is asked.
-        seconds: How long its answer is waited for.
+        store: The store to check.
+        seconds: Timeout of the check, in seconds.
     """
 
     def __init__(self, store: MemoryStore, *, seconds: float = _PATIENCE) -> None:
@@ -57,10 +57,10 @@ class Readiness:
         self._asking: asyncio.Task[str] | None = None
 
     async def trouble(self) -> str:
-        """What is wrong, in a word; empty when the store answers.
+        """The problem in a word; empty when the store answers.
 
-        One question at a time, and whoever comes meanwhile shares its answer: anybody may ask without a token,
-        and a store that says nothing must not get a thread for each who does.
+        Only one check runs at a time, and concurrent requests share its result: the check needs no token, and a store
+        that does not answer must not occupy one thread per request.
         """
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask())
@@ -69,7 +69,7 @@ class Readiness:
 
     async def _ask(self) -> str:
         try:
-            # Abandoned when the server ends: nobody reads the answer any more.
+            # Abandoned when the server stops, because the result is no longer needed.
             await to_thread.run_sync(_ask, self._store, limiter=self._own, abandon_on_cancel=True)
         except StorageError as error:
             return type(error).__name__
@@ -77,13 +77,13 @@ class Readiness:
 
 
 class Alive(BaseModel):
-    """The process answers."""
+    """The process is alive."""
 
     status: Literal["ok"] = "ok"
 
 
 def health_routes(store: MemoryStore, health: Health) -> APIRouter:
-    """`/healthz` and `/readyz`, open to everyone: they tell nothing of what is stored."""
+    """`/healthz` and `/readyz`, available without a token; they disclose nothing about stored data."""
     router = APIRouter(tags=["health"])
     readiness = Readiness(store)
     unready: dict[int | str, dict[str, Any]] = {
@@ -118,9 +118,9 @@ def health_routes(store: MemoryStore, health: Health) -> APIRouter:
 
 
 def _ask(store: MemoryStore) -> None:
-    """Have the store read something, once: it is its state now that is asked for, not whether it comes back.
+    """Make the store read something once, without retries, to find out its current state.
 
-    A server that acts for tokens only has what all of them share.
+    A server that acts only for tokens reads just the data that all tokens share.
     """
     ctx = context_of(store)
     try:

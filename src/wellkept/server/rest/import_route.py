@@ -1,9 +1,9 @@
-"""`POST /v1/import`: JSON lines in, one JSON line out for each, with progress between and a sum at the end.
+"""`POST /v1/import`: reads JSON lines and answers with one JSON line for each, with progress and a final summary.
 
-The body is read to a temporary file first, within its bound: a server that answered while it still
-reads would wait for a client that still writes. Then lines pass the gate in batches; each batch is one
-transaction, and what an answer has told is stored. The same lines from the same source again
-change nothing.
+The body is first read to a temporary file, within its limit: answering while reading could deadlock with a
+client that reads only after writing. Then the lines pass the gate in batches. Each batch is one transaction, and
+its answer is sent after it is stored. Importing the same lines from the same source again changes
+nothing.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from wellkept.types import WriteResult
 LINES = "application/x-ndjson"
 _TAKEN = frozenset({LINES, "application/ndjson", "application/jsonl", "application/jsonlines"})
 _MORE = MIB
-"""A longer line is no memory; it is cut there, and what is cut off is refused with it."""
+"""Maximum length of a line in bytes; a longer line is truncated and rejected."""
 _BATCH = 32
-"""Rows that are written together: what an answer has told is stored, and one row may take a tenth of a second."""
+"""Rows per transaction; one row may take a tenth of a second, and its answer is sent after the transaction."""
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A JSON line for each line: its result or error; `progress` between them; `report` at the end",
@@ -59,7 +59,7 @@ _BODY = {
 
 
 class Source(BaseModel):
-    """Where the lines come from."""
+    """The source of the lines."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -87,11 +87,11 @@ def import_routes(stores: RequestStores, limits: Limits) -> APIRouter:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in _TAKEN:
             return problem(415, "the content type is not JSON lines", where="Content-Type", todo=f"Send {LINES}")
-        # Whose it is comes first: nothing of a body is kept for somebody who may not write.
+        # Check permission first: no part of a body is stored for a caller without write access.
         grant = grant_of(request.scope.get("state", {}))
         store = await run_in_threadpool(stores.store_of, request.headers, grant, "write")
         named = read_header(request.headers, IDEMPOTENCY, escaped=False) or label("source", asked.source)
-        spool = tempfile.TemporaryFile()  # closed by whoever reads it to its end
+        spool = tempfile.TemporaryFile()  # closed by the iterator that reads it
         size = 0
         parts = request.stream()
         async for part in parts:
@@ -103,10 +103,10 @@ def import_routes(stores: RequestStores, limits: Limits) -> APIRouter:
             await run_in_threadpool(spool.write, part)
         spool.seek(0)
         spec = ImportSpec(source=label("source", asked.source), identity=f"rest:{named}")
-        told = answers(
+        answer = answers(
             context_of(store), spool, spec, limits, size=size, restores=allowed(grant, store.namespace, "admin")
         )
-        return StreamingResponse(told, media_type=LINES)
+        return StreamingResponse(answer, media_type=LINES)
 
     return router
 
@@ -114,18 +114,18 @@ def import_routes(stores: RequestStores, limits: Limits) -> APIRouter:
 def answers(
     ctx: Context, spool: IO[bytes], spec: ImportSpec, limits: Limits, *, size: int, restores: bool
 ) -> Iterator[bytes]:
-    """The lines of the answer; the writing is done as they are read.
+    """Yield the lines of the answer; the import proceeds as they are consumed.
 
     Args:
-        ctx: Where the lines go.
+        ctx: The target.
         spool: The body; closed at the end.
-        spec: How its lines become memories.
-        limits: How deep a line may be nested.
-        size: Of the body, for the progress.
-        restores: Whether rows of an export are restored under their ids; what they say passes the gate otherwise.
+        spec: How lines become memories.
+        limits: Limits on the nesting of a line.
+        size: Size of the body in bytes, for the progress.
+        restores: Whether rows of an export are restored with their ids; otherwise their texts pass the gate.
     """
     run_id = f"import-{ctx.new_id()}"
-    told = RowWriter(run_id)
+    writer = RowWriter(run_id)
     with spool:
         lines = numbered(spool, "body", most=_MORE)
         first = next(lines, (1, b""))
@@ -142,16 +142,16 @@ def answers(
         for row in given:
             waiting.append(row)
             if len(waiting) >= _BATCH:
-                yield from told.written(ctx, waiting)
+                yield from writer.written(ctx, waiting)
                 done += len(waiting)
                 waiting = []
                 yield _line({"progress": {"lines": done, "bytes": spool.tell(), "of": size}})
-        yield from told.written(ctx, waiting)
-    yield _line({"report": told.report() | ({"restored": False} if exported else {})})
+        yield from writer.written(ctx, waiting)
+    yield _line({"report": writer.report() | ({"restored": False} if exported else {})})
 
 
 class RowWriter:
-    """Takes rows through the gate and says what became of each."""
+    """Writes rows through the gate and reports the result of each."""
 
     def __init__(self, run_id: str) -> None:
         self._cause = Cause("import", run_id)
@@ -159,11 +159,11 @@ class RowWriter:
         self._read = self._failed = 0
 
     def written(self, ctx: Context, waiting: list[Row]) -> Iterator[bytes]:
-        """Write a chunk, and a line of answer for each row, in order."""
+        """Write a batch and yield one answer line per row, in order."""
         good = [row.new for row in waiting if row.new is not None and row.error is None]
         try:
             results = iter(remember_all(ctx, good, self._cause))
-        except WellkeptError as error:  # the store, not a line: the rest of the chunk shares its fate
+        except WellkeptError as error:  # an error of the store, not of a line, applies to the rest of the batch
             results = iter([error] * len(good))
         for row in waiting:
             self._read += 1
@@ -177,7 +177,7 @@ class RowWriter:
                     yield self._error(row.line, refused)
 
     def report(self) -> dict[str, Any]:
-        """The sum of all lines."""
+        """The summary of all lines."""
         counts = dict(sorted(self._counts.items()))
         return {"run_id": self._cause.run_id, "read": self._read, "counts": counts, "errors": self._failed}
 
@@ -202,7 +202,7 @@ class RowWriter:
 
 
 def _export(ctx: Context, lines: Iterator[Line], run_id: str) -> Iterator[bytes]:
-    """An export of ours comes back as a whole, in one transaction, or not at all."""
+    """Restore an export as a whole, in one transaction, or not at all."""
     export = read_export(lines, ctx.namespace, ctx.policy)
     wrong: list[tuple[int | None, WellkeptError]] = list(export.wrong)
     counts: dict[str, int] = {}
@@ -218,17 +218,17 @@ def _export(ctx: Context, lines: Iterator[Line], run_id: str) -> Iterator[bytes]
 
 
 def _statement_rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> Iterator[Row]:
-    """What the memories of an export say, as rows of an import; other lines with the reason why they are none."""
+    """The statements of an export as rows of an import, and its other lines with the reason for their rejection."""
     refused: deque[Row] = deque()
 
-    def said() -> Iterator[Line]:
+    def statements() -> Iterator[Line]:
         for number, raw in lines:
             try:
                 yield number, json.dumps(statement_of(raw)).encode()
             except InvalidInput as error:
                 refused.append(Row(number, "", None, error))
 
-    for row in rows(said(), spec, policy):
+    for row in rows(statements(), spec, policy):
         while refused:
             yield refused.popleft()
         yield row
@@ -236,7 +236,7 @@ def _statement_rows(lines: Iterable[Line], spec: ImportSpec, policy: Policy) -> 
 
 
 def _bounded_lines(lines: Iterable[Line], limits: Limits) -> Iterator[Line]:
-    """The lines, none longer than a memory can be, none nested deeper than the bounds allow."""
+    """The lines, with lines that are too long or too deeply nested replaced by invalid ones."""
     for number, raw in lines:
         if len(raw) > _MORE:
             yield number, b"(a line of more than 1 MiB)"
@@ -247,7 +247,7 @@ def _bounded_lines(lines: Iterable[Line], limits: Limits) -> Iterator[Line]:
 
 
 def _reason(error: WellkeptError) -> dict[str, Any]:
-    if status_of(error) >= 500:  # the server's own affairs
+    if status_of(error) >= 500:  # internal to the server
         return {"type": type(error).__name__, "what": "it could not be written", "where": "", "todo": "Send it again"}
     return {"type": type(error).__name__, "what": error.what, "where": error.where, "todo": error.todo}
 

@@ -1,4 +1,4 @@
-"""What a request may cost: bytes, nesting, and how many in which time. No server in here."""
+"""Limits of a request: size, nesting and rate. Independent of any server."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _MOST_BUCKETS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The bounds of a server.
+    """The limits of a server.
 
     Attributes:
-        body_bytes: The most that a body may hold.
+        body_bytes: Maximum size of a body, in bytes.
         import_bytes: The same for an import, which is read to a temporary file first.
-        json_depth: How deep lists and objects may stand in each other.
-        json_values: How many values they may hold together. While a parser makes them, no other request is served.
-        rate: Requests a second that one token may send for long; None for no limit. A server without
-            tokens has nobody to tell apart and counts nothing.
-        burst: How many it may send at once.
-        at_once: How many requests are worked on at the same time; one more is answered with 503.
-        hosts: Names that the server answers to, beside those of this machine's loopback; `*` for any.
-        origins: Origins, such as `https://memory.example.org`, whose pages may send requests, beside
+        json_depth: Maximum nesting of lists and objects.
+        json_values: Maximum number of values in them. While they are parsed, no other request is served.
+        rate: Sustained requests per second for one token; None for no limit. A server without tokens cannot
+            distinguish clients and has no rate limit.
+        burst: Maximum number of requests at once.
+        at_once: Maximum number of requests processed at the same time; further ones are answered with 503.
+        hosts: Accepted host names, besides those of loopback; `*` for any.
+        origins: Origins, such as `https://memory.example.org`, whose pages may send requests, besides
             the server's own.
-        clock: Seconds that only go forward, for tests.
+        clock: Monotonic clock in seconds, for tests.
 
     Example:
         >>> Limits(rate=5).burst
@@ -59,7 +59,7 @@ class Limits:
 
 
 class Buckets:
-    """One token bucket for each key: it holds `burst` requests and fills again at `rate` a second.
+    """One token bucket per key: it holds `burst` requests and refills at `rate` per second.
 
     Example:
         >>> now = [0.0]
@@ -79,7 +79,7 @@ class Buckets:
         self._held: dict[str, tuple[float, float]] = {}
 
     def wait(self, key: str) -> float:
-        """Take one request out of a bucket; returns the seconds to wait where it is empty, else 0."""
+        """Take one request from a bucket; returns 0, or the seconds to wait when the bucket is empty."""
         with self._lock:
             now = self._clock()
             left, since = self._held.get(key, (float(self._burst), now))
@@ -93,17 +93,17 @@ class Buckets:
             return 0.0
 
     def _forget_the_full(self, now: float) -> None:
-        """A full bucket is as good as none: what is kept is bounded by who was here lately."""
+        """Remove full buckets, which equal new ones, so that memory is bounded by the recently active keys."""
         full = [key for key, (left, since) in self._held.items() if left + (now - since) * self._rate >= self._burst]
         for key in full:
             del self._held[key]
 
 
 def depth(raw: bytes, most: int) -> int:
-    """How deep the brackets of a JSON text stand in each other; counting stops at one more than `most`.
+    """The nesting depth of the brackets in a JSON text; counting stops at `most` + 1.
 
-    Read before the text is parsed, so that no parser is led into recursion. Brackets inside of
-    strings do not count; a text that is no JSON is left to the parser to refuse.
+    It runs before parsing, to protect the parser from deep recursion. Brackets inside strings are ignored; invalid
+    JSON is left to the parser to reject.
 
     Example:
         >>> depth(b'{"a": [1, "[[["]}', 10), depth(b"[" * 100_000, 10)

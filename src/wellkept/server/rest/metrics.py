@@ -1,8 +1,8 @@
-"""Figures for Prometheus: requests as they are served, and what the store holds when it is asked.
+"""Metrics for Prometheus: requests as they are served, and counts of the store at each scrape.
 
-Outcomes, conflicts and unchecked rows are read from the store itself at each scrape, so that they
-tell of every surface and process, not only of what passed through this one. They are sums over all
-namespaces, without their names.
+Outcomes, conflicts and unchecked rows are read from the store at each scrape, so they include all processes and
+surfaces, not only requests to this server. They are totals over all namespaces, without the names of
+namespaces.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Metrics:
-    """The figures of one server, in a registry of their own.
+    """The metrics of one server, in a separate registry.
 
     Args:
-        store: Whose contents are counted.
-        queue_depth: How many texts wait in the queue of deferred writes.
+        store: The store whose contents are counted.
+        queue_depth: Returns the number of queued writes.
     """
 
     def __init__(self, store: MemoryStore, queue_depth: Callable[[], int]) -> None:
@@ -50,32 +50,32 @@ class Metrics:
         )
 
     def served(self, operation: str, status: int, seconds: float) -> None:
-        """One more request."""
+        """Count one request."""
         self._requests.labels(operation, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
 
     def text(self) -> bytes:
-        """All figures in Prometheus' own format."""
+        """All metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
 
 class _Contents(Collector):
-    """What the store holds, counted when it is asked for."""
+    """Collector that counts the contents of the store at each scrape."""
 
     def __init__(self, store: MemoryStore, queue_depth: Callable[[], int]) -> None:
         self._store = store
         self._queue_depth = queue_depth
 
     def describe(self) -> Iterator[Metric]:
-        """No families in advance: they need the store."""
+        """No metric families in advance, because they require the store."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """The families, one reading of each namespace."""
+        """The metric families, with one read per namespace."""
         outcomes: Counter[str] = Counter()
         memories: Counter[str] = Counter()
         conflicts = unchecked = 0
-        # The reader's own token, where the database asks for one: without it there is nothing to count.
+        # Read under the caller's token where the database requires one; otherwise nothing is visible.
         store = MemoryStore(bound(context_of(self._store), current_grant.get()))
         for name in store.namespaces():
             stats = store.in_namespace(name).stats()
@@ -103,7 +103,7 @@ class _Contents(Collector):
 
 
 def metrics_routes(metrics: Metrics) -> APIRouter:
-    """`/metrics`. It sums over all namespaces, so a token needs all of them, and `admin`."""
+    """`/metrics`. It covers all namespaces, so the token must cover all of them with the scope `admin`."""
     router = APIRouter(tags=["health"])
 
     @router.get(

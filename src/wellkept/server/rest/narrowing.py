@@ -1,10 +1,10 @@
-"""What the library checks beyond the shapes of the input models, told in the words of a JSON schema.
+"""Adds constraints of the library to the JSON schemas of the input models.
 
-The models say shapes; which characters a text may hold and how large a count may be is decided by the
-library. A reader of the OpenAPI document, and a client made from it, should know it beforehand. What is
-told here is held to by `conforming`, so that the document is neither narrower nor wider than the server.
+The models state types; the library decides which characters a text may contain and how large a count may be.
+Readers of the OpenAPI document, and generated clients, need these constraints in advance. `conforming` enforces
+them, so that the document is neither narrower nor wider than the server.
 
-Classes of characters name what is left out, never what is allowed: every script is allowed.
+Character classes list excluded characters, never allowed ones: every script is allowed.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ _LINE_ENDS = r"\t\n\r\u2028\u2029"
 _BLANK = r"\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _UNSEEN = r"\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe0e\ufe0f\ufeff\ufff9-\ufffb"
 KEPT: Mapping[str, Any] = {"not": {"pattern": f"[{_NEVER}]"}}
-"""No control characters but tab and line ends, and no noncharacters: what `check_text` refuses."""
+"""No control characters except tab and line ends, and no noncharacters; like `check_text`."""
 VISIBLE: Mapping[str, Any] = {"pattern": f"[^{_NEVER}{_BLANK}{_UNSEEN}]", **KEPT}
-"""The same, with something to be seen."""
+"""Like `KEPT`, with at least one visible character."""
 TEXT: Mapping[str, Any] = {"pattern": f"^[{_BLANK}]*$|[^{_NEVER}{_BLANK}{_UNSEEN}]", **KEPT}
-"""The same, or nothing at all."""
+"""Like `VISIBLE`, or empty."""
 LINE: Mapping[str, Any] = {
     "pattern": f"[^{_NEVER}{_BLANK}{_UNSEEN}]",
     "not": {"pattern": f"[{_NEVER}{_LINE_ENDS}{_UNSEEN}]"},
 }
-"""One line with nothing hidden in it, as the name of a relation is."""
+"""A single line without invisible characters, such as the name of a relation."""
 _DAY = (
     r"(?:\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
     r"|(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)"
 )
 _HOUR = r"(?:[01]\d|2[0-3])"
 MOMENT: Mapping[str, Any] = {
-    # The first and the last years have times that are outside of all years in another zone.
+    # The first and last years are excluded, because some of their times are out of range in another zone.
     "pattern": rf"^(?!000[01]|9999){_DAY}(?:[T ]{_HOUR}:[0-5]\d(?::[0-5]\d(?:\.\d{{1,9}})?)?"
     rf"(?:Z|[+-]{_HOUR}:?[0-5]\d)?)?$"
 }
-"""A day, or a day and a time, with a zone or without, as in `2026-03-04T09:30:00Z`."""
+"""A day, or a day and time, with or without a zone, such as `2026-03-04T09:30:00Z`."""
 RULES_FORMAT = "wellkept-rules"
-"""TOML with at least one key, as in docs/consolidation.md; no JSON schema can say that."""
+"""TOML with at least one key, as in docs/consolidation.md; JSON schema cannot express it."""
 _ANY_TEXT = frozenset({"FilterFields", "ScopeFields"})
-"""A filter with a text that no memory holds is no error; it finds nothing."""
+"""Filters accept any text: a text that no memory contains is no error and finds nothing."""
 _VISIBLE_NAMES = frozenset({"content", "query", "response"})
 _PLACES = frozenset({"after", "before"})
 _PLAN: Mapping[str, Any] = {
@@ -64,16 +64,16 @@ _PLAN: Mapping[str, Any] = {
         "actions": {"type": "array", "items": {"type": "object"}},
     },
 }
-"""What can be seen of a plan; whether it is one of this store's, only the store can tell."""
+"""The constraints of a plan that a schema can state; only the store can check whether a plan is its own."""
 
 
 def narrow(schema: Any, name: str = "", *, any_text: bool = False) -> None:
-    """Add to a schema, in place, what the library checks.
+    """Add the library's constraints to a schema, in place.
 
     Args:
         schema: Any part of a schema.
-        name: Of the property that it describes.
-        any_text: A text may be of any characters here.
+        name: Name of the property that it describes.
+        any_text: Whether a text may contain any characters.
 
     Example:
         >>> part = {"type": "integer", "minimum": 0}
@@ -110,7 +110,7 @@ def narrow(schema: Any, name: str = "", *, any_text: bool = False) -> None:
 
 def _narrow_text(schema: dict[str, Any], name: str, *, any_text: bool) -> None:
     if schema.get("format") == "date-time":
-        del schema["format"]  # of which days without a time, and times without a zone, are none
+        del schema["format"]  # which excludes days without a time, and times without a zone
         schema |= MOMENT
     elif name == "rules":
         schema["format"] = RULES_FORMAT
@@ -121,7 +121,7 @@ def _narrow_text(schema: dict[str, Any], name: str, *, any_text: bool) -> None:
 
 
 def close_kinds(schema: dict[str, Any], kinds: Collection[str]) -> None:
-    """Name the kinds of memory that the policy knows, in place."""
+    """Add the kinds of the policy to a schema, in place."""
     part = schema.get("properties", {}).get("kind", {})
     for option in (part, *part.get("anyOf", ())):
         if option.get("type") == "string":
@@ -131,9 +131,9 @@ def close_kinds(schema: dict[str, Any], kinds: Collection[str]) -> None:
 
 
 def with_integers(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON knows one kind of number: `2.0` where a whole one is wanted is 2.
+    """Convert numbers such as `2.0` to integers, because JSON has only one type of number.
 
-    Only where the model asks for a whole number; what is kept as it is, such as metadata, stays as it is.
+    Only fields declared as integers are converted; free values such as metadata stay unchanged.
     """
     schema = model.model_json_schema()
     return {
@@ -155,7 +155,7 @@ def _whole(schema: Mapping[str, Any], value: Any, definitions: Mapping[str, Any]
 
 
 def _kinds(schema: Mapping[str, Any]) -> set[str]:
-    """The types of a schema; a closed set of whole numbers is one of whole numbers."""
+    """The types of a schema; a closed set of integers has the type integer."""
     found: set[str] = set()
     for option in (schema, *schema.get("anyOf", ())):
         if "type" in option:

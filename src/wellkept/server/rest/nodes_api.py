@@ -1,8 +1,8 @@
-"""Nodes as clients of `check-similar` speak of them, and what they are here.
+"""Nodes in the form used by clients of `check-similar`, and their conversion from and to memories.
 
-`subtype` is the kind with `custom:` before it; `content_title`, `content_body` and
-`content_summary` are title, content and summary. A body that is a JSON object of `text`, `trigger`
-and `signals_at_creation` carries the last two beside the text, on the way in and out.
+`subtype` is the kind with the prefix `custom:`; `content_title`, `content_body` and
+`content_summary` are title, content and summary. A body that is a JSON object with `text`, `trigger`
+and `signals_at_creation` carries the last two next to the text, in requests and answers.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from wellkept.types import Lifecycle, Link, Memory
 
 PREFIX = "custom:"
 TYPE_KEY = "node_type"
-"""Where a node's `type` is kept: it means nothing here, and is given back as it came."""
+"""Metadata key of a node's `type`, which has no meaning here and is returned unchanged."""
 _BODY_KEYS = frozenset({"text", "trigger", "signals_at_creation"})
 
 
-def _words(most: int, told: Mapping[str, Any] = TEXT) -> dict[str, Any]:
-    """What the library checks of a text, for the document; it says itself what is wrong with one."""
-    return {"maxLength": most, **told}
+def _words(most: int, constraints: Mapping[str, Any] = TEXT) -> dict[str, Any]:
+    """The library's constraints on a text, for the document only; the library reports violations itself."""
+    return {"maxLength": most, **constraints}
 
 
 def _whole(value: Any) -> Any:
-    """JSON knows one kind of number: `2.0` is a whole one; text and true are none."""
+    """Convert numbers such as `2.0` to integers, because JSON has only one type of number; texts and booleans stay."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -41,7 +41,7 @@ Content = Annotated[str, Field(min_length=1, json_schema_extra=dict(VISIBLE))]
 Title = Annotated[str, Field(json_schema_extra=_words(MAX_LABEL))]
 Summary = Annotated[str, Field(json_schema_extra=_words(MAX_SUMMARY))]
 Subtype = Annotated[str, Field(json_schema_extra={"enum": [PREFIX + kind for kind in sorted(DEFAULT_KINDS)]})]
-"""The kinds of the default policy; a policy of one's own may know others, and the prefix may be left out."""
+"""The kinds of the default policy; a custom policy may have others, and the prefix is optional."""
 Limit = Annotated[int, BeforeValidator(_whole)]
 
 
@@ -59,7 +59,7 @@ class CheckSimilar(_Body):
 
 
 class SimilarNode(BaseModel):
-    """One stored memory that is near."""
+    """One similar stored memory."""
 
     node_id: str
     title: str
@@ -76,7 +76,7 @@ class Similar(BaseModel):
 
 
 class Failure(BaseModel):
-    """An error as the host tells it."""
+    """An error in the form of the host."""
 
     error: str
 
@@ -93,7 +93,7 @@ class NodeIn(_Body):
 
 
 class NodePatch(_Body):
-    """What a node may be changed in; what is left out stays."""
+    """Changes of a node; omitted fields stay unchanged."""
 
     subtype: Subtype | None = None
     content_title: Title | None = None
@@ -103,14 +103,14 @@ class NodePatch(_Body):
 
 
 class Search(_Body):
-    """A question to the store."""
+    """A query."""
 
     query: Annotated[str, Field(min_length=1, json_schema_extra=_words(MAX_QUERY_CHARS, VISIBLE))]
     limit: Limit = Field(default=5, ge=1, le=1_000)
 
 
 class Node(BaseModel):
-    """A memory with the column names of the host."""
+    """A memory with the column names of the host system."""
 
     id: str
     type: str
@@ -127,13 +127,13 @@ class Node(BaseModel):
 
 
 class FoundNode(Node):
-    """A node that answers a question."""
+    """A node found by a query."""
 
     score: float
 
 
 class Edge(BaseModel):
-    """A link in the host's words; `related` is `relates_to` there."""
+    """A link in the vocabulary of the host system; `related` is `relates_to` there."""
 
     source_id: str
     target_id: str
@@ -141,7 +141,7 @@ class Edge(BaseModel):
 
 
 class Stored(Node):
-    """A node as a write left it, with what became of the text."""
+    """A node after a write, with the outcome of the write."""
 
     outcome: str
     message: str
@@ -156,33 +156,33 @@ class Nodes(BaseModel):
 
 
 class FoundNodes(BaseModel):
-    """What answers a question, best first."""
+    """The nodes found by a query, best first."""
 
     data: list[FoundNode]
     more: bool = Field(default=False, description="Whether further ones were left out of a large answer.")
 
 
 class Deleted(BaseModel):
-    """A node that is gone from sight; it can be restored."""
+    """A node that is hidden and can be restored."""
 
     id: str
     deleted: bool
 
 
 class Backfilled(BaseModel):
-    """How many vectors were made."""
+    """The number of vectors computed."""
 
     embedded: int
     left: int
 
 
 def kind_of(subtype: str) -> str:
-    """The kind of a subtype, with or without the host's prefix."""
+    """The kind of a subtype, with or without the host system's prefix."""
     return subtype.removeprefix(PREFIX)
 
 
 def fields_of(body: str) -> dict[str, Any]:
-    """Content, and trigger and signals where the body carries them."""
+    """The content, and the trigger and signals if the body contains them."""
     if body.lstrip().startswith("{"):
         try:
             read = parsed_json(body)
@@ -198,12 +198,12 @@ def fields_of(body: str) -> dict[str, Any]:
 
 
 def _as_text(trigger: Any) -> str:
-    """A trigger as a memory keeps it: a text, or an object or a list as JSON."""
+    """A trigger as stored in a memory: a text, or an object or list as JSON."""
     return trigger if isinstance(trigger, str) else json.dumps(trigger, ensure_ascii=False) if trigger else ""
 
 
 def _as_given(trigger: str) -> Any:
-    """A trigger as it came: an object or a list where it is the JSON of one."""
+    """A trigger in its original form: an object or list when it is the JSON of one."""
     if not trigger.startswith(("{", "[")):
         return trigger
     try:
@@ -216,16 +216,16 @@ def body_of(memory: Memory) -> str:
     """The body of a node: the text, or the text with trigger and signals as JSON."""
     if not memory.trigger and not memory.signals:
         return memory.content
-    said: dict[str, Any] = {"text": memory.content}
+    body: dict[str, Any] = {"text": memory.content}
     if memory.trigger:
-        said["trigger"] = _as_given(memory.trigger)
+        body["trigger"] = _as_given(memory.trigger)
     if memory.signals:
-        said["signals_at_creation"] = to_plain(memory.signals)
-    return json.dumps(said, ensure_ascii=False)
+        body["signals_at_creation"] = to_plain(memory.signals)
+    return json.dumps(body, ensure_ascii=False)
 
 
 def node_fields(memory: Memory, lifecycle: Lifecycle, embedder: str) -> dict[str, Any]:
-    """The fields of `Node` for a memory."""
+    """A memory as the fields of `Node`."""
     return {
         "id": memory.id,
         "type": str(memory.metadata.get(TYPE_KEY, "concept")),
@@ -243,5 +243,5 @@ def node_fields(memory: Memory, lifecycle: Lifecycle, embedder: str) -> dict[str
 
 
 def edge(link: Link) -> Edge:
-    """A link in the host's words."""
+    """A link in the vocabulary of the host system."""
     return Edge(source_id=link.src, target_id=link.dst, type="relates_to" if link.rel == "related" else link.rel)

@@ -1,7 +1,7 @@
-"""`check-similar` and the node routes around it: bodies, status codes and error texts as their clients expect them.
+"""`check-similar` and the node routes: bodies, status codes and error texts as the original host system has them.
 
-Where the source would lose something or call two different things the same, the store's own rules
-hold: a `DELETE` hides and can be restored, a difference vetoes `duplicate`, and every
+Where the original system would lose data or treat two different cases alike, the rules of the store
+apply: `DELETE` hides a node and can be reverted, a difference prevents `duplicate`, and every
 `POST /nodes` passes the gate.
 """
 
@@ -65,7 +65,7 @@ from wellkept.server.rest.store_of_request import UnknownNamespace
 from wellkept.types import Filter, Lifecycle, Memory, WriteResult
 
 REQUIRED = "content, title, and subtype are required"
-"""The error text of the original endpoint, word for word: its clients compare it."""
+"""The error text of the original endpoint, word for word, because its clients compare it."""
 _NAMED: dict[str, Any] = {"maxLength": MAX_LABEL, **TEXT}
 _MANDATORY = frozenset({"content", "title", "subtype"})
 _ABSENT = frozenset({"missing", "string_too_short"})
@@ -82,23 +82,23 @@ _SINGLE = "/nodes/{node_id}"
 _OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 _END = datetime.max.replace(tzinfo=UTC)
 StoreOf = Callable[..., Any]
-"""A dependency that gives the store of a request, bound to its namespace."""
+"""A dependency that returns the store of a request, bound to its namespace."""
 
 
 class _ThreadedRequest(Request):
-    """A request whose JSON is read in a thread, so that the loop serves others meanwhile."""
+    """A request whose JSON is parsed in a thread, to keep the event loop free."""
 
     async def json(self) -> Any:
         return await to_thread.run_sync(json.loads, await self.body())
 
 
 class _NodeRoute(APIRoute):
-    """Tells every error as the source does: `{"error": text}`."""
+    """Returns every error in the form of the original system: `{"error": text}`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler, few = super().get_route_handler(), CapacityLimiter(LARGE_AT_ONCE)
 
-        async def told(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             asked = _ThreadedRequest(request.scope, request.receive)
             try:
                 if len(await asked.body()) <= LARGE:
@@ -108,30 +108,30 @@ class _NodeRoute(APIRoute):
             except RequestValidationError as error:
                 return failure(400, _unusable(request, error))
             except UnknownNamespace:
-                raise  # of the request, not of what the source knows: told as on every other path
+                raise  # an error of the request itself has the same form as on other paths
             except WellkeptError as error:
                 return failure(*_error(error, asked=_is_check(request)))
 
-        return told
+        return handle
 
 
 def failure(status: int, text: str) -> JSONResponse:
-    """An error in the form of the source."""
+    """An error in the form of the original system."""
     return JSONResponse({"error": text}, status_code=status)
 
 
 def node_routes(store_of: StoreOf) -> APIRouter:
-    """The node routes below `/v1`.
+    """Create the node routes below `/v1`.
 
     Args:
-        store_of: A FastAPI dependency that gives the `MemoryStore` of a request. It is asked with
-            the scope the route needs (`read`, `write` or `admin`) as a security scope.
+        store_of: A FastAPI dependency that returns the `MemoryStore` of a request. The scope that the route needs
+            (`read`, `write` or `admin`) is passed as a security scope.
 
     Returns:
         The router, for `FastAPI.include_router`.
     """
     router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_NodeRoute, responses=_ERRORS)
-    # Before the routes of single nodes, which must not take their place.
+    # Before the routes with a node id, which would match these paths too.
     _add_check(router, store_of)
     for path in ("/nodes/check-similar", "/nodes/backfill-embeddings"):
         router.add_api_route(path, _only_post, methods=_OTHER_METHODS, include_in_schema=False)
@@ -195,17 +195,17 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
             metadata={} if body.type == "concept" else {TYPE_KEY: label("type", body.type)},
             **given,
         )
-        if result.memory is None:  # the content filter of its kind; no write waits in a queue here
+        if result.memory is None:  # rejected by the content filter of its kind; these routes never queue writes
             return failure(409, result.message)
         response.status_code = 201 if _is_new(result) else 200
-        told = [edge(link) for link in result.links]
-        # The host of these routes has a tool of its own that reactivates a node.
+        edges = [edge(link) for link in result.links]
+        # The host system of these routes has a separate tool that reactivates a node.
         message = (
             duplicate_message(result.matches[0], verb="update_memory")
             if result.outcome == "duplicate" and result.matches and result.matches[0].lifecycle != "ACTIVE"
             else result.message
         )
-        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=told)
+        return Stored(**_fields(store, result.memory), outcome=result.outcome, message=message, edges=edges)
 
     @router.get("/nodes", response_model=Nodes, operation_id="list_nodes", responses=_UNKNOWN)
     def listing(
@@ -262,7 +262,7 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
 
 
 def _sent(answer: Nodes | FoundNodes) -> Response:
-    """A long answer, written in the thread of its request."""
+    """A long answer, serialised in the thread of its request."""
     return sent(json_pieces(answer))
 
 
@@ -284,7 +284,7 @@ def _changes(body: NodePatch) -> dict[str, Any]:
 
 
 def _present(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory:
-    """A node that was not deleted."""
+    """A node that is not deleted."""
     held = _held(store, node_id, touch=touch)
     if held.status in ("archived", "erased"):
         raise NotFound(f"no memory {node_id!r}", where="node_id")
@@ -294,7 +294,7 @@ def _present(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory
 def _held(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory:
     try:
         return store.get(node_id, touch=touch)
-    except InvalidField as error:  # what cannot be an id names nothing
+    except InvalidField as error:  # an invalid id is treated as an unknown one
         raise NotFound("no memory of that id", where="node_id") from error
 
 
@@ -312,7 +312,7 @@ def _context(store: MemoryStore) -> Context:
 
 
 def _unusable(request: Request, error: RequestValidationError) -> str:
-    """The original error text for what is missing; for the rest the field and what is wrong with it."""
+    """The original error text for a missing field; otherwise the field and the problem."""
     problems = list(error.errors())
     asked = _is_check(request)
     if asked and any(set(one["loc"]) & _MANDATORY and _lacks(one) for one in problems):
@@ -321,7 +321,7 @@ def _unusable(request: Request, error: RequestValidationError) -> str:
     if first["type"] == "json_invalid":
         return "the body is not JSON"
     if asked and tuple(first["loc"]) == ("body",):
-        return REQUIRED  # no body, or something that has no fields
+        return REQUIRED  # no body, or a body that is not an object
     where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
     return f"{where}: {first['msg']}" if where else str(first["msg"])
 
@@ -335,7 +335,7 @@ def _lacks(problem: Any) -> bool:
 
 
 def _error(error: WellkeptError, *, asked: bool) -> tuple[int, str]:
-    """Status and text of an error; paths and hosts stay out of the text."""
+    """Status and text of an error; the text contains no paths or hosts."""
     match error:
         case ModelError():
             return 500, f"embedding generation failed: {error.what}"

@@ -1,7 +1,7 @@
-"""Refusals as problem documents (RFC 9457): one table from the error tree to statuses, one place that writes them.
+"""Errors as problem documents (RFC 9457): the mapping from errors to statuses, and the code that writes them.
 
-A problem says what, where and what to do, in the words of the error. It holds no stack trace, no text
-of a memory, and of failures inside the server neither paths nor addresses: those are for its log.
+A problem contains the description, location and remedy of the error. It contains no stack trace and no text of a
+memory. For internal errors, paths and addresses are written to the log only.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from starlette.routing import compile_path
 from wellkept import errors
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
 from wellkept.types import Conflict
+from wellkept.types.showing import count_of
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -31,9 +32,9 @@ _INSIDE = 500
 
 STATUSES: Mapping[type[WellkeptError], int] = {
     WellkeptError: 500,
-    # What the caller gave is not as the document says, ...
+    # The input violates the document, ...
     errors.InvalidInput: 422,
-    # ... or it is, and stands against what is stored or against another part of the request.
+    # ... or it is valid, but contradicts stored data or another part of the request.
     errors.SelfReference: 409,
     errors.CycleError: 409,
     errors.IllegalTransition: 409,
@@ -54,7 +55,7 @@ STATUSES: Mapping[type[WellkeptError], int] = {
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
 }
-"""The status of each error; one that is not named here has that of the class above it."""
+"""The status of each error class; other classes have the status of their base class."""
 
 DECLARED: Mapping[int, str] = {
     400: "The request is malformed: not JSON, not UTF-8, or nested too deeply",
@@ -68,16 +69,16 @@ DECLARED: Mapping[int, str] = {
     415: "The media type of the body is not supported",
     422: "A field is invalid",
     429: "Too many requests with this token; `Retry-After` says when to send the next",
-    500: "The server failed; nothing was half written",
+    500: "The server failed; nothing was partly written",
     502: "The model's answer cannot be used",
     503: "The store is busy, read-only or stopping; the same request may be sent again",
-    507: "No space is left; nothing was half written",
+    507: "No space is left; nothing was partly written",
 }
-"""What every operation may answer beside its result."""
+"""The errors that every operation may answer with."""
 
 
 class ProblemDetails(BaseModel):
-    """A refusal (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -90,19 +91,21 @@ class ProblemDetails(BaseModel):
 
 
 def responses() -> dict[int | str, dict[str, Any]]:
-    """The refusals of an operation, for its OpenAPI."""
+    """The error responses of an operation, for the OpenAPI document."""
     schema = {"$ref": "#/components/schemas/ProblemDetails"}
-    told: dict[int | str, dict[str, Any]] = {
+    described: dict[int | str, dict[str, Any]] = {
         status: {"description": words, "content": {MEDIA_TYPE: {"schema": schema}}}
         for status, words in DECLARED.items()
     }
     for status in (429, 503):
-        told[status]["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
-    return told
+        described[status]["headers"] = {
+            "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}
+        }
+    return described
 
 
 def status_of(error: WellkeptError) -> int:
-    """The status of an error.
+    """The HTTP status of an error.
 
     Example:
         >>> status_of(errors.EmptyContent("The text is empty")), status_of(errors.Busy("locked"))
@@ -112,15 +115,15 @@ def status_of(error: WellkeptError) -> int:
 
 
 def of_error(error: WellkeptError, *, status: int = 0) -> Response:
-    """The answer that tells an error.
+    """Convert an error to a problem document.
 
     Args:
-        error: What went wrong.
-        status: Where the request makes it another one than the error has by itself.
+        error: The error.
+        status: Overrides the status of the error; 0 to keep it.
     """
     status = status or status_of(error)
     if status >= _INSIDE:
-        # A path or an address of the server is nothing for whoever asked.
+        # Paths and addresses of the server are not disclosed to callers.
         _LOG.error("%s: %s", type(error).__name__, error.what)
         detail, where, todo = f"{HTTPStatus(status).phrase}: {_words(type(error).__name__).lower()}", "", ""
     else:
@@ -128,12 +131,12 @@ def of_error(error: WellkeptError, *, status: int = 0) -> Response:
     more: dict[str, Any] = {}
     match error:
         case ConflictError():
-            # Its words quote the stored text; whoever may read that finds it by the id.
+            # The message quotes the stored text; a caller with read access can fetch it by its id.
             found = [_reference(item) for item in error.conflicts if isinstance(item, Conflict)]
-            detail = f"the text conflicts with {len(found)} stored; nothing was written"
+            detail = f"the text conflicts with {count_of(len(found), 'stored memory')}; nothing was written"
             where, more["conflicts"] = "content", found
         case errors.NotPermitted():
-            where = todo = ""  # where the database is, and how to open it, is nothing for whoever asked
+            where = todo = ""  # the address of the database is not disclosed to callers
         case UndoBlocked():
             more["entries"] = list(error.entries)
         case _:
@@ -152,34 +155,34 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """A refusal as a response.
+    """Create a problem document.
 
     Args:
-        status: Of HTTP.
-        detail: What went wrong, in one sentence.
+        status: HTTP status.
+        detail: The problem, in one sentence.
         where: The field, header or id concerned.
-        todo: What can be done about it.
+        todo: The remedy.
         headers: Further headers.
         **more: Further members; `type` and `title` have defaults.
     """
-    told: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    told |= {"detail": detail, "where": where, "todo": todo, **more}
+    document: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    document |= {"detail": detail, "where": where, "todo": todo, **more}
     sent = dict(headers or {})
     if status == 503:
         sent.setdefault("Retry-After", str(RETRY_SECONDS))
-    # ASCII, so that half a character that the caller sent and the error quotes can be sent back.
-    return Response(json.dumps(told), status_code=status, media_type=MEDIA_TYPE, headers=sent)
+    # ASCII, so that a lone surrogate from the request, quoted in the error, can be sent back.
+    return Response(json.dumps(document), status_code=status, media_type=MEDIA_TYPE, headers=sent)
 
 
 def too_many(seconds: float) -> Response:
-    """The answer to one request too many."""
+    """The answer to a request above the rate limit."""
     wait = max(1, math.ceil(seconds))
     headers = {"Retry-After": str(wait)}
     return problem(429, "too many requests with this token", todo=f"Wait {wait} s", headers=headers)
 
 
 def install(app: FastAPI) -> None:
-    """Have an application tell all its errors as problems."""
+    """Make an application answer all errors with problem documents."""
     app.add_exception_handler(WellkeptError, _wellkept)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -208,7 +211,7 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def methods_at(request: Request) -> list[str]:
-    """The methods of all routes that a path fits; those of the first one alone would not be the truth."""
+    """The methods of all routes that match a path; the first matching route alone may lack some of them."""
     path = request.scope["path"]
     found: set[str] = set()
     for template, item in request.app.openapi()["paths"].items():
@@ -218,7 +221,7 @@ def methods_at(request: Request) -> list[str]:
 
 
 def _invalid(request: Request, error: Exception) -> Response:
-    """A route of FastAPI's own reading; what was given is not repeated."""
+    """An error from FastAPI's own validation; the given value is not repeated."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
@@ -227,12 +230,12 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _unexpected(request: Request, error: Exception) -> Response:
-    """A fault of ours; the server's log has the trace, the answer has nothing of it."""
+    """An internal error; the trace is written to the server's log and is not part of the answer."""
     return problem(500, "the server failed", todo="See its log")
 
 
 def _reference(conflict: Conflict) -> dict[str, Any]:
-    """A conflict without its texts."""
+    """A reference to a conflict, without its texts."""
     return {
         "kind": conflict.kind,
         "reason": conflict.reason,

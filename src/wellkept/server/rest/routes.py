@@ -1,4 +1,4 @@
-"""One route for each operation that has one: its fields from path, query and body, its result as JSON."""
+"""One route per operation with an HTTP route: reads fields from path, query and body, and answers with JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, re
 
 _IN_QUERY = frozenset({"GET", "DELETE"})
 _BETWEEN = frozenset({"event_end", "at", "weights", "where.embedded"})
-"""Fields whose form was looked at: what the library refuses of them goes not together with another one."""
+"""Fields whose format is checked before; the library rejects them only in combination with another field."""
 _DONE: Mapping[int, str] = {
     200: "Done",
     201: "Done; a memory was created",
@@ -39,7 +39,7 @@ _DONE: Mapping[int, str] = {
 
 
 class Malformed(Exception):
-    """A body that is not JSON; told as 400."""
+    """A body that is not JSON; answered with 400."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -47,12 +47,12 @@ class Malformed(Exception):
 
 
 def operation_routes(stores: RequestStores) -> APIRouter:
-    """The routes of all operations. Paths without parameters come first: `batch` is no memory's id."""
+    """The routes of all operations. Paths without parameters come first, so that `batch` is not taken for an id."""
     router, few = APIRouter(), CapacityLimiter(LARGE_AT_ONCE)
     routed = [(row, row.route) for row in OPERATIONS if row.route is not None]
     for row, route in sorted(routed, key=lambda pair: bool(pair[1].parameters)):
         statuses = (200,) if row.status is ok else tuple(_DONE)
-        told: dict[int | str, dict[str, Any]] = {
+        described: dict[int | str, dict[str, Any]] = {
             status: {"model": row.output, "description": _DONE[status]} for status in statuses
         }
         router.add_api_route(
@@ -65,7 +65,7 @@ def operation_routes(stores: RequestStores) -> APIRouter:
             description=row.description,
             tags=[route.path.split("/")[2]],
             response_model=None,
-            responses={**responses(), **told},
+            responses={**responses(), **described},
             openapi_extra=_extra(row, route, stores.kinds),
         )
     return router
@@ -80,31 +80,31 @@ def _extra(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, An
 
 
 def _endpoint(
-    row: Operation, route: Route, stores: RequestStores, told: Mapping[str, Any], few: CapacityLimiter
+    row: Operation, route: Route, stores: RequestStores, schema: Mapping[str, Any], few: CapacityLimiter
 ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     def answered(request: Request, raw: bytes) -> Response:
         store = stores.store_of(request.headers, grant_of(request.scope.get("state", {})), row.scope)
-        return _answer(row, store, request=request, given=_input(row, route, request=request, raw=raw, told=told))
+        return _answer(row, store, request=request, given=_input(row, route, request=request, raw=raw, schema=schema))
 
     async def endpoint(request: Request) -> Response:
         raw = b"" if route.method in _IN_QUERY else await request.body()
-        # The engine is synchronous and waits for the disk: never on the loop.
+        # The engine is synchronous and waits for the disk, so it never runs on the event loop.
         return await to_thread.run_sync(answered, request, raw, limiter=few if len(raw) > LARGE else None)
 
     return endpoint
 
 
-def _input(row: Operation, route: Route, *, request: Request, raw: bytes, told: Mapping[str, Any]) -> BaseModel:
-    """The input of an operation from path, query and body, held to what the document says of it.
+def _input(row: Operation, route: Route, *, request: Request, raw: bytes, schema: Mapping[str, Any]) -> BaseModel:
+    """Read the input of an operation from path, query and body, and validate it against the document.
 
     Raises:
-        InvalidInput: It is not so.
+        InvalidInput: It is invalid.
         Malformed: The body is not JSON.
     """
     path = {name: _from_path(row, name, text) for name, text in request.path_params.items()}
     if route.method in _IN_QUERY:
         given = parsed(row, {**_of_query(row, request.query_params), **path}, texts=True)
-        check_fields(given.model_dump(exclude=set(path), exclude_unset=True), told)
+        check_fields(given.model_dump(exclude=set(path), exclude_unset=True), schema)
         return given
     if request.query_params:
         raise InvalidField(
@@ -113,15 +113,15 @@ def _input(row: Operation, route: Route, *, request: Request, raw: bytes, told: 
     fields = with_integers(row.input, _of_body(request, raw))
     _refuse_doubles(fields, path)
     given = parsed(row, _keyed(row, request, {**fields, **path}))
-    check_fields(fields, told)
+    check_fields(fields, schema)
     return given
 
 
 def _answer(row: Operation, store: MemoryStore, *, request: Request, given: BaseModel) -> Response:
-    """Do what a request asks for.
+    """Run the operation of a request.
 
     Raises:
-        WellkeptError: As the operation.
+        WellkeptError: Raised by the operation.
     """
     try:
         with queueing(store, wanted=row.name in MAY_WAIT and _wants_queue(request)):
@@ -131,7 +131,7 @@ def _answer(row: Operation, store: MemoryStore, *, request: Request, given: Base
             return of_error(error, status=409)
         if error.where != "id":
             raise
-        # What cannot be an id is the id of nothing.
+        # An invalid id is treated as an unknown one.
         raise NotFound(error.what, where=error.where, todo=error.todo) from error
     return sent(json_pieces(result), status=row.status(result))
 
@@ -169,8 +169,8 @@ def _of_body(request: Request, raw: bytes) -> dict[str, Any]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        told = problem(415, "the content type is not JSON", where="Content-Type", todo="Send application/json")
-        raise Malformed(told)
+        response = problem(415, "the content type is not JSON", where="Content-Type", todo="Send application/json")
+        raise Malformed(response)
     try:
         data = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -192,9 +192,9 @@ def _refuse_doubles(fields: Mapping[str, Any], path: Mapping[str, Any]) -> None:
 
 
 def _keyed(row: Operation, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields with the key of the header, for the operations that know keys.
+    """The fields with the key of the header, for operations that accept idempotency keys.
 
-    The others change nothing when they are repeated, or say that it was done.
+    Repeating any other operation changes nothing, or fails because it is already done.
     """
     key = read_header(request.headers, IDEMPOTENCY, escaped=False)
     if not key:

@@ -1,7 +1,7 @@
-"""The OpenAPI of the operations: parameters and bodies as their input models say, references resolved.
+"""The OpenAPI document of the operations: parameters and bodies from the input models, with references resolved.
 
-FastAPI writes what answers look like. What is asked is read by `wellkept.operations.registry.parsed`,
-strictly, and so it is told here from the same models.
+FastAPI describes the answers. Requests are parsed strictly by `wellkept.operations.registry.parsed`, so they are
+described from the same models.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ NAMESPACE_SCHEMA: dict[str, Any] = {
     "maxLength": 2_400,
     "pattern": "^[^/]+(?:/[^/]+)*$",
 }
-"""Of the header as it is sent; what it stands for may still be the name of nothing, which is 404."""
+"""The raw header. A valid header may still decode to an invalid namespace, which is answered with 404."""
 SESSION_SCHEMA: dict[str, Any] = {
     "type": "string",
     "maxLength": 500,
     "not": {"pattern": r"[\x00-\x1f\x7f]|%(?:[01][0-9A-Fa-f]|7[Ff])"},
 }
-"""Of the header as it is sent: no control character, not in an escape either."""
+"""The raw header: no control characters, neither directly nor as escapes."""
 KEY_SCHEMA: dict[str, Any] = {"type": "string", "maxLength": 400, "pattern": "^[ -~]*$"}
 _PREFIX = "Asked."
 _TEMPLATE = "#/components/schemas/" + _PREFIX + "{model}"
@@ -61,7 +61,7 @@ _QUEUE = _header(
 
 
 def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str, Any]]:
-    """The parameters of an operation's route: of its path, of its query, and headers."""
+    """The parameters of an operation's route: path parameters, query parameters and headers."""
     schema = _model(row)
     needed = set(schema.get("required", ()))
     made: list[dict[str, Any]] = []
@@ -69,11 +69,11 @@ def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str,
         if name in route.parameters:
             made.append({"name": name, "in": "path", "required": True, **_parted(part)})
         elif queried:
-            told = _parted(_without_null(part))
-            if _is_object(told["schema"]):
-                told = {**told, "content": {"application/json": {"schema": told["schema"]}}}
-                del told["schema"]
-            made.append({"name": name, "in": "query", "required": name in needed, **told})
+            parameter = _parted(_without_null(part))
+            if _is_object(parameter["schema"]):
+                parameter = {**parameter, "content": {"application/json": {"schema": parameter["schema"]}}}
+                del parameter["schema"]
+            made.append({"name": name, "in": "query", "required": name in needed, **parameter})
     made += copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER])
     if row.effect != "read" and ({"idempotency_key", "items"} & schema.get("properties", {}).keys()):
         made.append(copy.deepcopy(KEY_HEADER))
@@ -83,12 +83,12 @@ def parameters(row: Operation, route: Route, *, queried: bool) -> list[dict[str,
 
 
 def request_body(row: Operation, route: Route, kinds: Collection[str]) -> dict[str, Any]:
-    """The JSON body of an operation's route: its input without what the path names.
+    """The JSON body of an operation's route: its input without the path parameters.
 
     Args:
         row: The operation.
         route: Its route.
-        kinds: Those that the policy knows; `*` among them when it takes any.
+        kinds: The kinds of the policy; `*` among them when it accepts any kind.
     """
     schema = copy.deepcopy(dict(_model(row)))
     if "*" not in kinds:
@@ -104,7 +104,7 @@ def request_body(row: Operation, route: Route, kinds: Collection[str]) -> dict[s
 
 
 def field_schema(row: Operation, route: Route) -> Mapping[str, Any]:
-    """What the fields of an operation are held to, but for those that the path names: they find nothing."""
+    """The schema of an operation's fields, without path parameters: an invalid one is answered with 404."""
     schema = dict(_model(row))
     schema["properties"] = {
         name: part for name, part in schema.get("properties", {}).items() if name not in route.parameters
@@ -113,7 +113,7 @@ def field_schema(row: Operation, route: Route) -> Mapping[str, Any]:
 
 
 def is_list(row: Operation, name: str) -> bool:
-    """Whether a field holds a list of texts, which a query repeats."""
+    """Whether a field is a list of texts, written as a repeated query parameter."""
     part = _without_null(_model(row)["properties"][name])
     if "$ref" in part:
         part = _model(row)["$defs"][part["$ref"].removeprefix(_TEMPLATE.format(model=""))]
@@ -121,14 +121,14 @@ def is_list(row: Operation, name: str) -> bool:
 
 
 def document(app: FastAPI, *, secured: bool) -> Callable[[], dict[str, Any]]:
-    """What gives the OpenAPI document of an application.
+    """Make the function that returns the OpenAPI document of an application.
 
     Args:
-        app: With all its routes.
-        secured: Whether tokens are asked for.
+        app: The application, with all its routes.
+        secured: Whether tokens are required.
     """
 
-    def told() -> dict[str, Any]:
+    def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             schemas = made.setdefault("components", {}).setdefault("schemas", {})
@@ -145,7 +145,7 @@ def document(app: FastAPI, *, secured: bool) -> Callable[[], dict[str, Any]]:
             app.openapi_schema = made
         return app.openapi_schema
 
-    return told
+    return openapi
 
 
 @cache
@@ -156,26 +156,26 @@ def _model(row: Operation) -> Mapping[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """What every route may be asked, and what the gates around it may answer."""
+    """Add the headers that every route accepts, and the errors of the layers around it."""
     if "nodes" in operation.get("tags", ()):
         operation.setdefault("parameters", []).extend(copy.deepcopy([NAMESPACE_HEADER, SESSION_HEADER]))
-    told = operation.setdefault("responses", {})
+    described = operation.setdefault("responses", {})
     for status, part in responses().items():
-        known = told.setdefault(str(status), {"description": part["description"]})
+        known = described.setdefault(str(status), {"description": part["description"]})
         if status == 422 and "HTTPValidationError" in str(known.get("content")):
-            del known["content"]  # FastAPI's own form, which is never sent
+            del known["content"]  # FastAPI's own error format, which is never sent
         known.setdefault("content", {}).update(part["content"])
         known.setdefault("headers", {}).update(part.get("headers", {}))
 
 
 def _parted(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A property as a parameter: its description stands beside its schema."""
+    """A property as a parameter, with its description next to its schema."""
     schema = {key: value for key, value in part.items() if key != "description"}
     return {"schema": schema} | ({"description": part["description"]} if "description" in part else {})
 
 
 def _without_null(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A property in a query, where nothing can be null: it is left out instead."""
+    """A property as a query parameter; null is expressed by omitting it."""
     options = [option for option in part.get("anyOf", ()) if option.get("type") != "null"]
     rest = {key: value for key, value in part.items() if not (key == "default" and value is None)}
     if "anyOf" not in part:

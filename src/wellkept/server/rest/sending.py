@@ -1,4 +1,4 @@
-"""A large answer in pieces, so that neither joining it nor sending it holds the loop up."""
+"""Sends a large answer in pieces, so that joining and sending it does not block the event loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 
 def sent(pieces: list[bytes], *, status: int = 200) -> Response:
-    """An answer of its pieces; several are sent one after the other, as fast as they are taken."""
+    """A response from pieces; several pieces are sent one after the other, at the speed of the client."""
     if len(pieces) == 1:
         return Response(pieces[0], status_code=status, media_type="application/json")
     size = {"Content-Length": str(sum(map(len, pieces)))}

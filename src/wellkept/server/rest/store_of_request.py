@@ -1,4 +1,4 @@
-"""From the headers of a request to the store it works on: its namespace, its session, and who acts."""
+"""Selects the store of a request from its headers and grant: namespace, session and actor."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from wellkept.server.rest.schema import KEY_SCHEMA, NAMESPACE_SCHEMA, SESSION_SC
 
 IDEMPOTENCY = "Idempotency-Key"
 _HEADER_SCHEMAS = {NAMESPACE: NAMESPACE_SCHEMA, SESSION: SESSION_SCHEMA, IDEMPOTENCY: KEY_SCHEMA}
-"""What the document says of these headers as they are sent."""
+"""The schemas of these headers in their raw form."""
 
 
 class NotAllowed(Exception):
-    """The grant of the request does not cover what it asks for; said alike whether anything is there.
+    """The grant of a request does not cover it; the error is the same whether or not the namespace has contents.
 
     Args:
-        todo: What it takes, where that is something else than the namespace and the scope.
+        todo: The requirement, when it is not the namespace or the scope.
     """
 
     def __init__(self, todo: str = "") -> None:
@@ -45,7 +45,7 @@ class NotAllowed(Exception):
 
 
 class UnknownNamespace(InvalidInput):
-    """The header is well formed, and names what can be no namespace; 404, with the name of the error that says why."""
+    """A well-formed header that names no valid namespace; answered with 404 and the name of the original error."""
 
     def __init__(self, error: InvalidInput) -> None:
         self.error = error
@@ -53,10 +53,10 @@ class UnknownNamespace(InvalidInput):
 
 
 class RequestStores:
-    """Gives each request its store.
+    """Creates the store of each request.
 
     Args:
-        store: Whose file, embedder and policy all requests share.
+        store: The store whose file, embedder and policy all requests share.
     """
 
     def __init__(self, store: MemoryStore) -> None:
@@ -64,20 +64,20 @@ class RequestStores:
 
     @property
     def kinds(self) -> Collection[str]:
-        """The kinds of memory that the policy knows."""
+        """The kinds of the policy."""
         return context_of(self._store).policy.kinds.keys()
 
     def store_of(self, headers: Headers, grant: Grant, scope: Scope) -> MemoryStore:
-        """The store in the namespace and the session that the headers name, with the actor of the token.
+        """The store for the namespace and session of the headers, with the actor of the token.
 
         Raises:
-            NotAllowed: The grant does not cover the namespace, or not this scope in it.
-            UnknownNamespace: The header is well formed, and names what can be no namespace.
-            InvalidInput: A header cannot be used.
+            NotAllowed: The grant does not cover the namespace, or not with this scope.
+            UnknownNamespace: The header is well-formed, but names no valid namespace.
+            InvalidInput: A header is invalid.
         """
-        for name, told in _HEADER_SCHEMAS.items():
+        for name, schema in _HEADER_SCHEMAS.items():
             if name in headers:
-                check_text_value(name, headers[name], told)
+                check_text_value(name, headers[name], schema)
         namespace = _named(headers) or home(grant, self._store.namespace)
         if not allowed(grant, namespace, scope):
             raise NotAllowed
@@ -88,17 +88,17 @@ class RequestStores:
         return MemoryStore(ctx) if covers_all(grant) else NamespaceStore(ctx)
 
     def __call__(self, request: Request, scopes: SecurityScopes) -> MemoryStore:
-        """The same as a FastAPI dependency; the security scopes say what the route needs."""
+        """Like `store_of`, as a FastAPI dependency; the security scopes state what the route needs."""
         needed: Any = scopes.scopes[0] if scopes.scopes else "admin"
         return self.store_of(request.headers, grant_of(request.scope.get("state", {})), needed)
 
 
 def _named(headers: Headers) -> str | None:
-    """The namespace of a request. Which texts are the name of one is more than a schema can say of bytes,
-    so one that is none is not malformed: it is nowhere, as an id is that no memory can have.
+    """The namespace named by a request. A schema of bytes cannot state which texts are valid names, so an invalid
+    name is not a malformed header: like an impossible id, it refers to nothing.
     """
     if headers.getlist(NAMESPACE)[1:]:
-        read_header(headers, NAMESPACE)  # twice: refuses it
+        read_header(headers, NAMESPACE)  # rejects a repeated header
     try:
         named = read_header(headers, NAMESPACE)
         return None if named is None else check_namespace(named)
@@ -107,12 +107,12 @@ def _named(headers: Headers) -> str | None:
 
 
 def context_of(store: MemoryStore) -> Context:
-    """The surroundings of a store; sessions and actors of requests are put in their place."""
+    """The context of a store; requests replace its session and actor."""
     return store._ctx
 
 
 def not_allowed(error: NotAllowed) -> Response:
-    """The answer to what a grant does not cover; the same for every namespace, whatever it holds."""
+    """The answer to a request that its grant does not cover; identical for every namespace, whatever its contents."""
     if error.todo:
         return problem(403, "the token does not allow this", where="Authorization", todo=error.todo)
     todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
@@ -120,5 +120,5 @@ def not_allowed(error: NotAllowed) -> Response:
 
 
 def unknown_namespace(error: InvalidInput) -> Response:
-    """The answer to a name that can be nobody's."""
+    """The answer to a name that is not a valid namespace."""
     return of_error(type(error)(error.what, where=NAMESPACE, todo=error.todo), status=404)

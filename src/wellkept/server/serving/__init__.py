@@ -1,4 +1,4 @@
-"""The running process: REST and MCP over one store, from the first request to a good end."""
+"""The server process: REST and MCP over one store, from startup to graceful shutdown."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One application of REST and MCP: the same tokens, the same hosts, one store.
+"""One application with REST and MCP: the same tokens, the same hosts, one store.
 
-MCP stands among the routes of REST, so that a request to it passes the same gates. What it needs
-beside them is its own lifespan, and the owner of a session: a session of the older protocol belongs to
-the token that opened it, and is not there for any other.
+MCP is a route among those of REST, so that its requests pass the same layers. In addition it needs its own
+lifespan and the owner of a session: a session of the older protocol belongs to the token that opened it and does
+not exist for any other token.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 MCP_PATH = "/mcp"
 _LOOKUP_THREADS = 8
 NOTHING = Grant(actor="", namespaces=(), scopes=frozenset())
-"""What a call without a grant may do on a server that has tokens."""
+"""The grant of a call without a valid grant on a server with tokens: it permits nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """An application, and how to tell it that the end has begun.
+    """An application, and the function that starts its shutdown.
 
     Attributes:
         app: The application, in ASGI.
-        drain: Turns `/readyz` to 503.
+        drain: Switches `/readyz` to 503.
     """
 
     app: ASGIApp
@@ -50,14 +50,14 @@ def assembled(
     hosts: tuple[str, ...] = (),
     rate: float | None = 100.0,
 ) -> Assembled:
-    """REST and MCP over one store.
+    """Create an application with REST and MCP over one store.
 
     Args:
-        store: Its namespace and actor are those of requests that name none.
-        tokens: Where every request is looked up, once there is one; None to ask for none.
-        toolset: Which tools an agent sees.
-        hosts: Names the server answers to, beside those of loopback; pages of these names may send requests.
-        rate: Requests a second that one token may send for long; None for no limit.
+        store: The store; its namespace and actor apply to requests that name none.
+        tokens: The access tokens, required once one exists; None to require none.
+        toolset: The tools offered to agents.
+        hosts: Accepted host names, besides those of loopback; pages of these hosts may send requests.
+        rate: Sustained requests per second for one token; None for no limit.
     """
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.routing import Route
@@ -70,11 +70,11 @@ def assembled(
     health = Health()
     limits = Limits(rate=rate, hosts=hosts, origins=tuple(f"https://{name}" for name in hosts if name != "*"))
     rest = create_app(store, tokens=asked, limits=limits, health=health, queue_depth=lambda: store.queue.depth)
-    # Host and Origin are checked by the gates before it, by one list for both.
+    # The layers before it check Host and Origin, with one list for both.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     grant = _grant_of_request(tokens_are_asked=asked is not None)
     mcp = http_app(store, toolset=toolset, grant=grant, security=unguarded)
-    # Its endpoint becomes a route of ours: mounted, it would redirect /mcp to /mcp/, which not all clients follow.
+    # Its endpoint is added as a route: mounted, it would redirect /mcp to /mcp/, which not all clients follow.
     [endpoint] = [route.endpoint for route in mcp.routes if isinstance(route, Route) and route.path == "/"]
     owned = SessionOwner(endpoint)
     for path in (MCP_PATH, f"{MCP_PATH}/"):
@@ -85,11 +85,11 @@ def assembled(
 
 
 class LateTokenCheck:
-    """Keeps a server that was started without tokens from staying open after the first one was made.
+    """Closes a server that was started without tokens as soon as a token is created.
 
     Args:
-        app: Asks nobody.
-        tokens: Where they are kept.
+        app: An application that requires no token.
+        tokens: The access tokens.
     """
 
     def __init__(self, app: ASGIApp, tokens: TokenKeeper) -> None:
@@ -98,7 +98,7 @@ class LateTokenCheck:
         self._own = CapacityLimiter(_LOOKUP_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on, or reject it."""
         if scope["type"] == "http" and scope["path"] != "/healthz" and await self._is_closed():
             from wellkept.server.rest.problems import problem
 
@@ -108,21 +108,21 @@ class LateTokenCheck:
         await self._app(scope, receive, send)
 
     async def _is_closed(self) -> bool:
-        # A database may be gone and say nothing: not on the loop, and on no thread that requests have.
+        # The database may not answer, so the check blocks neither the event loop nor the threads of requests.
         return await to_thread.run_sync(self._has_tokens, limiter=self._own)
 
     def _has_tokens(self) -> bool:
         try:
             return self._tokens.required
-        except (ConfigError, StorageError):  # a list that cannot be read is a list
+        except (ConfigError, StorageError):  # an unreadable list counts as one with tokens
             return True
 
 
 class SessionOwner:
-    """Says whose a request to MCP is, in the way its package knows: sessions are kept apart by it.
+    """Sets the owner of an MCP request in the form of the SDK, which separates sessions by owner.
 
     Args:
-        app: The endpoint of MCP.
+        app: The MCP endpoint.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -135,15 +135,15 @@ class SessionOwner:
             from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
             from mcp.server.auth.provider import AccessToken
 
-            # Two tokens may act under one name; what tells them apart is the secret, of which nothing is passed on.
-            said = dict(scope["headers"]).get(b"authorization", b"")
-            owner = hashlib.sha256(said).hexdigest()
+            # Two tokens may share a name, so the owner is derived from the secret, which itself is not passed on.
+            credentials = dict(scope["headers"]).get(b"authorization", b"")
+            owner = hashlib.sha256(credentials).hexdigest()
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=sorted(grant.scopes)))
         await self._app(scope, receive, send)
 
 
 def _grant_of_request(*, tokens_are_asked: bool) -> Callable[[], Grant]:
-    """The grant of the request under way. One that got lost on its way opens nothing where tokens are asked for."""
+    """The grant of the current request. Where tokens are required, a missing grant permits nothing."""
     from wellkept.server.rest.gates import current_grant
 
     def grant() -> Grant:
@@ -154,7 +154,7 @@ def _grant_of_request(*, tokens_are_asked: bool) -> Callable[[], Grant]:
 
 
 def _both(outer: Callable[[Any], Any], inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Two lifespans as one."""
+    """Combine two lifespans."""
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[Any]:

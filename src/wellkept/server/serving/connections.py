@@ -1,9 +1,9 @@
-"""The connections of a server: none is waited for without end, and those that wait do not keep others out.
+"""Connections of a server: every wait has a deadline, and waiting connections do not exclude others.
 
-The server waits for a peer while the head or the body of a request is on its way, between two requests,
-and while an answer is taken. Each of these waits has a deadline. How many connections may wait for a
-request is bounded too, and so is how many may wait for a body: the one that has waited longest is closed
-for a new one. The two are counted apart, since a body is asked for only after its sender was admitted.
+The server waits for a peer in the head or body of a request, between two requests, and while an answer is sent.
+Each of these waits has a deadline. The number of connections that wait for a request is limited too, as is the
+number that wait for a body: above the limit, the one that has waited longest is closed. The two are counted
+separately, since a body is requested only after its sender was admitted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a server waits for its peers, and for how many.
+    """Deadlines and limits of connections.
 
     Attributes:
-        head: Seconds from the beginning of a connection, or of a request, to the end of its head.
-        body: Seconds for a body to arrive or an answer to be taken, beside what `rate` allows.
-        rate: Bytes that give a body or an answer one more second.
+        head: Seconds from the start of a connection, or of a request, to the end of its head.
+        body: Seconds for a body to arrive or an answer to be sent, plus the time that `rate` allows.
+        rate: Bytes of a body or an answer that extend its deadline by one second.
         idle: Seconds between two requests.
-        waiting: The most connections that wait for a request, and the most that wait for a body.
+        waiting: Maximum number of connections that wait for a request, and of those that wait for a body.
     """
 
     head: float = 10.0
@@ -36,10 +36,10 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """All connections of a server that wait for their peers, those that have waited longest first.
+    """All connections of a server that wait for their peers, the longest waiting first.
 
     Attributes:
-        requests / bodies: What they wait for.
+        requests / bodies: Connections that wait for a request or for a body.
     """
 
     requests: dict[Connection, None] = field(default_factory=dict)
@@ -47,12 +47,12 @@ class Waiting:
 
 
 class Connection(H11Protocol):
-    """One connection, with a deadline for everything the client still has to send or read.
+    """One connection, with a deadline for everything that the client still has to send or read.
 
     Args:
-        patience: How long it waits.
+        patience: Its deadlines and limits.
         waiting: Shared by all connections.
-        **parts: As uvicorn passes them.
+        **parts: Arguments from uvicorn.
     """
 
     def __init__(self, *, patience: Patience, waiting: Waiting, **parts: Any) -> None:
@@ -66,18 +66,18 @@ class Connection(H11Protocol):
         self._leaving: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has connected; the head of a request is due."""
+        """A client has connected; start the deadline of the head."""
         super().connection_made(transport)
         self._look(begun=True)
 
     def data_received(self, data: bytes) -> None:
-        """Some of a request has arrived."""
+        """A part of a request has arrived."""
         self._received += len(data)
         super().data_received(data)
         self._look(begun=True)
 
     def on_response_complete(self) -> None:
-        """An answer was given; the peer may ask again, and has to take it."""
+        """The answer is complete; start the deadline of the next request, or of the peer reading the answer."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._wait_until_taken()
@@ -85,42 +85,42 @@ class Connection(H11Protocol):
             self._look(begun=False)
 
     def pause_writing(self) -> None:
-        """The peer takes an answer more slowly than it is given."""
+        """The peer reads an answer more slowly than it is written."""
         super().pause_writing()
         self._wait_until_taken()
 
     def resume_writing(self) -> None:
-        """It has taken most of it."""
+        """The peer has read most of the answer."""
         super().resume_writing()
         if self._leaving is not None and not self.transport.is_closing():
             self._leaving.cancel()
             self._leaving = None
 
     def timeout_keep_alive_handler(self) -> None:
-        """No further request has come in time."""
+        """No further request has arrived in time."""
         self.cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
+        """The connection is closed."""
         self._settle()
         super().connection_lost(exc)
         if self._leaving is not None:
             self._leaving.cancel()
 
     def cut(self) -> None:
-        """End the connection now; what its peer has not taken by now is lost."""
+        """Close the connection now; unread data is lost."""
         self._settle()
         self.transport.abort()
 
     def _look(self, *, begun: bool) -> None:
-        """Set or lift the deadline, by what the peer owes now.
+        """Set or clear the deadline, depending on what the peer has to send.
 
         Args:
-            begun: Something has arrived, so that a head has to follow in time. Else the time between requests counts.
+            begun: Whether data has arrived, so that the deadline of a head applies instead of the idle time.
         """
         if self.transport.is_closing():
             return
-        request = cast("RequestResponseCycle | None", self.cycle)  # none before the first
+        request = cast("RequestResponseCycle | None", self.cycle)  # none before the first request
         if request is not None and request.response_complete:
             request = None
         if request is not self._request:
@@ -138,12 +138,12 @@ class Connection(H11Protocol):
             next(iter(among)).cut()
 
     def _expect(self) -> None:
-        """Wait for the rest of a head or body, or give up."""
+        """Wait for the rest of a head or body, or close the connection."""
         allowed = self._patience.head
         if self._request is not None:
             allowed = self._patience.body + self._received / self._patience.rate
         left = self._since + allowed - self.loop.time()
-        if self._request is not None and self.flow.read_paused:  # the wait is ours: we do not read on
+        if self._request is not None and self.flow.read_paused:  # the server itself has paused reading
             left = max(left, self._patience.body)
         if left > 0:
             self._arriving = self.loop.call_later(left, self._expect)
@@ -151,7 +151,7 @@ class Connection(H11Protocol):
             self.cut()
 
     def _settle(self) -> None:
-        """Nothing is owed any more."""
+        """Clear the deadline."""
         self._waiting.requests.pop(self, None)
         self._waiting.bodies.pop(self, None)
         if self._arriving is not None:

@@ -1,6 +1,6 @@
-"""While a server runs: writes that a conversation has put off and left are written by and by.
+"""Background flush of the queues of idle sessions while a server runs.
 
-The conversation may have ended, its agent may have died, or nobody knows that the queue has to be flushed.
+A session may have ended, its agent may have died, or it may not know that it has to flush its queue.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LONGEST_PAUSE = 30.0
 
 @contextmanager
 def flushing(store: MemoryStore, *, after: float) -> Iterator[None]:
-    """Until the block ends, write in a thread of its own what has been left in any queue of the store.
+    """Flush the queues of idle sessions in a background thread until the block ends.
 
-    Of several servers on one store one at a time does it. What cannot be written stays listed, and is tried
-    again after twice as long, five times in all.
+    Of several servers on one store, one at a time does this. A write that fails stays in the queue and is retried
+    with doubling delays, five times in all.
 
     Args:
-        store: Of any namespace.
-        after: Seconds after the last write of a conversation; 0 to write nothing by itself.
+        store: A store bound to any namespace.
+        after: Seconds since the last queued write of a session; 0 to turn this off.
     """
     if not after:
         yield
@@ -48,9 +48,9 @@ def flushing(store: MemoryStore, *, after: float) -> Iterator[None]:
 
 def _flush(store: MemoryStore, after: float, ended: threading.Event) -> None:
     pause = min(after / 4, _LONGEST_PAUSE)
-    told = ""
+    logged = ""
     while not ended.wait(pause):
         trouble = flush_left(store, idle=timedelta(seconds=after), ended=ended.is_set)
-        if trouble and trouble != told:  # the same one is not said again and again
+        if trouble and trouble != logged:  # the same problem is logged once
             log.warning("%s", trouble)
-        told = trouble
+        logged = trouble

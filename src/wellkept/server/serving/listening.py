@@ -1,4 +1,4 @@
-"""Where a server listens: on this machine alone unless there are tokens, on any free port if asked."""
+"""The listening address: loopback only unless tokens exist, and any free port on request."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NAME = re.compile(r"[^\s/:@?#\[\]*]+")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name leads to this machine and nowhere else.
+    """Whether a host name resolves to this machine only.
 
-    A name that leads to several addresses has to do so with each; one that leads nowhere does not.
+    All addresses of a name must be loopback addresses; a name that does not resolve is not loopback.
 
     Example:
         >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("")
@@ -38,14 +38,14 @@ def is_loopback(host: str) -> bool:
 
 
 def refuse_to_be_open(host: str, *, tokens: bool) -> None:
-    """Keep a store from being open to a whole network.
+    """Prevent a server without tokens from listening on a network.
 
     Args:
-        host: Where the server is to listen.
-        tokens: Whether there is a token that opens anything.
+        host: The listening host.
+        tokens: Whether an active token exists.
 
     Raises:
-        ConfigError: The host is not this machine alone, and nobody would be asked for a token.
+        ConfigError: The host is not loopback, and no token would be required.
     """
     if not tokens and not is_loopback(host):
         raise ConfigError(
@@ -56,14 +56,14 @@ def refuse_to_be_open(host: str, *, tokens: bool) -> None:
 
 
 def host_names(names: Iterable[str], *, tokens: bool) -> tuple[str, ...]:
-    """Names that clients call the server by, as the `Host` of their requests is compared with.
+    """Validate the accepted host names, which are compared with the `Host` header of requests.
 
     Args:
-        names: As said on the command line; `*` is any.
-        tokens: Whether requests are asked for one.
+        names: Names from the command line; `*` accepts any.
+        tokens: Whether requests require a token.
 
     Raises:
-        ConfigError: One is no name, and would never be met; or any is allowed and nobody is asked for a token.
+        ConfigError: A name is invalid and could never match; or `*` is given and no token is required.
 
     Example:
         >>> host_names(["Memory.example.org", "[::1]"], tokens=False)
@@ -75,7 +75,7 @@ def host_names(names: Iterable[str], *, tokens: bool) -> tuple[str, ...]:
 def _host_name(name: str, *, tokens: bool) -> str:
     where = f"--allowed-host {name}"[:200]
     if name == "*":
-        if not tokens:  # a page may point a name of its own at this machine, and its browser then calls us by it
+        if not tokens:  # by DNS rebinding, a page could reach the server under a name of its own
             what = "without tokens any page in a browser on this machine could read and change the store"
             raise ConfigError(
                 what, where=where, todo="Give the host names, or create a token with `wellkept token create`"
@@ -93,22 +93,22 @@ def _host_name(name: str, *, tokens: bool) -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound; requests wait in it until the server takes them.
+    """A bound socket; connections wait in it until the server accepts them.
 
     Raises:
-        WellkeptError: The address is taken, not this machine's, or not permitted.
+        WellkeptError: The address is in use, not local, or not permitted.
     """
     where = f"{host}:{port}"[:200]
     try:
-        # The protocol is named because asyncio sends small answers without delay only on sockets that name it:
-        # else the rest of an answer waits 40 ms for the receipt of its beginning.
+        # asyncio disables Nagle's algorithm only on sockets with an explicit protocol. Otherwise the rest of an answer
+        # waits up to 40 ms for the acknowledgement of its beginning.
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
         family, kind, protocol, _, address = found[0]
         bound = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError, OverflowError) as error:
         raise _refused(error, where) from error
     try:
-        if os.name == "posix":  # elsewhere it would let two servers share a port
+        if os.name == "posix":  # on other systems it would let two servers share a port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -127,7 +127,7 @@ def _refused(error: Exception, where: str) -> WellkeptError:
 
 
 def address_of(bound: socket.socket) -> str:
-    """The address of a server as a client writes it.
+    """The address of a server in the form that clients use.
 
     Example:
         >>> with listen("127.0.0.1", 0) as bound:

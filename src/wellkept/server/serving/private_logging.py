@@ -1,8 +1,8 @@
-"""What a server logs about its troubles: where and what kind, never a word of what somebody remembers.
+"""Logging without stored texts: the type and location of problems, but no messages.
 
-Messages of exceptions quote the value that was wrong, and libraries quote requests in their warnings. So
-of an exception the type and the places in the code are told, and of a foreign warning where it was given.
-What the web server itself says is ours to trust: it speaks of connections and signals.
+Messages of exceptions quote invalid values, and libraries quote requests in their warnings. So an exception is
+logged with its type and code locations, and a warning of a library with its location. Messages of the web server
+itself are logged unchanged: they concern connections and signals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 
 
 class Wordless(logging.Formatter):
-    """Formats a record without anybody's text.
+    """Formats a record without any message that could quote a stored text.
 
     Example:
         >>> record = logging.LogRecord("mcp.server", logging.WARNING, "a.py", 7, "bad request: %s", ("secret",), None)
@@ -29,7 +29,7 @@ class Wordless(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record as text."""
+        """Format one record."""
         trusted = record.name.split(".")[0] == _TRUSTED
         what = record.getMessage() if trusted else f"{record.name}, {record.filename} line {record.lineno}"
         lines = [f"{record.levelname.lower()}: {what}"]
@@ -38,7 +38,7 @@ class Wordless(logging.Formatter):
         return "\n".join(lines)
 
     def formatException(self, ei: _Raised) -> str:
-        """Places and types of an exception and of what it came from, without their messages."""
+        """Types and code locations of an exception and its causes, without their messages."""
         parts: list[str] = []
         error = ei[1]
         while error is not None and len(parts) < 10:
@@ -52,7 +52,7 @@ class Wordless(logging.Formatter):
 
 @contextmanager
 def wordless() -> Iterator[None]:
-    """Log warnings of all libraries in this way while the block runs; ours are shown by whoever runs us."""
+    """Log warnings of all libraries in this form while the block runs; Wellkept's own are handled elsewhere."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(Wordless())
@@ -66,5 +66,5 @@ def wordless() -> Iterator[None]:
 
 
 def _bare(frame: traceback.FrameSummary) -> traceback.FrameSummary:
-    """A place without the source line, which says nothing that its number does not."""
+    """A code location without the source line, which adds nothing to its number."""
     return traceback.FrameSummary(frame.filename, frame.lineno, frame.name, lookup_line=False, line="")

@@ -1,9 +1,9 @@
-"""The running process: it listens, and it ends well.
+"""The server process: startup, serving and graceful shutdown.
 
-The first signal turns `/readyz` to 503. After `drain` seconds, in which a load balancer may notice
-and the rest goes on as before, no new connection is taken; requests that run have `grace` seconds to
-finish, and what is left is cut off, unacknowledged. A second signal does not wait for the drain, and
-a second Ctrl-C for nothing. Whoever asked for the end gets exit code 0.
+The first signal switches `/readyz` to 503. For `drain` seconds the server continues as before, so that a load
+balancer can react; then it accepts no new connections. Running requests have `grace` seconds to finish; the rest
+is aborted without an answer. A second signal skips the drain, and a second Ctrl-C stops at once. A requested
+shutdown has exit code 0.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from wellkept.server.serving.connections import Connection, Patience, Waiting
 
 _MOST_HEADERS = 64 * 1024
 _FULL_COLLECTION = 1_000
-"""Collections of the middle generation before a full one; Python's own figure is 10."""
+"""Collections of the middle generation per full collection; Python's default is 10."""
 _FILES = 8_192
-"""Connections and files of the store together that a process may have open, where the system allows it."""
+"""Maximum number of open connections and store files of the process, if the system allows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How long an end may take.
+    """Timing of the shutdown.
 
     Attributes:
-        drain: Seconds from SIGTERM on in which everything goes on, but readiness says no.
-        grace: Seconds that running requests have afterwards.
+        drain: Seconds after SIGTERM in which the server continues, but reports that it is not ready.
+        grace: Seconds for running requests after that.
     """
 
     drain: float = 1.0
@@ -44,14 +44,14 @@ class Ending:
 
 
 class Process(uvicorn.Server):
-    """A server that drains first.
+    """A uvicorn server that drains before it stops.
 
     Args:
-        app: What it serves.
-        ending: How long the end may take.
-        drain: Called when it begins; has to turn the readiness probe.
-        listening: Called when requests are taken.
-        patience: How long its connections are waited for.
+        app: The ASGI application.
+        ending: Timing of the shutdown.
+        drain: Called at the start of the shutdown; must switch the readiness probe.
+        listening: Called when requests are accepted.
+        patience: Deadlines of its connections.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Process(uvicorn.Server):
             uvicorn.Config(
                 app,
                 lifespan="on",
-                # Of h11, whose bound on headers stands below; another parser would be taken if installed.
+                # The header limit below applies to h11; another installed parser would be preferred.
                 http=cast(Any, partial(Connection, patience=patience, waiting=Waiting())),
                 ws="none",
                 log_config=None,
                 log_level="warning",
-                access_log=False,  # paths and queries may hold what somebody remembers
+                access_log=False,  # paths and queries may contain stored texts
                 server_header=False,
-                proxy_headers=False,  # nothing here depends on who a proxy says is calling
+                proxy_headers=False,  # nothing depends on the client address reported by a proxy
                 timeout_keep_alive=patience.idle,
                 timeout_graceful_shutdown=ending.grace,
                 h11_max_incomplete_event_size=_MOST_HEADERS,
@@ -86,10 +86,10 @@ class Process(uvicorn.Server):
         self._until: float | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal begins the end, the next one hurries it.
+        """Start the shutdown at the first signal, and shorten it at the next one.
 
-        Signals are not kept to be raised again afterwards, as the base class does: an end that was asked
-        for and went well is exit code 0.
+        Unlike in the base class, signals are not raised again afterwards, so that a successful requested shutdown has
+        exit code 0.
         """
         if self._until is None:
             self._drain()
@@ -101,13 +101,13 @@ class Process(uvicorn.Server):
             self.force_exit = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second: whether the drain is over."""
+        """Called ten times per second; returns whether the drain is over."""
         if self._until is not None and time.monotonic() >= self._until:
             self.should_exit = True
         return await super().on_tick(counter)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so once requests are taken."""
+        """Start, and report when requests are accepted."""
         _allow_files(_FILES)
         collect_seldom()
         await super().startup(sockets=sockets)
@@ -116,10 +116,10 @@ class Process(uvicorn.Server):
 
 
 def collect_seldom() -> None:
-    """Leave what was loaded until now out of garbage collections, and make full ones rare.
+    """Exclude objects loaded so far from garbage collection, and make full collections rare.
 
-    A full collection looks at every object that is alive, and holds the loop up meanwhile. While a long text is
-    compared that is hundreds of thousands, all of which are freed without a collection.
+    A full collection visits every live object and blocks the event loop meanwhile. Comparing a long text creates
+    hundreds of thousands of objects, all of which are freed without a collection.
     """
     gc.collect()
     gc.freeze()
@@ -127,10 +127,10 @@ def collect_seldom() -> None:
 
 
 def _allow_files(most: int) -> None:
-    """Raise the number of open files of this process as far as its user may, since each connection is one."""
+    """Raise this process's limit of open files as far as permitted, since each connection is one."""
     try:
         import resource
-    except ImportError:  # Windows has no such bound
+    except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -291,7 +291,7 @@ def erasing_removes_everything_that_was_said(world: World) -> None:
         equal(tx.nearest(vector(2)[None, :], limit=9, statuses=ALL_STATUSES)[0].ids, ("m2",), "search")
         equal(len(tx.journal(memory_ids=["m1"])), 5, "its history is still there")
         first, second = tx.journal(memory_ids=["m1"], newest=5)[:2]
-        expect(isinstance(first.effects[0], MemoryChange), "what happened is still told")
+        expect(isinstance(first.effects[0], MemoryChange), "the entry still has its effects")
         for effect in (*first.effects, *second.effects):
             ends = (effect.before, effect.after) if isinstance(effect, MemoryChange) else ()
             equal({end.content for end in ends if end}, {""}, "by tombstones")
