@@ -29,7 +29,16 @@ __all__ = (
     "lexicon",
 )
 
-_SHARED = ("number_words", "past_auxiliaries", "past_endings", "persons", "plural_endings", "plurals", "universal")
+_SHARED = (
+    "kept_suffixes",
+    "number_words",
+    "past_auxiliaries",
+    "past_endings",
+    "persons",
+    "plural_endings",
+    "plurals",
+    "universal",
+)
 """Lists that a language without its own takes from the language whose words stand in all texts."""
 
 
@@ -68,6 +77,8 @@ class Lexicon:
         groups: Word -> the exclusive groups it belongs to.
         comparable: Sets of dimensions whose amounts can be compared; `money`: the dimensions of money.
         operators: Sign -> the sign of the same meaning that stands for it.
+        implied: Meanings of small words that a text may leave out.
+        durations: Symbols that directly follow the digits of a duration.
         strangers: Small words of languages that have no word list; `strange_letters`: their letters.
         secret_names, secret_verbs: The same as in `Language`, of languages that have no word list.
         han: Notation that Chinese and Japanese share.
@@ -81,6 +92,8 @@ class Lexicon:
     comparable: tuple[frozenset[str], ...]
     money: frozenset[str]
     operators: Mapping[str, str]
+    implied: frozenset[str]
+    durations: tuple[str, ...]
     strangers: frozenset[str]
     strange_letters: re.Pattern[str]
     secret_names: tuple[str, ...]
@@ -99,25 +112,41 @@ def lexicon() -> Lexicon:
     read = (language_of_table(code, raw_table(code)) for code in language_codes())
     ranked = sorted(read, key=lambda language: language.grammar.rank)
     everywhere = tuple(language for language in ranked if language.grammar.in_all_texts)
-    groups: dict[str, set[str]] = {}
-    for name, members in common["groups"].items():
-        for member in members.split():
-            groups.setdefault(member, set()).add(name)
     return Lexicon(
         languages={language.code: _with_shared(language, everywhere) for language in ranked},
         everywhere=everywhere,
         units={symbol: (dimension, Decimal(factor)) for symbol, (dimension, factor) in common["units"].items()},
         scale={symbol: Decimal(factor) for symbol, factor in common["scale"].items()},
-        groups={member: frozenset(names) for member, names in groups.items()},
+        groups=_groups(common["groups"], ranked),
         comparable=tuple(frozenset(names.split()) for names in common["dimensions"]["comparable"]),
         money=frozenset(common["dimensions"]["money"].split()),
         operators=common["operators"],
-        strangers=frozenset(word for listed in common["strangers"].values() for word in listed.split()),
+        implied=frozenset(common["meanings"]["implied"].split()),
+        durations=tuple(common["durations"]["symbols"].split()),
+        strangers=_strangers(common["strangers"], ranked),
         strange_letters=re.compile(common["letters"]["strange"]),
         secret_names=tuple(common["secrets"]["names"]),
         secret_verbs=frozenset(common["secrets"]["verbs"].split()),
         han=_han(common["han"]),
     )
+
+
+def _groups(common: Mapping[str, str], languages: Iterable[Language]) -> dict[str, frozenset[str]]:
+    """Of each word the groups it belongs to; a group of one language is another one than that of the next."""
+    listed = {name: members.split() for name, members in common.items()}
+    for language in languages:
+        listed |= {f"{language.code}.{name}": sorted(members) for name, members in language.groups.items()}
+    groups: dict[str, set[str]] = {}
+    for name, members in listed.items():
+        for member in members:
+            groups.setdefault(member, set()).add(name)
+    return {member: frozenset(names) for member, names in groups.items()}
+
+
+def _strangers(common: Mapping[str, str], languages: Iterable[Language]) -> frozenset[str]:
+    """Small words of the languages that have no file."""
+    known = {language.code for language in languages}
+    return frozenset(word for code, listed in common.items() if code not in known for word in listed.split())
 
 
 def _han(written: Mapping[str, str]) -> Han:

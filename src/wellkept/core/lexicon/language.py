@@ -256,8 +256,13 @@ class Language:
         spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
         labels, versions: Words before a number that names something.
         but: Words that open a new clause; `joining`: words between two who do something together.
-        suffixes, irregular, spelled, doubling_suffixes: Endings that a stem loses, stems that no ending tells,
-            letters written otherwise, and endings before which a consonant is doubled.
+        suffixes, irregular, spelled: Endings that a stem loses, irregular forms with their stem, letters that are
+            written in another way.
+        kept_suffixes: Endings that stay behind some letters: "s" behind "s" ("class").
+        doubling_suffixes: Endings before which a consonant is doubled; `kept_doubles`: consonants that stay double.
+        acronym_endings: Endings of an acronym in the plural ("PRs").
+        describing_endings: What follows a hyphen behind an identifier and only describes it ("argon2id-hashed").
+        groups: Sets of words of which only one can be in force in one place (colours).
         abbreviations: Written with points that end no sentence; `short_forms`: more of them, for dividing a text into
             sentences; `numbered_forms`: those before a number ("No. 5").
         inflections: How WordNet's dictionary forms follow from inflected words.
@@ -343,7 +348,12 @@ class Language:
     suffixes: Endings = ()
     irregular: Names = field(default_factory=dict)
     spelled: Names = field(default_factory=dict)
+    kept_suffixes: Names = field(default_factory=dict)
     doubling_suffixes: Words = frozenset()
+    kept_doubles: Words = frozenset()
+    acronym_endings: Words = frozenset()
+    describing_endings: Sources = ()
+    groups: Forms = field(default_factory=dict)
     abbreviations: Sayings = frozenset()
     short_forms: Sayings = frozenset()
     numbered_forms: Words = frozenset()

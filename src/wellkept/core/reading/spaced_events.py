@@ -21,7 +21,7 @@ _LATER = ("before", "until", "latest")
 def _figure() -> re.Pattern[str]:
     """A year, a clock time, a duration or a day in figures."""
     endings = "|".join(
-        ("h", "d", "s", "min", *sorted(in_all_languages("halves_after") | in_all_languages("ordinal_endings")))
+        (*lexicon().durations, *sorted(in_all_languages("halves_after") | in_all_languages("ordinal_endings")))
     )
     return re.compile(rf"(?:19|20)\d\d|\d{{1,2}}:\d\d|\d+(?:{endings})")
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Literal
 
-from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
 
 ValueKind = Literal["number", "ordinal", "version", "identifier", "date", "time"]
 ZERO = Decimal(0)
@@ -176,14 +177,19 @@ def same_value(a: Value, b: Value) -> bool:
     return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
 
 
-_DESCRIBED = re.compile(r"-(?:[a-z]{2,}ed|based|only|style|like|compatible)$")
 _LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
 
 
 def bare_identifier(key: str) -> str:
     """The bare form: `argon2id-hashed` names argon2id, and sha-256 is sha256; others stay as they are."""
-    key = _DESCRIBED.sub("", key) if any(map(str.isdigit, key)) else key
+    key = _described().sub("", key) if any(map(str.isdigit, key)) else key
     return key.replace("-", "") if _LETTERS_DIGITS.fullmatch(key) else key
+
+
+@lru_cache(maxsize=1)
+def _described() -> re.Pattern[str]:
+    """The end of an identifier that only describes it."""
+    return re.compile(f"-(?:{'|'.join(sorted(in_all_languages('describing_endings')))})$")
 
 
 def _as_version(value: Value) -> str:
