@@ -7,7 +7,7 @@ changed places. No role and no order makes a conflict: these differences only fo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from wellkept.core.differences.alignment import Frame, Pair, span
@@ -60,25 +60,25 @@ def _joins(word: str) -> bool:
 def _agent_veto(pair: Pair) -> list[Difference]:
     """ "Ana manages Bo" and "Ana is managed by Bo": the same opening, but only one text has Bo as the agent."""
     agents = [_agents(own) for own in (pair.a, pair.b)]
-    for name in sorted(agents[0] ^ agents[1]):  # the order of a set differs between processes
+    for name in sorted(agents[0].keys() ^ agents[1].keys()):  # the order of a set differs between processes
         if name in pair.a.lowers and name in pair.b.lowers:
             return [Difference("name", _agent_text(name, agents[0]), _agent_text(name, agents[1]))]
     return []
 
 
-def _agents(own: Features) -> frozenset[str]:
-    """Names after the preposition of an agent."""
+def _agents(own: Features) -> dict[str, str]:
+    """Names after the preposition of an agent, with that preposition."""
     names = {token.lower for token in own.names}
-    found, agents = set(), in_all_languages("agents")
+    found: dict[str, str] = {}
     for clause in own.clauses:
         for before, token in zip(clause.tokens, clause.tokens[1:], strict=False):
-            if before.lower in agents and token.lower in names:
-                found.add(token.lower)
-    return frozenset(found)
+            if before.lower in in_all_languages("agents") and token.lower in names:
+                found.setdefault(token.lower, before.lower)
+    return found
 
 
-def _agent_text(name: str, agents: frozenset[str]) -> str:
-    return f"by {name}" if name in agents else name
+def _agent_text(name: str, agents: Mapping[str, str]) -> str:
+    return f"{agents[name]} {name}" if name in agents else name
 
 
 def _opening(own: Features) -> Token | None:
