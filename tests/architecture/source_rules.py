@@ -178,10 +178,8 @@ def words_of_a_language_stand_in_its_file(source: Source) -> Iterator[str]:
     skipped = {id(node) for node in _docstrings(source.tree)} | _exported(source.tree)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
-            found = (
-                [] if node.value in names else [word for word in lexicon_words.of_text(node.value) if word in listed]
-            )
-            if found:
+            found = [word for word in lexicon_words.of_text(node.value) if word in listed]
+            if found and node.value not in names:
                 yield f"{node.lineno}: {found[0]!r} in {node.value[:40]!r}"
 
 
