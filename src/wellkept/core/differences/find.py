@@ -138,7 +138,7 @@ def _vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     """Differences that forbid to call two texts the same and are no conflict."""
     found = value_veto(pair, known) + name_veto(pair, known)
     if not {"name", "time"} & {*known, *(item.kind for item in found)}:
-        # Also beside soft differences, because the model may overrule those.
+        # In addition to soft differences, because the model may overrule those.
         found += role_veto(pair) or _event_vetoes(pair) or one_verb_veto(pair)
     if "condition" not in known:
         found += condition_veto(pair)

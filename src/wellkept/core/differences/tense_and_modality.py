@@ -16,7 +16,7 @@ from wellkept.core.reading.tokens import Clause
 from wellkept.types import Difference
 
 _SHARED = 0.5
-"""Share of common words from which two texts tell of the same event."""
+"""Share of common words from which two texts are about the same event."""
 _NEARLY_ALL = 0.7
 """Share of common words from which the places of "only" are compared."""
 
@@ -190,4 +190,4 @@ def _reaches(limit: Limit, other: Limit) -> bool:
 
 
 def _text(limit: Limit) -> str:
-    return " ".join(filter(None, (limit.word, limit.link, limit.beside)))
+    return " ".join(filter(None, (limit.word, limit.link, limit.limited)))
