@@ -1,4 +1,4 @@
-"""The small word lists by which rules judge texts, one TOML file per language beside this module.
+"""The small word lists of the rules, one TOML file for each language in this folder.
 
 The lists are our own and short on purpose: a rule speaks only where it is sure. They are read once,
 on first use; reading them is the only input the core ever makes.
@@ -39,7 +39,7 @@ _SHARED = (
     "plurals",
     "universal",
 )
-"""Lists that a language without its own takes from the language whose words stand in all texts."""
+"""Lists that a language without its own takes from the language whose words occur in all texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ class Lexicon:
 
     Attributes:
         languages: By code, the first that is tried first.
-        everywhere: The languages whose words stand in texts of all languages.
+        everywhere: The languages whose words occur in texts of all languages.
         units: Unit symbol -> dimension and factor to its base unit.
         scale: Multiplying suffixes ("k").
         groups: Word -> the exclusive groups it belongs to.
         comparable: Sets of dimensions whose amounts can be compared; `money`: the dimensions of money.
-        operators: Sign -> the sign of the same meaning that stands for it.
+        operators: Sign -> one sign for all of the same meaning.
         implied: Meanings of small words that a text may leave out.
         durations: Symbols that directly follow the digits of a duration.
         strangers: Small words of languages that have no word list; `strange_letters`: their letters.
@@ -157,7 +157,7 @@ def _han(written: Mapping[str, str]) -> Han:
 
 @lru_cache(maxsize=64)
 def in_all_languages(name: str) -> frozenset[str]:
-    """The words of one list in all languages: for what is read before the language is told, or whatever it is."""
+    """The words of one list in all languages, for rules that do not depend on the language of the text."""
     return frozenset(word for language in lexicon().languages.values() for word in getattr(language, name))
 
 

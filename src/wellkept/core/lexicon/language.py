@@ -17,7 +17,7 @@ to call two texts the same, or what a policy names."""
 Script = Literal["latin", "cyrillic", "han", "kana"]
 
 Words: TypeAlias = frozenset[str]
-"""Written as one text, words divided by blanks."""
+"""Written as one text, words divided by spaces."""
 Sayings: TypeAlias = frozenset[str]
 """Written as one text, phrases divided by `|`."""
 Cues: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -52,7 +52,7 @@ Sources: TypeAlias = tuple[str, ...]
 Inflections: TypeAlias = tuple[tuple[re.Pattern[str], str, str], ...]
 """Written as a list of triples: a pattern of the whole word, its dictionary form, the name of the ending."""
 Rewritings: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
-"""Written as a list of pairs: a pattern and what stands for it."""
+"""Written as a list of pairs: a pattern and its replacement."""
 Antonyms: TypeAlias = Mapping[str, tuple[tuple[str, Antonymy], ...]]
 """Written as a table of grades; in a set of three or more the first is opposed to all the others."""
 Meanings: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
@@ -65,9 +65,9 @@ class Grammar:
 
     Attributes:
         rank: Its place where a text shows as many words of another language; the first wins.
-        script: The letters it is written in; `han` and `kana` have no blanks between words.
-        in_all_texts: Its words stand in texts of all languages: its units and opposites count everywhere.
-        wordnet: The tables of `english.py` tell of its words.
+        script: The letters it is written in; `han` and `kana` have no spaces between words.
+        in_all_texts: Its words occur in texts of all languages: its units and opposites count everywhere.
+        wordnet: The tables of `english.py` hold its words.
         stems_terms: Search terms in its script are cut by its endings.
         stem_rounds: How many endings a stem loses at most, and `shortest_stem` the letters it keeps.
         clitics_follow: What follows an apostrophe is the small word ("it's"); elsewhere what precedes it is ("l'ora").
@@ -76,15 +76,15 @@ class Grammar:
         h_is_duration: "1h30" lasts; elsewhere it is a time of day.
         decimal_comma: 1,5 is one and a half.
         day_first: 3/4 is in April; elsewhere a date with strokes may be read both ways.
-        nouns_capitalised: A capital tells no name.
+        nouns_capitalised: A capital does not mark a name.
         past_excludes: Two values of "was" cannot both have been; elsewhere they were at two times.
         past_is_participle: A verb of the past may be a participle that opens a sentence ("Hosted in Graz").
         bare_adjectives: An adjective has one form before its noun and in the predicate.
         final_e_tells: A final e makes another word (plan, plane).
-        verbs_last: The verb ends its clause, behind what its mark of the future or of the past stands before.
-        object_first: A verb stands behind its object.
-        limit_follows: "Only" stands behind what it limits.
-        cases: Endings tell who does what, so that the order of words may change.
+        verbs_last: The verb ends its clause, at a distance from its auxiliary ("wird morgen migrieren").
+        object_first: A verb follows its object.
+        limit_follows: "Only" follows the word that it limits.
+        cases: Endings show who does what, so that the order of words may change.
     """
 
     rank: int
@@ -112,44 +112,44 @@ class Grammar:
 
     @property
     def spaced(self) -> bool:
-        """Whether words stand apart."""
+        """Whether spaces divide the words."""
         return self.script not in ("han", "kana")
 
 
 @dataclass(frozen=True, slots=True)
 class EventWords:
-    """The words by which texts tell when things happen and what they limit.
+    """The words that show when events happen, and what "only" limits.
 
     Attributes:
         before, after, until: Links between two events: "X before Y", "after Y, X".
         first_then: What comes between an event and the next one: "X, then Y".
         latest, soonest: Bounds that need a point in time behind them: "by Friday", "from Friday".
-        moments: Words that name a point in time, beside days, months, units and figures.
-        places: Words without blanks that open a place.
-        flips: Words that turn an order round: "never X before Y" is "Y before X".
-        not_links: Words without blanks that look as if they held a link.
-        when, unless: Links between a condition and what it is for: "Y when X", "unless X, Y".
-        future, due: Marks of what is still to come, and of what somebody should or has decided to do.
+        moments: Words for a point in time, in addition to days, months, units and numbers.
+        places: In scripts without spaces: words before a place.
+        flips: Words that reverse an order: "never X before Y" is "Y before X".
+        not_links: In scripts without spaces: words that contain the characters of a link and are none.
+        when, unless: Links between a condition and its effect: "Y when X", "unless X, Y".
+        future, due: Words that mark the future ("will"), and an obligation or a decision ("should").
         not_future: Words that look like a verb of the future.
-        former: Marks of what somebody did once.
-        running: Marks of what goes on now.
-        stops: Words that tell that something is done no more.
-        be, being: "To be" behind such a mark, and its present forms; `got`: what else makes a passive.
+        former: Words that mark a former habit ("used to").
+        running: Words that mark what is in progress.
+        stops: Words that show that something is no longer done.
+        be, being: "To be" after such a word, and its present forms; `got`: other auxiliaries of the passive.
         planned_states: Those of `be` that plan a state ("will be open"), which a present form states as a fact.
-        intended: Words for what is meant to be, and not yet so.
+        intended: Words of intention ("wants").
         perfect: Auxiliaries of what is done, before a participle.
         participles, past: Irregular forms.
-        done: Words that tell alone that something is done.
-        was: Forms of the past, each with the forms of now that it would have to stand for.
-        only: Words that limit what stands behind them.
-        verb_follows: Words behind which "only" stands before the verb, and so may limit any word after it.
+        done: Words that alone show that something is done.
+        was: Forms of the past, each with the present forms that correspond to it.
+        only: Words that limit the words next to them.
+        verb_follows: Words after which "only" precedes a verb, and so may limit any word after it.
         noun_ended: Those of them that do not end a noun before them ("to", "and").
         noun_follows: Words that open a noun.
-        asking: How a question begins that has no sign of one; without blanks: how it ends.
-        greeting: Words that open an answer, and state nothing.
-        persons: Words for who speaks.
+        asking: First words of a question without a question mark; in scripts without spaces its last words.
+        greeting: Words that open an answer and state nothing.
+        persons: Words for the speaker.
         shapes: `future`, `infinitive` (behind a mark of the future), `participle`, `past`, `now`, `progressive`,
-            `plural`; without blanks: ends of sentences.
+            `plural`; in scripts without spaces: the ends of sentences.
     """
 
     before: Phrases
@@ -209,8 +209,8 @@ class Particles:
     """Small words that change what a statement says.
 
     Attributes:
-        meanings: Phrases by their first word (without blanks: first character), with group and meaning.
-        roles: Prepositions that tell which part somebody or something has.
+        meanings: Phrases by their first word (in scripts without spaces: character), with group and meaning.
+        roles: Prepositions that show the role of a person or thing.
     """
 
     meanings: Meanings = field(default_factory=dict)
@@ -223,11 +223,11 @@ class Language:
 
     Attributes:
         code: The name of its file.
-        markers: Words by which the language is recognised; `runs`: for languages without blanks every entry,
+        markers: Words by which the language is recognised; `runs`: for languages without spaces every entry,
             longest first, as one pattern. Both follow from the rest.
         function: Words that carry no content of their own.
-        more_markers: Words beside them by which the language is recognised.
-        no_markers: Words of either that are words or names elsewhere too, and count only beside another one.
+        more_markers: Other words by which the language is recognised.
+        no_markers: Markers that are words or names in other languages too, and count only together with another one.
         soft: Adverbs whose presence changes nothing ("now", "still").
         light: Verbs so general that adding one adds nothing ("use").
         negations: Cue phrases.
@@ -240,9 +240,9 @@ class Language:
             `direct` of them need no preposition before it ("prefers").
         instruments: Prepositions before what something is done with ("run tests with pytest").
         past: Verbs of a past event; `was` are the past forms of "to be".
-        schedule: Participles that tell that a time was set ("moved").
-        additive: Words of a text that only adds ("also"); `blockers`: words before one thing beside others ("and").
-        articles: Articles and possessives; `bare_articles`: those that tell no case, `cased_articles`: those that do.
+        schedule: Participles of a changed time ("moved").
+        additive: Words of a text that only adds ("also"); `blockers`: words before one thing among others ("and").
+        articles: Articles and possessives; `bare_articles`: those without a case, `cased_articles`: those with one.
         numerals, scale: Number words, and what multiplies them; `counting_one`: words for one that are no article.
         units: Words for units; `times`: words for times of day, in minutes.
         ordinals, ordinals_beyond, ordinal_endings: Ranks as words, and the endings of those in figures.
@@ -274,7 +274,7 @@ class Language:
         talkers: Names for the parties of a conversation.
         negative_endings: Endings that deny ("n't"); `possessive`: an ending behind an apostrophe that says nothing.
         split_negations: Words that deny only behind another one ("ne … plus").
-        concord: Words that deny alone, and only repeat a denial that stands before them ("non … mai").
+        concord: Words that deny alone, and only repeat a negation before them ("non … mai").
         contrasting: Denials that set one thing against another ("tabs, not spaces").
         nobody, none, there_is, never, number_words: "Nobody", "no", "there", "never"; a denial that may be "No. 5".
         frequency: What "never" denies; `anybody`: what "nobody" denies.
@@ -282,7 +282,7 @@ class Language:
         persons: Pronouns, one group for each person.
         past_auxiliaries, past_endings: Auxiliaries and endings of the past.
         plurals, plural_endings: Nouns in the plural without an ending, and the endings of the others.
-        directions: Words that tell a state behind a form of "to be", else a direction ("up").
+        directions: Words that are a state after a form of "to be", and else a direction ("up").
         agents: Prepositions before who acts in a passive.
         antonyms: Opposites of a word with their grades.
         grammar, events, particles: Tables of their own.
