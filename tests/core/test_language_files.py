@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from wellkept.core.differences.find import differences
-from wellkept.core.lexicon import LanguageFileError, lexicon
+from wellkept.core.lexicon import LanguageFileError, lexicon, strangers
 from wellkept.core.lexicon.language_files import language_codes, language_of_table, raw_table
 
 SMALLEST: dict[str, Any] = {
@@ -83,3 +83,14 @@ def test_opposites_of_english_count_in_texts_of_every_language() -> None:
     assert raw_table("en")["grammar"]["in_all_texts"]
     found = differences("Der Server ist enabled", "Der Server ist disabled")
     assert [item.kind for item in found] == ["antonym"]
+
+
+def test_colours_exclude_each_other_in_their_language_alone() -> None:
+    groups = lexicon().groups
+    assert groups["rot"] & groups["blau"] and groups["red"] & groups["blue"]
+    assert not groups["rot"] & groups["red"]
+
+
+def test_a_language_with_a_file_is_no_stranger() -> None:
+    listed = {"de": "und", "nl": "een"}
+    assert strangers(listed, lexicon().languages.values()) == {"een"}

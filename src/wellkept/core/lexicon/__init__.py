@@ -27,6 +27,7 @@ __all__ = (
     "Script",
     "in_all_languages",
     "lexicon",
+    "strangers",
 )
 
 _SHARED = (
@@ -123,7 +124,7 @@ def lexicon() -> Lexicon:
         operators=common["operators"],
         implied=frozenset(common["meanings"]["implied"].split()),
         durations=tuple(common["durations"]["symbols"].split()),
-        strangers=_strangers(common["strangers"], ranked),
+        strangers=strangers(common["strangers"], ranked),
         strange_letters=re.compile(common["letters"]["strange"]),
         secret_names=tuple(common["secrets"]["names"]),
         secret_verbs=frozenset(common["secrets"]["verbs"].split()),
@@ -143,10 +144,10 @@ def _groups(common: Mapping[str, str], languages: Iterable[Language]) -> dict[st
     return {member: frozenset(names) for member, names in groups.items()}
 
 
-def _strangers(common: Mapping[str, str], languages: Iterable[Language]) -> frozenset[str]:
+def strangers(listed: Mapping[str, str], languages: Iterable[Language]) -> frozenset[str]:
     """Small words of the languages that have no file."""
     known = {language.code for language in languages}
-    return frozenset(word for code, listed in common.items() if code not in known for word in listed.split())
+    return frozenset(word for code, words in listed.items() if code not in known for word in words.split())
 
 
 def _han(written: Mapping[str, str]) -> Han:
