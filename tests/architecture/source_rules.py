@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from architecture import lexicon_words
+
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 80
 MAX_PARAMETERS = 8
@@ -168,6 +170,32 @@ def comparisons_know_the_policys_opposites(source: Source) -> Iterator[str]:
                 yield f"{node.lineno}: {node.func.id} without `opposites`"
 
 
+def words_of_a_language_stand_in_its_file(source: Source) -> Iterator[str]:
+    """What reads texts names word lists and holds none: a word of a language stands in its TOML file."""
+    if not source.below("core/reading/", "core/differences/"):
+        return
+    listed, names = lexicon_words.listed(), lexicon_words.names()
+    skipped = {id(node) for node in _docstrings(source.tree)} | _exported(source.tree)
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            found = [word for word in lexicon_words.of_text(node.value) if word in listed]
+            if found and node.value not in names:
+                yield f"{node.lineno}: {found[0]!r} in {node.value[:40]!r}"
+
+
+def no_rule_asks_which_language_it_reads(source: Source) -> Iterator[str]:
+    """A property of a language stands in its file, so that adding a language is one file."""
+    if not source.below("core/") or source.below("core/lexicon/"):
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and node.value in lexicon_words.codes():
+            yield f"{node.lineno}: {node.value!r}"
+        if isinstance(node, ast.Compare) and any(
+            isinstance(side, ast.Attribute) and side.attr == "code" for side in (node.left, *node.comparators)
+        ):
+            yield f"{node.lineno}: {ast.unparse(node)}"
+
+
 _COMPARING = frozenset(
     "compare differences is_vetoed is_barred looked_at open_pairs contradicted bare_texts with_bare_texts".split()
 )
@@ -182,9 +210,11 @@ RULES: tuple[Rule, ...] = (
     library_does_not_print,
     module_says_what_it_is,
     no_error_is_swallowed,
+    no_rule_asks_which_language_it_reads,
     parameters_are_few,
     sql_lives_in_sql_files,
     time_and_chance_come_from_the_engine,
+    words_of_a_language_stand_in_its_file,
 )
 
 
@@ -218,3 +248,13 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
+
+
+def _exported(tree: ast.Module) -> set[int]:
+    """The names in `__all__`."""
+    return {
+        id(constant)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and any(_is(target, "__all__") for target in node.targets)
+        for constant in ast.walk(node.value)
+    }

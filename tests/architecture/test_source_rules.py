@@ -57,6 +57,8 @@ BROKEN = [
     ("no_error_is_swallowed", "core/a.py", "try:\n    f()\nexcept Exception:\n    pass"),
     ("no_error_is_swallowed", "core/a.py", "try:\n    f()\nexcept:\n    x = 1"),
     ("no_error_is_swallowed", "core/a.py", "try:\n    f()\nexcept (ValueError, BaseException) as e:\n    x = e"),
+    ("no_rule_asks_which_language_it_reads", "core/reading/a.py", "x = language.code == other"),
+    ("no_rule_asks_which_language_it_reads", "core/reading/a.py", "match code:\n    case 'de': x = 1"),
     ("parameters_are_few", "core/a.py", "def f(a, b, *, c, d, e, g, h, i, j): ..."),
     ("sql_lives_in_sql_files", "storage/a.py", "q = 'SELECT id FROM memory'"),
     ("sql_lives_in_sql_files", "storage/a.py", "q = f'INSERT INTO {x} VALUES (1)'"),
@@ -68,6 +70,9 @@ BROKEN = [
     ("time_and_chance_come_from_the_engine", "storage/a.py", "from time import time"),
     ("time_and_chance_come_from_the_engine", "storage/a.py", "import uuid"),
     ("time_and_chance_come_from_the_engine", "storage/a.py", "from random import choice"),
+    ("words_of_a_language_stand_in_its_file", "core/reading/a.py", "x = frozenset('always never'.split())"),
+    ("words_of_a_language_stand_in_its_file", "core/differences/a.py", "x = re.compile(r'\\b(?:nicht|kein)\\b')"),
+    ("words_of_a_language_stand_in_its_file", "core/differences/a.py", "x = f'by {name}'"),
 ]
 
 KEPT = [
@@ -83,10 +88,16 @@ KEPT = [
     ("no_error_is_swallowed", "storage/a.py", "try:\n    f()\nexcept BaseException:\n    rollback()\n    raise"),
     ("no_error_is_swallowed", "storage/a.py", "try:\n    f()\nexcept Exception as e:\n    raise Busy() from e"),
     ("no_error_is_swallowed", "storage/a.py", "try:\n    f()\nexcept ValueError:\n    pass"),
+    ("no_rule_asks_which_language_it_reads", "core/lexicon/a.py", "x = language.code == 'de'"),
+    ("no_rule_asks_which_language_it_reads", "core/reading/a.py", "x = lexicon().languages[language.code]"),
     ("parameters_are_few", "core/a.py", "class A:\n    def f(self, a, b, *, c, d, e, g, h, i): ..."),
     ("sql_lives_in_sql_files", "storage/a.py", '"""SELECT id FROM memory"""\nq = "PRAGMA user_version"'),
     ("time_and_chance_come_from_the_engine", "engine/a.py", "from datetime import datetime\nx = datetime.now(UTC)"),
     ("time_and_chance_come_from_the_engine", "storage/a.py", "import time\nx = time.monotonic()"),
+    ("words_of_a_language_stand_in_its_file", "core/reading/a.py", "x = in_all_languages('nobody'), kind == 'only'"),
+    ("words_of_a_language_stand_in_its_file", "core/reading/a.py", "__all__ = ('Order',)"),
+    ("words_of_a_language_stand_in_its_file", "core/reading/a.py", "x = re.compile(r'(?P<word>[a-z]+)\\d')"),
+    ("words_of_a_language_stand_in_its_file", "core/records/a.py", "x = 'not the same'"),
 ]
 
 

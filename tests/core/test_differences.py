@@ -348,3 +348,15 @@ def test_who_acts_and_whether_it_is_done_or_only_meant_tell_texts_apart(old: str
     told = {item.kind for item in differences(old, new)}
     assert (kinds <= told) if kinds else not told & {"name", "time"}
     assert not any(item.decisive for item in differences(old, new) if item.kind in ("name", "time"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "quoted"),
+    [
+        ("Alice manages Bob.", "Alice is managed by Bob.", ("bob", "by bob")),
+        ("Ana dirige a Bruno.", "Ana es dirigida por Bruno.", ("bruno", "por bruno")),
+        ("Anna dirige Bruno.", "Anna est dirigée par Bruno.", ("bruno", "par bruno")),
+    ],
+)
+def test_the_evidence_of_an_agent_quotes_the_text_in_its_language(old: str, new: str, quoted: tuple[str, str]) -> None:
+    assert quoted in {(item.old, item.new) for item in differences(old, new)}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import wellkept
 from wellkept.core.differences.find import differences
-from wellkept.core.lexicon import LanguageFileError, lexicon
+from wellkept.core.lexicon import LanguageFileError, lexicon, strangers
 from wellkept.core.lexicon.language_files import language_codes, language_of_table, raw_table
 
-CORE = Path(wellkept.__file__).parent / "core"
 SMALLEST: dict[str, Any] = {
     "function": "the a",
     "negations": ["not", "no longer"],
@@ -83,21 +79,18 @@ def test_every_language_has_the_words_that_each_sort_of_rule_needs() -> None:
     assert len({language.grammar.rank for language in lexicon().languages.values()}) == len(lexicon().languages)
 
 
-def test_no_rule_asks_which_language_it_reads() -> None:
-    """A property of a language stands in its file, so that adding one is one file."""
-    codes = set(language_codes())
-    found = [
-        f"{path.relative_to(CORE)}:{node.lineno}"
-        for path in sorted(CORE.rglob("*.py"))
-        if path.parent.name != "lexicon"
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if (isinstance(node, ast.Constant) and node.value in codes)
-        or (isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "code")
-    ]
-    assert found == []
-
-
 def test_opposites_of_english_count_in_texts_of_every_language() -> None:
     assert raw_table("en")["grammar"]["in_all_texts"]
     found = differences("Der Server ist enabled", "Der Server ist disabled")
     assert [item.kind for item in found] == ["antonym"]
+
+
+def test_colours_exclude_each_other_in_their_language_alone() -> None:
+    groups = lexicon().groups
+    assert groups["rot"] & groups["blau"] and groups["red"] & groups["blue"]
+    assert not groups["rot"] & groups["red"]
+
+
+def test_a_language_with_a_file_is_no_stranger() -> None:
+    listed = {"de": "und", "nl": "een"}
+    assert strangers(listed, lexicon().languages.values()) == {"een"}

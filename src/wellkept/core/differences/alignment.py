@@ -1,4 +1,4 @@
-"""Two texts laid side by side: which clauses speak about the same thing, and what was put in place of what."""
+"""Alignment of two texts: which clauses are about the same thing, and which words replace which."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from wellkept.core.reading.values import same_value
 from wellkept.core.text.forms import excerpt
 
 PAIR_AT = 0.5
-"""Two clauses may speak about the same thing when they share this part of the shorter one."""
+"""Least share of common words of the shorter clause from which two clauses may be about the same thing."""
 _MAX_POSTINGS = 24
+"""Most clauses in which a word occurs that counts as common; more frequent words distinguish nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A run of words of one clause that stands where the other has another run."""
+    """Words of one clause in the place of other words of the other clause.
+
+    Attributes:
+        a / b: The words of each clause.
+        a_at / b_at: The position of the first of them among the tokens of its clause.
+    """
 
     a: tuple[Token, ...]
     b: tuple[Token, ...]
@@ -33,11 +39,12 @@ class Frame:
     """Two clauses aligned.
 
     Attributes:
-        matched: Content tokens both have, in the same order.
-        ratio: The part of all content tokens that is matched.
-        slots: What was replaced.
-        only_a / only_b: What one has and the other has nothing in its place for.
-        moved: Content tokens both have, in another order.
+        a / b: The clauses.
+        matched: Content tokens that both have, in the same order.
+        ratio: The share of all content tokens that is matched, from 0 to 1.
+        slots: Words in the place of other words.
+        only_a / only_b: Content tokens of one clause that replace nothing in the other.
+        moved: The number of content tokens that both have in another order.
     """
 
     a: Clause
@@ -51,7 +58,7 @@ class Frame:
 
 
 def pair_clauses(a: Features, b: Features) -> tuple[list[tuple[Clause, Clause]], list[Clause], list[Clause]]:
-    """Clauses of both texts by what they share, best first, and what is left on either side."""
+    """Pairs of clauses with common words, the most similar first, and the clauses of each text that are left."""
     left, right = list(a.clauses), list(b.clauses)
     if len(left) == 1 and len(right) == 1:
         shared = a.keys & b.keys
@@ -79,7 +86,7 @@ def pair_clauses(a: Features, b: Features) -> tuple[list[tuple[Clause, Clause]],
 def _ranked(
     left: Sequence[Clause], right: Sequence[Clause], free_a: set[int], free_b: set[int]
 ) -> list[tuple[int, int]]:
-    """Pairs of free clauses that share enough, the most alike first; words of many clauses do not count."""
+    """Pairs of free clauses that share enough words, the most similar first; words of many clauses do not count."""
     postings: dict[str, list[int]] = {}
     theirs = {j: set(right[j].keys) for j in free_b}
     for j in sorted(free_b):
@@ -101,7 +108,7 @@ def _ranked(
 
 
 def frame(a: Clause, b: Clause, language: Language) -> Frame:
-    """Aligns two clauses by their longest common run of content."""
+    """Aligns two clauses by the longest common subsequence of their content words."""
     total = len(a.keys) + len(b.keys)
     if a.keys == b.keys and _same_surface(a, b, language):
         matched = tuple(a.tokens[place] for place in a.content)
@@ -135,7 +142,7 @@ def frame(a: Clause, b: Clause, language: Language) -> Frame:
 def _sort_gaps(
     a: Clause, b: Clause, gaps: list[tuple[list[int], list[int]]]
 ) -> tuple[tuple[Slot, ...], tuple[Token, ...], tuple[Token, ...], int]:
-    """What of the gaps was moved, what replaced, what stands alone."""
+    """Sorts the words between the matches: slots, words of one clause alone, and the number of moved words."""
     count_a = Counter(a.keys[i] for gap in gaps for i in gap[0])
     count_b = Counter(b.keys[j] for gap in gaps for j in gap[1])
     shared = {key for key in count_a.keys() & count_b.keys()}
@@ -166,7 +173,7 @@ def _same_surface(a: Clause, b: Clause, language: Language) -> bool:
 
 
 def _alike(x: Token, y: Token, language: Language) -> bool:
-    """Equal stems are not enough where a final e makes another word (plan, plane)."""
+    """Whether two words of equal stems are one word; not where a final e makes another word (plan, plane)."""
     if x.lower == y.lower or x.value is not None:
         return True
     return not (language.grammar.final_e_tells and (x.lower + "e" == y.lower or y.lower + "e" == x.lower))
@@ -174,7 +181,7 @@ def _alike(x: Token, y: Token, language: Language) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts aligned: the frames and what found no counterpart."""
+    """Two aligned texts: their frames, and the clauses of each that have no counterpart."""
 
     a: Features
     b: Features
@@ -184,7 +191,7 @@ class Pair:
 
 
 def align(a: Features, b: Features) -> Pair:
-    """Lays two texts side by side."""
+    """Aligns two texts."""
     pairs, rest_a, rest_b = pair_clauses(a, b)
     frames = tuple(frame(x, y, a.language) for x, y in pairs)
     return Pair(a, b, frames, tuple(c for c in rest_a if c.keys), tuple(c for c in rest_b if c.keys))
@@ -201,11 +208,11 @@ def _mirror(item: Frame) -> Frame:
 
 
 SPAN = 80
-"""Characters of a finding's words that are kept."""
+"""Most characters of the words that a difference quotes."""
 
 
 def span(tokens: Iterable[Token]) -> str:
-    """The words of a finding as the reader sees them."""
+    """The words that a difference quotes, as written."""
     listed = list(tokens)
     glue = "" if listed and all(token.char for token in listed) else " "
     return excerpt(glue.join(token.text for token in listed), SPAN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wellkept.core.differences.alignment import Pair, Slot
-from wellkept.core.differences.order import agreed_links
+from wellkept.core.differences.roles_and_order import agreed_links
 from wellkept.core.lexicon import Antonymy, Language, lexicon
 from wellkept.core.lexicon.english import opposites
 from wellkept.core.lexicon.language import Antonyms

@@ -1,8 +1,10 @@
-"""Differences of conditions: "unless", "except", "only if", "until"."""
+"""Differences of conditions: "unless", "except", "only if", "until", and a condition in the place of its effect."""
 
 from __future__ import annotations
 
 from wellkept.core.differences.alignment import SPAN, Pair
+from wellkept.core.differences.roles_and_order import is_crossed
+from wellkept.core.reading.events import Course
 from wellkept.core.reading.tokens import Clause, Features
 from wellkept.core.text.forms import excerpt
 from wellkept.types import Difference
@@ -34,3 +36,18 @@ def _added_conditions(own: Features, other: Features) -> list[str]:
                 words = " ".join(clause.tokens[place].text for place in clause.content[at : at + 4])
                 found.append(f"{cue} {words}".strip())
     return found[:4]
+
+
+def condition_order_veto(a: Course, b: Course) -> list[Difference]:
+    """A condition and its consequence that changed places.
+
+    "Close the issue when the patch is merged" and "Merge the patch when the issue is closed" differ.
+    "Merge only when the tests pass" and "When you merge, the tests must pass" are left to the model.
+    """
+    if bool(a.limit) != bool(b.limit):
+        return []
+    for ours in a.conditions:
+        for theirs in b.conditions:
+            if ours.words == theirs.words and is_crossed(ours, theirs):
+                return [Difference("order", ours.link, theirs.link)]
+    return []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from wellkept.core.differences.alignment import Pair, span
+from wellkept.core.lexicon import in_all_languages
+from wellkept.core.reading.stems import singular_acronym
 from wellkept.core.reading.tokens import Features, Token
 from wellkept.types import Difference, DifferenceKind
-
-_PLURAL = re.compile("([A-Z]{2,5})s")
-"""Acronyms in the plural: PRs, CDs."""
 
 
 def name_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
@@ -21,7 +20,7 @@ def name_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
 
 
 def added_names(own: Features, other: Features) -> list[Token]:
-    """Names of a text that the other text has in no form (short form, full form, acronym)."""
+    """The names of a text that the other text has in no form (short form, full form, acronym)."""
     capitals = own.language.grammar.nouns_capitalised or other.language.grammar.nouns_capitalised
     if capitals or (own.names and not other.clauses):
         return []
@@ -32,9 +31,9 @@ def _name_known(token: Token, other: Features) -> bool:
     lower = token.lower
     if lower in other.lowers or token.key in other.keys:
         return True
-    if own_plural := _PLURAL.fullmatch(token.text):
-        return own_plural.group(1).lower() in other.lowers
-    if token.text.isupper() and lower + "s" in other.lowers:
+    if singular := singular_acronym(token.text):
+        return singular.lower() in other.lowers
+    if token.text.isupper() and any(lower + ending in other.lowers for ending in in_all_languages("acronym_endings")):
         return True
     if token.text.isupper() and 2 <= len(lower) <= 6 and lower in other.initials:
         return True
@@ -46,3 +45,15 @@ def _name_known(token: Token, other: Features) -> bool:
 def _short_form(short: str, full: str) -> bool:
     """Whether a name is a short form of another: Alex of Alexandra, Postgres of PostgreSQL, not Java of JavaScript."""
     return len(short) >= 3 and len(full) - len(short) <= 5 and full.startswith(short)
+
+
+def several_names_replaced(pair: Pair) -> bool:
+    """Whether more than one name or identifier was replaced, in texts of several clauses."""
+    if len(pair.frames) <= 1 and not pair.rest_a and not pair.rest_b:
+        return False
+    replaced = sum(1 for item in pair.frames for slot in item.slots if _has_name(slot.a) and _has_name(slot.b))
+    return replaced > 1
+
+
+def _has_name(tokens: Sequence[Token]) -> bool:
+    return any(token.proper or (token.value is not None and token.value.kind == "identifier") for token in tokens)

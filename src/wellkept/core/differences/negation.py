@@ -1,7 +1,7 @@
-"""Negation: the same proposition affirmed and denied, and denials that do not agree anywhere in two texts.
+"""Differences of negation: one text affirms what the other denies.
 
-A denial contradicts only what it denies whole. "No host other than X", "not all", "not before noon", or a
-denial in both texts leave the affirmed statement standing; there the rules see a difference and no conflict.
+A negation is a conflict only if it denies the whole statement. "No host other than X", "not all", "not before noon" and
+a negation in both texts do not exclude the other statement; they are a difference and no conflict.
 """
 
 from __future__ import annotations
@@ -10,26 +10,39 @@ from collections.abc import Sequence
 
 from wellkept.core.differences.alignment import Frame, Pair, cue_span
 from wellkept.core.differences.antonyms import opposed
-from wellkept.core.differences.modality import meanings
+from wellkept.core.differences.function_words import meanings
+from wellkept.core.differences.tense_and_modality import is_past_clause
 from wellkept.core.lexicon import Language, in_all_languages
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.types import Difference
 
 _QUANTITIES = frozenset(("number", "ordinal"))
+"""Kinds of values that are amounts."""
 _ENOUGH = 0.75
+"""Share of the shorter clause that both must have, where nothing is replaced."""
 _CLOSE = 0.5
+"""Share of aligned words from which clauses with different amounts are the same statement."""
 _INFLECTION = 2
+"""Most characters of an ending in a script without spaces."""
 _LIMITS = ("quantity", "only", "bound")
+"""Groups of function words that limit a statement."""
 _DESCRIBING = 2
+"""Most words that describe what does not exist ("There is no *second* host")."""
 
 
 def denied(item: Frame) -> bool:
-    """Whether the two clauses do not agree in how often they deny."""
+    """Whether one clause denies and the other does not; two negations cancel each other."""
     return len(item.a.negations) % 2 != len(item.b.negations) % 2
 
 
 def denial(item: Frame, language: Language, *, sure_topic: bool) -> list[Difference]:
-    """What the negations of two aligned clauses tell; `sure_topic`: nothing else says they differ in topic."""
+    """The difference that the negations of two aligned clauses make.
+
+    Args:
+        item: Two aligned clauses.
+        language: The language of the texts.
+        sure_topic: No other difference shows that the texts are about different things.
+    """
     if not denied(item):
         return _contrast(item)
     decisive = sure_topic and _covered(item) and _denies_whole(item, language)
@@ -37,7 +50,7 @@ def denial(item: Frame, language: Language, *, sure_topic: bool) -> list[Differe
 
 
 def _covered(item: Frame) -> bool:
-    """Do both clauses say the same but for the denial, or but for an amount?"""
+    """Whether both clauses say the same except for the negation, or except for an amount."""
     amounts = all(t.value and t.value.kind in _QUANTITIES for slot in item.slots for t in (*slot.a, *slot.b))
     if item.slots:
         return amounts and item.ratio >= _CLOSE
@@ -45,7 +58,7 @@ def _covered(item: Frame) -> bool:
 
 
 def _denies_whole(item: Frame, language: Language) -> bool:
-    """Does one clause deny once, and nothing less, what the other affirms, of the same thing and time?"""
+    """Whether one clause denies once, without a limit, what the other affirms about the same thing and time."""
     a, b = item.a, item.b
     denying, affirming = (a, b) if a.negations else (b, a)
     if affirming.negations or len(denying.negations) != 1 or item.moved:
@@ -65,7 +78,7 @@ def _denies_whole(item: Frame, language: Language) -> bool:
     harmless = language.soft | language.universal if there_is_none else language.soft
     if scope & language.scopes != (affirmed_scope & language.scopes) - harmless:
         return False
-    if (scope | affirmed_scope) & language.negative or _past(a, language) != _past(b, language):
+    if (scope | affirmed_scope) & language.negative or is_past_clause(a, language) != is_past_clause(b, language):
         return False
     limits = _LIMITS[1:] if there_is_none else _LIMITS
     if any(meanings(a, language, group) != meanings(b, language, group) for group in limits):
@@ -74,7 +87,7 @@ def _denies_whole(item: Frame, language: Language) -> bool:
 
 
 def _there_is_none(denying: Clause, affirming: Clause, language: Language) -> bool:
-    """ "Nobody …", "There is no …" against "Some …": who denies that there is any denies each, however described."""
+    """ "Nobody …", "There is no …" and "Some …": to deny that there is any is to deny each, however described."""
     at, cue = denying.negations[0]
     there = cue in language.none and any(token.lower in language.there_is for token in denying.tokens[:1])
     return (
@@ -87,7 +100,7 @@ def _there_is_none(denying: Clause, affirming: Clause, language: Language) -> bo
 
 
 def _plain(tokens: Sequence[Token]) -> bool:
-    """At most two describing words, none a name, a date or an identifier."""
+    """Whether the words are at most two describing words: no name, date or identifier."""
     return len(tokens) <= _DESCRIBING and not any(
         token.proper or (token.value is not None and token.value.kind != "number") for token in tokens
     )
@@ -98,7 +111,7 @@ def _weighty(tokens: Sequence[Token], language: Language) -> list[Token]:
 
 
 def _in_its_place(more: Sequence[Token], affirming: Clause, denying: Clause) -> bool:
-    """In a script without blanks: characters that stand exactly where the denial stands (an ending, "may")."""
+    """In a script without spaces: whether the characters are in the place of the negation (an ending, "may")."""
     if len(more) > _INFLECTION or not all(token.char for token in more):
         return False
     places = [n for n, at in enumerate(affirming.content) if any(affirming.tokens[at] is token for token in more)]
@@ -109,21 +122,13 @@ def _words(clause: Clause) -> frozenset[str]:
     return frozenset(token.lower for token in clause.tokens)
 
 
-def _past(clause: Clause, language: Language) -> bool:
-    """Told of the past by its auxiliary: what was may no longer be."""
-    told = tuple(language.past_auxiliaries)
-    return any(cue.startswith(told) for _, cue in clause.negations) or any(
-        token.lower in language.past_auxiliaries for token in clause.tokens
-    )
-
-
 def _same_persons(left: frozenset[str], right: frozenset[str], language: Language) -> bool:
     ours, theirs = ({n for n, words in enumerate(language.persons) if words & side} for side in (left, right))
     return not ours or not theirs or bool(ours & theirs)
 
 
 def _subject_amount(item: Frame, denying: Clause) -> bool:
-    """An amount before the denial belongs to the subject: "502 errors are not …" and "504 errors are …"."""
+    """Whether an amount before the negation belongs to the subject: "502 errors are not …" and "504 errors are …"."""
     if not item.slots:
         return False
     at = denying.negations[0][0]
@@ -133,7 +138,7 @@ def _subject_amount(item: Frame, denying: Clause) -> bool:
 
 
 def _contrast(item: Frame) -> list[Difference]:
-    """Both set one thing against another, the other way round: "tabs, not spaces" and "spaces, not tabs"."""
+    """Two texts that prefer opposite things: "tabs, not spaces" and "spaces, not tabs"."""
     a, b = item.a, item.b
     if len(a.negations) != 1 or len(b.negations) != 1 or len(a.keys) != len(b.keys):
         return []
@@ -149,7 +154,7 @@ def _contrast(item: Frame) -> list[Difference]:
 
 
 def answers(own: Features) -> frozenset[tuple[str, ...]]:
-    """Clauses of small words only that deny or limit ("Nobody.", "Only he."): they turn what stands beside them."""
+    """Clauses of function words alone that deny or limit ("Nobody.", "Only he."): they reverse the next statement."""
     return frozenset(
         (*(cue for _, cue in clause.negations), *(token.lower for token in clause.tokens))
         for clause in own.clauses
@@ -158,7 +163,7 @@ def answers(own: Features) -> frozenset[tuple[str, ...]]:
 
 
 def denied_slot(item: Frame) -> bool:
-    """Does a denial stand before what was replaced?"""
+    """Whether a negation precedes the replaced words."""
     return any(
         clause.negations
         and any(at >= clause.content[place] for place, _ in clause.negations if place < len(clause.content))
@@ -169,7 +174,7 @@ def denied_slot(item: Frame) -> bool:
 
 
 def negation_veto(pair: Pair) -> list[Difference]:
-    """Parity of the denials of both texts, where they could not be laid side by side."""
+    """One text has an even number of negations and the other an odd number, where their clauses were not aligned."""
     if not pair.a.keys & pair.b.keys:
         return []
     count_a, count_b = _denials(pair.a, pair.rest_a, pair.rest_b), _denials(pair.b, pair.rest_b, pair.rest_a)
@@ -182,7 +187,7 @@ def negation_veto(pair: Pair) -> list[Difference]:
 
 
 def _denials(own: Features, rest: Sequence[Clause], other_rest: Sequence[Clause]) -> int:
-    """Cues and words that deny; clauses only this text has do not count when all else is covered."""
+    """The number of negation cues and words, without the clauses that only this text has if it covers the other."""
     skipped = {id(clause) for clause in rest} if not other_rest else set()
     clauses = [clause for clause in own.clauses if id(clause) not in skipped]
     cues = sum(len(clause.negations) for clause in clauses)

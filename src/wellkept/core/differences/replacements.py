@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.differences.alignment import Frame, Slot
+from wellkept.core.differences.alignment import Frame, Slot, span
 from wellkept.core.differences.antonyms import antonymy
 from wellkept.core.differences.statement_parts import (
     Link,
@@ -17,14 +17,14 @@ from wellkept.core.differences.statement_parts import (
     counts_definite,
     is_last,
     is_subject,
-    says_was,
     stands_alone,
 )
+from wellkept.core.differences.tense_and_modality import says_was
 from wellkept.core.differences.values import replaced_value
 from wellkept.core.lexicon import Antonymy, Language, lexicon
 from wellkept.core.lexicon.english import classes, related, same_by_another_name
 from wellkept.core.reading.tokens import Clause, Token
-from wellkept.core.reading.values import Value
+from wellkept.core.reading.values import Value, same_value
 from wellkept.types import Difference, DifferenceKind
 
 MAX_SLOT = 4
@@ -199,3 +199,38 @@ def _is_predicate(clause: Clause, at: int, tokens: Sequence[Token], language: La
     if tokens[0].lower in language.directions:
         return bool(before) and (before[-1].lower in language.copula or before[-1].text in (":", "="))
     return not before or not before[-1].content or before[-1].text in (":", "=") or after is None
+
+
+# --------------------------------------------------------------------------------------------
+# Short clauses
+
+
+def gap_veto(a: Clause, b: Clause, universal: frozenset[str]) -> list[Difference]:
+    """The difference of two clauses that are equal but for one gap, and have too few content words to align.
+
+    Args:
+        a, b: The only clause of each text.
+        universal: Words for all ("all", "every"), of which a gap may add or drop one.
+    """
+    left, right = [t.lower for t in a.tokens], [t.lower for t in b.tokens]
+    shorter = min(len(left), len(right))
+    start = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+    tail = next((n for n in range(shorter - start) if left[-1 - n] != right[-1 - n]), shorter - start)
+    gap_a, gap_b = a.tokens[start : len(left) - tail], b.tokens[start : len(right) - tail]
+    if len(gap_a) == len(gap_b) == 1 and _same_thing(gap_a[0], gap_b[0]):
+        return []
+    if not gap_a or not gap_b or start + tail < 3 or (start + tail) * 2 < shorter:
+        return []
+    one_is_universal = bool(universal & {t.lower for t in gap_a}) != bool(universal & {t.lower for t in gap_b})
+    keys_a, keys_b = {t.key[:3] for t in gap_a if t.content}, {t.key[:3] for t in gap_b if t.content}
+    other_words = 0 < len(keys_a) <= 2 and 0 < len(keys_b) <= 2 and not keys_a & keys_b
+    if not other_words and not (one_is_universal and keys_a == keys_b):
+        return []
+    return [Difference("value", span(gap_a), span(gap_b))]
+
+
+def _same_thing(a: Token, b: Token) -> bool:
+    """The same value, or an English word of the same meaning."""
+    if a.value or b.value:
+        return a.value is not None and b.value is not None and same_value(a.value, b.value)
+    return not (a.proper or b.proper) and same_by_another_name(a.lower, b.lower)

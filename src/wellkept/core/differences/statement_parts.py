@@ -103,25 +103,6 @@ def stands_alone(item: Frame, slot: Slot) -> bool:
     return True
 
 
-def says_was(item: Frame, language: Language) -> bool:
-    """Whether a clause has a past form of "to be"."""
-    return any(token.lower in language.was for clause in (item.a, item.b) for token in clause.tokens)
-
-
-def is_past_event(item: Frame, language: Language) -> bool:
-    """Whether a clause reports a past event, which can happen again with another value."""
-    for clause in (item.a, item.b):
-        lowers = {token.lower for token in clause.tokens}
-        if lowers & (language.copula | language.auxiliary | language.schedule | language.choose):
-            continue
-        if lowers & language.past:
-            return True
-        endings = tuple(language.past_endings) if language.grammar.past_is_participle else ()
-        if any(t.lower.endswith(endings) and len(t.lower) > 4 and not t.value for t in clause.tokens):
-            return True
-    return False
-
-
 def common_link(item: Frame, slot: Slot, language: Language) -> Link:
     """What governs the slot in both texts; empty if they differ."""
     link = link_of(item.a, slot.a_at, language, item, slot)

@@ -10,16 +10,15 @@ import re
 from collections.abc import Sequence
 
 from wellkept.core.differences.alignment import Frame, Pair, Slot, span
-from wellkept.core.differences.modality import meanings
+from wellkept.core.differences.function_words import meanings
 from wellkept.core.differences.statement_parts import (
     anchored,
     comes_first,
-    is_past_event,
     link_of,
     opens_clause,
-    says_was,
     stands_alone,
 )
+from wellkept.core.differences.tense_and_modality import is_past_event, says_was
 from wellkept.core.lexicon import Language, lexicon
 from wellkept.core.reading.tokens import Features, Token
 from wellkept.core.reading.values import Value, ValueKind, bare_identifier, same_value

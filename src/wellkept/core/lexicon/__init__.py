@@ -1,4 +1,4 @@
-"""The word lists of the rules, one TOML file per language in this folder.
+"""The small word lists of the rules, one TOML file for each language in this folder.
 
 The lists are original work and short on purpose, because a rule must decide only when it is certain. They are read
 once, on first use.
@@ -27,10 +27,20 @@ __all__ = (
     "Script",
     "in_all_languages",
     "lexicon",
+    "strangers",
 )
 
-_SHARED = ("number_words", "past_auxiliaries", "past_endings", "persons", "plural_endings", "plurals", "universal")
-"""Lists that a language without its own takes from the language with `in_all_texts`."""
+_SHARED = (
+    "kept_suffixes",
+    "number_words",
+    "past_auxiliaries",
+    "past_endings",
+    "persons",
+    "plural_endings",
+    "plurals",
+    "universal",
+)
+"""Lists that a language without its own takes from the language whose words occur in all texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +71,17 @@ class Lexicon:
     """The word lists of all languages, and lists that are independent of language.
 
     Attributes:
-        languages: Languages by code, in the order in which they are tried.
-        everywhere: The languages with `in_all_texts`.
+        languages: By code, the first that is tried first.
+        everywhere: The languages whose words occur in texts of all languages.
         units: Unit symbol -> dimension and factor to its base unit.
         scale: Multiplying suffixes ("k").
         groups: Word -> the exclusive groups it belongs to.
         comparable: Sets of dimensions whose amounts can be compared; `money`: the dimensions of money.
-        operators: Sign -> its canonical equivalent.
-        strangers: Function words of languages without a file; `strange_letters`: their letters.
-        secret_names, secret_verbs: As in `Language`, for languages without a file.
+        operators: Sign -> one sign for all of the same meaning.
+        implied: Meanings of small words that a text may leave out.
+        durations: Symbols that directly follow the digits of a duration.
+        strangers: Small words of languages that have no word list; `strange_letters`: their letters.
+        secret_names, secret_verbs: The same as in `Language`, of languages that have no word list.
         han: Notation that Chinese and Japanese share.
     """
 
@@ -81,6 +93,8 @@ class Lexicon:
     comparable: tuple[frozenset[str], ...]
     money: frozenset[str]
     operators: Mapping[str, str]
+    implied: frozenset[str]
+    durations: tuple[str, ...]
     strangers: frozenset[str]
     strange_letters: re.Pattern[str]
     secret_names: tuple[str, ...]
@@ -99,25 +113,41 @@ def lexicon() -> Lexicon:
     read = (language_of_table(code, raw_table(code)) for code in language_codes())
     ranked = sorted(read, key=lambda language: language.grammar.rank)
     everywhere = tuple(language for language in ranked if language.grammar.in_all_texts)
-    groups: dict[str, set[str]] = {}
-    for name, members in common["groups"].items():
-        for member in members.split():
-            groups.setdefault(member, set()).add(name)
     return Lexicon(
         languages={language.code: _with_shared(language, everywhere) for language in ranked},
         everywhere=everywhere,
         units={symbol: (dimension, Decimal(factor)) for symbol, (dimension, factor) in common["units"].items()},
         scale={symbol: Decimal(factor) for symbol, factor in common["scale"].items()},
-        groups={member: frozenset(names) for member, names in groups.items()},
+        groups=_groups(common["groups"], ranked),
         comparable=tuple(frozenset(names.split()) for names in common["dimensions"]["comparable"]),
         money=frozenset(common["dimensions"]["money"].split()),
         operators=common["operators"],
-        strangers=frozenset(word for listed in common["strangers"].values() for word in listed.split()),
+        implied=frozenset(common["meanings"]["implied"].split()),
+        durations=tuple(common["durations"]["symbols"].split()),
+        strangers=strangers(common["strangers"], ranked),
         strange_letters=re.compile(common["letters"]["strange"]),
         secret_names=tuple(common["secrets"]["names"]),
         secret_verbs=frozenset(common["secrets"]["verbs"].split()),
         han=_han(common["han"]),
     )
+
+
+def _groups(common: Mapping[str, str], languages: Iterable[Language]) -> dict[str, frozenset[str]]:
+    """Of each word the groups it belongs to; a group of one language is another one than that of the next."""
+    listed = {name: members.split() for name, members in common.items()}
+    for language in languages:
+        listed |= {f"{language.code}.{name}": sorted(members) for name, members in language.groups.items()}
+    groups: dict[str, set[str]] = {}
+    for name, members in listed.items():
+        for member in members:
+            groups.setdefault(member, set()).add(name)
+    return {member: frozenset(names) for member, names in groups.items()}
+
+
+def strangers(listed: Mapping[str, str], languages: Iterable[Language]) -> frozenset[str]:
+    """Small words of the languages that have no file."""
+    known = {language.code for language in languages}
+    return frozenset(word for code, words in listed.items() if code not in known for word in words.split())
 
 
 def _han(written: Mapping[str, str]) -> Han:
@@ -128,7 +158,7 @@ def _han(written: Mapping[str, str]) -> Han:
 
 @lru_cache(maxsize=64)
 def in_all_languages(name: str) -> frozenset[str]:
-    """The words of one list in all languages, for use before or without language detection."""
+    """The words of one list in all languages, for rules that do not depend on the language of the text."""
     return frozenset(word for language in lexicon().languages.values() for word in getattr(language, name))
 
 

@@ -17,7 +17,7 @@ that only forbids *same* (`weak`), or a pair named in a policy (`own`)."""
 Script = Literal["latin", "cyrillic", "han", "kana"]
 
 Words: TypeAlias = frozenset[str]
-"""Written as one string of words, separated by spaces."""
+"""Written as one text, words divided by spaces."""
 Sayings: TypeAlias = frozenset[str]
 """Written as one string of phrases, separated by `|`."""
 Cues: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -52,7 +52,7 @@ Sources: TypeAlias = tuple[str, ...]
 Inflections: TypeAlias = tuple[tuple[re.Pattern[str], str, str], ...]
 """Written as a list of triples: pattern of the whole word, dictionary form, name of the ending."""
 Rewritings: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
-"""Written as a list of pairs: pattern and replacement."""
+"""Written as a list of pairs: a pattern and its replacement."""
 Antonyms: TypeAlias = Mapping[str, tuple[tuple[str, Antonymy], ...]]
 """Written as a table of grades; in a set of three or more words the first is opposed to each of the others."""
 Meanings: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
@@ -64,27 +64,27 @@ class Grammar:
     """Grammar of a language, as far as rules depend on it.
 
     Attributes:
-        rank: Priority when a text has equally many words of two languages; the lowest wins.
-        script: The script of the language; `han` and `kana` have no spaces between words.
-        in_all_texts: Its words occur in texts of all languages, so its units and antonyms always apply.
-        wordnet: The tables of `english.py` cover its words.
-        stems_terms: Search terms in its script are stemmed by its endings.
-        stem_rounds: Maximum number of endings removed from a stem; `shortest_stem`: minimum letters that remain.
-        clitics_follow: The clitic follows the apostrophe ("it's"); otherwise it precedes it ("l'ora").
-        scale_alone: A scale word such as "hundred" is a number by itself.
-        versions_open: A capitalised first word before a version may be a name ("Python 3.12 …").
-        h_is_duration: "1h30" is a duration; otherwise a time of day.
-        decimal_comma: 1,5 means one and a half.
-        day_first: 3/4 is in April; otherwise a date with slashes is ambiguous.
-        nouns_capitalised: All nouns are capitalised, so a capital does not mark a name.
-        past_excludes: Two past values ("was") exclude each other; otherwise they may refer to two times.
-        past_is_participle: A past form may be a participle that opens a sentence ("Hosted in Graz").
-        bare_adjectives: An adjective has the same form before its noun and in the predicate.
-        final_e_tells: A final e distinguishes words (plan, plane).
-        verbs_last: The verb is at the end of its clause, separated from its auxiliary.
-        object_first: The object precedes the verb.
-        limit_follows: "Only" follows the limited phrase.
-        cases: Case endings mark the roles, so that word order is free.
+        rank: Its place where a text shows as many words of another language; the first wins.
+        script: The letters it is written in; `han` and `kana` have no spaces between words.
+        in_all_texts: Its words occur in texts of all languages: its units and opposites count everywhere.
+        wordnet: The tables of `english.py` hold its words.
+        stems_terms: Search terms in its script are cut by its endings.
+        stem_rounds: How many endings a stem loses at most, and `shortest_stem` the letters it keeps.
+        clitics_follow: What follows an apostrophe is the small word ("it's"); elsewhere what precedes it is ("l'ora").
+        scale_alone: "Hundred" is a number by itself.
+        versions_open: A capital opens a sentence with a name too ("Python 3.12 …").
+        h_is_duration: "1h30" lasts; elsewhere it is a time of day.
+        decimal_comma: 1,5 is one and a half.
+        day_first: 3/4 is in April; elsewhere a date with strokes may be read both ways.
+        nouns_capitalised: A capital does not mark a name.
+        past_excludes: Two values of "was" cannot both have been; elsewhere they were at two times.
+        past_is_participle: A verb of the past may be a participle that opens a sentence ("Hosted in Graz").
+        bare_adjectives: An adjective has one form before its noun and in the predicate.
+        final_e_tells: A final e makes another word (plan, plane).
+        verbs_last: The verb ends its clause, at a distance from its auxiliary ("wird morgen migrieren").
+        object_first: A verb follows its object.
+        limit_follows: "Only" follows the word that it limits.
+        cases: Endings show who does what, so that the order of words may change.
     """
 
     rank: int
@@ -112,44 +112,44 @@ class Grammar:
 
     @property
     def spaced(self) -> bool:
-        """Whether words are separated by spaces."""
+        """Whether spaces divide the words."""
         return self.script not in ("han", "kana")
 
 
 @dataclass(frozen=True, slots=True)
 class EventWords:
-    """Words for order and time of events, and for restrictions.
+    """The words that show when events happen, and what "only" limits.
 
     Attributes:
-        before, after, until: Conjunctions between two events: "X before Y", "after Y, X".
-        first_then: Connectors between an event and the next one: "X, then Y".
-        latest, soonest: Prepositions of a bound, followed by a point in time: "by Friday", "from Friday".
-        moments: Words for points in time, in addition to days, months, units and figures.
-        places: In unspaced scripts, words that open a place.
-        flips: Words that reverse an order: "never X before Y" means "Y before X".
-        not_links: In unspaced scripts, words that only seem to contain a conjunction.
-        when, unless: Conjunctions of a condition: "Y when X", "unless X, Y".
-        future, due: Markers of the future, and of obligations or decisions.
-        not_future: Words that look like a future verb form.
-        former: Markers of past habits.
-        running: Markers of ongoing actions.
-        stops: Words for the end of a habit or action.
-        be, being: Forms of "to be" after such a marker, and its present forms; `got`: other passive auxiliaries.
-        planned_states: Those of `be` that plan a state ("will be open"); a present form states it as a fact.
-        intended: Words for intentions that are not reality yet.
-        perfect: Auxiliaries of the perfect, before a participle.
+        before, after, until: Links between two events: "X before Y", "after Y, X".
+        first_then: What comes between an event and the next one: "X, then Y".
+        latest, soonest: Bounds that need a point in time behind them: "by Friday", "from Friday".
+        moments: Words for a point in time, in addition to days, months, units and numbers.
+        places: In scripts without spaces: words before a place.
+        flips: Words that reverse an order: "never X before Y" is "Y before X".
+        not_links: In scripts without spaces: words that contain the characters of a link and are none.
+        when, unless: Links between a condition and its effect: "Y when X", "unless X, Y".
+        future, due: Words that mark the future ("will"), and an obligation or a decision ("should").
+        not_future: Words that look like a verb of the future.
+        former: Words that mark a former habit ("used to").
+        running: Words that mark what is in progress.
+        stops: Words that show that something is no longer done.
+        be, being: "To be" after such a word, and its present forms; `got`: other auxiliaries of the passive.
+        planned_states: Those of `be` that plan a state ("will be open"), which a present form states as a fact.
+        intended: Words of intention ("wants").
+        perfect: Auxiliaries of what is done, before a participle.
         participles, past: Irregular forms.
-        done: Words that alone express completion.
-        was: Past forms, each with the corresponding present forms.
-        only: Words that limit the following phrase.
-        verb_follows: Words after which "only" precedes the verb and may limit any later word.
-        noun_ended: Those of them that do not end a noun phrase before them ("to", "and").
-        noun_follows: Words that open a noun phrase.
-        asking: Beginnings of a question without a question mark; in unspaced scripts, its endings.
-        greeting: Opening words of an answer that state nothing.
+        done: Words that alone show that something is done.
+        was: Forms of the past, each with the present forms that correspond to it.
+        only: Words that limit the words next to them.
+        verb_follows: Words after which "only" precedes a verb, and so may limit any word after it.
+        noun_ended: Those of them that do not end a noun before them ("to", "and").
+        noun_follows: Words that open a noun.
+        asking: First words of a question without a question mark; in scripts without spaces its last words.
+        greeting: Words that open an answer and state nothing.
         persons: Words for the speaker.
-        shapes: `future`, `infinitive` (after a future marker), `participle`, `past`, `now`, `progressive`, `plural`;
-            in unspaced scripts, endings of sentences.
+        shapes: `future`, `infinitive` (behind a mark of the future), `participle`, `past`, `now`, `progressive`,
+            `plural`; in scripts without spaces: the ends of sentences.
     """
 
     before: Phrases
@@ -209,8 +209,8 @@ class Particles:
     """Particles and prepositions that change the meaning of a statement.
 
     Attributes:
-        meanings: Phrases by first word (in unspaced scripts: first character), with group and meaning.
-        roles: Prepositions that mark a semantic role.
+        meanings: Phrases by their first word (in scripts without spaces: character), with group and meaning.
+        roles: Prepositions that show the role of a person or thing.
     """
 
     meanings: Meanings = field(default_factory=dict)
@@ -223,27 +223,27 @@ class Language:
 
     Attributes:
         code: The name of its file.
-        markers: Words that identify the language; `runs`: in unspaced scripts, all entries as one pattern, longest
-            first. Both are derived from the other fields.
-        function: Function words, which carry no content.
-        more_markers: Further words that identify the language.
-        no_markers: Markers that are also words or names elsewhere, and count only together with another marker.
-        soft: Adverbs that do not change the statement ("now", "still").
-        light: Verbs so general that they add no information ("use").
-        negations: Cue phrases of a negation.
-        not_negations: Phrases that look like a cue but do not negate ("not only").
-        negative: Words with a negative meaning ("forbidden").
-        scopes: Words that limit a negation to some or to other things ("other", "until").
-        conditions: Condition phrases with their class.
-        copula, auxiliary: Forms of "to be" and similar verbs; auxiliary verbs.
-        choose: Verbs with an exclusive object ("use", "lives in"); `direct`: those of them whose object needs no
-            preposition ("prefers").
-        instruments: Prepositions before an instrument ("run tests with pytest").
-        past: Verbs of a past event; `was`: past forms of "to be".
-        schedule: Participles of rescheduling ("moved").
-        additive: Words of an addition ("also"); `blockers`: words before one of several values ("and").
-        articles: Articles and possessives; `bare_articles`: those without case, `cased_articles`: those with case.
-        numerals, scale: Number words, and scale words; `counting_one`: words for one that are no article.
+        markers: Words by which the language is recognised; `runs`: for languages without spaces every entry,
+            longest first, as one pattern. Both follow from the rest.
+        function: Words that carry no content of their own.
+        more_markers: Other words by which the language is recognised.
+        no_markers: Markers that are words or names in other languages too, and count only together with another one.
+        soft: Adverbs whose presence changes nothing ("now", "still").
+        light: Verbs so general that adding one adds nothing ("use").
+        negations: Cue phrases.
+        not_negations: Phrases that look like a cue and are none ("not only").
+        negative: Words that deny by what they mean ("forbidden").
+        scopes: Words that turn a denial of all into a denial of some, or of other things ("other", "until").
+        conditions: Condition phrases, with their class.
+        copula, auxiliary: Forms of "to be" and what is like it; verbs that help another one.
+        choose: Verbs whose object excludes any other ("use", "lives in");
+            `direct` of them need no preposition before it ("prefers").
+        instruments: Prepositions before what something is done with ("run tests with pytest").
+        past: Verbs of a past event; `was` are the past forms of "to be".
+        schedule: Participles of a changed time ("moved").
+        additive: Words of a text that only adds ("also"); `blockers`: words before one thing among others ("and").
+        articles: Articles and possessives; `bare_articles`: those without a case, `cased_articles`: those with one.
+        numerals, scale: Number words, and what multiplies them; `counting_one`: words for one that are no article.
         units: Words for units; `times`: words for times of day, in minutes.
         ordinals, ordinals_beyond, ordinal_endings: Ordinal words, and endings of ordinals in figures.
         relative_days, weekdays, months: Names of dates; `unsure_dates`: those that are also ordinary words.
@@ -255,33 +255,37 @@ class Language:
         capitalised_nouns: Words for days that are nouns if capitalised ("Morgen").
         spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
         labels, versions: Words before a number that names something.
-        but: Words that open a new clause; `joining`: conjunctions between two agents of one action.
-        suffixes, irregular, spelled, doubling_suffixes: Endings removed by stemming, irregular stems, spelling
-            variants of letters, and endings before which a consonant is doubled.
-        abbreviations: Abbreviations whose points end no sentence; `short_forms`: further ones for sentence splitting;
-            `numbered_forms`: those before a number ("No. 5").
-        inflections: Rules from inflected words to WordNet's dictionary forms.
+        but: Words that open a new clause; `joining`: words between two who do something together.
+        suffixes, irregular, spelled: Endings that a stem loses, irregular forms with their stem, letters that are
+            written in another way.
+        kept_suffixes: Endings that stay behind some letters: "s" behind "s" ("class").
+        doubling_suffixes: Endings before which a consonant is doubled; `kept_doubles`: consonants that stay double.
+        acronym_endings: Endings of an acronym in the plural ("PRs").
+        describing_endings: What follows a hyphen behind an identifier and only describes it ("argon2id-hashed").
+        groups: Sets of words of which only one can be in force in one place (colours).
+        abbreviations: Written with points that end no sentence; `short_forms`: more of them, for dividing a text into
+            sentences; `numbered_forms`: those before a number ("No. 5").
+        inflections: How WordNet's dictionary forms follow from inflected words.
         status_markers: Phrases of a status report.
         secret_names, secret_verbs: Words for a password, and the verb between the word and its value ("is").
         rewritten: Spelling variants that are replaced before a text is analysed.
         fillers: Complete phrases of acknowledgement and greeting.
         question_words: Interrogative words, which are no content of the answer.
         talkers: Names for the parties of a conversation.
-        negative_endings: Negating endings ("n't"); `possessive`: a possessive ending after an apostrophe.
-        split_negations: Words that negate only after another word ("ne … plus").
-        concord: Words that negate alone, but after another negation only repeat it ("non … mai").
-        contrasting: Negations of a contrast ("tabs, not spaces").
-        nobody, none, there_is, never: Words for "nobody", "no", "there", "never"; `number_words`: negations that also
-            abbreviate "number" ("No. 5").
-        frequency: Adverbs that "never" contradicts; `anybody`: pronouns that "nobody" contradicts.
-        universal, indefinite, indefinite_articles: Words for "all", "some" and "a".
-        persons: Pronouns, one group per person.
+        negative_endings: Endings that deny ("n't"); `possessive`: an ending behind an apostrophe that says nothing.
+        split_negations: Words that deny only behind another one ("ne … plus").
+        concord: Words that deny alone, and only repeat a negation before them ("non … mai").
+        contrasting: Denials that set one thing against another ("tabs, not spaces").
+        nobody, none, there_is, never, number_words: "Nobody", "no", "there", "never"; a denial that may be "No. 5".
+        frequency: What "never" denies; `anybody`: what "nobody" denies.
+        universal, indefinite, indefinite_articles: "All", "some", "a".
+        persons: Pronouns, one group for each person.
         past_auxiliaries, past_endings: Auxiliaries and endings of the past.
-        plurals, plural_endings: Plural nouns without an ending, and plural endings.
-        directions: Words for a state after "to be", otherwise for a direction ("up").
-        agents: Prepositions before the agent of a passive.
-        antonyms: Antonyms of a word with their grades.
-        grammar, events, particles: Nested tables.
+        plurals, plural_endings: Nouns in the plural without an ending, and the endings of the others.
+        directions: Words that are a state after a form of "to be", and else a direction ("up").
+        agents: Prepositions before who acts in a passive.
+        antonyms: Opposites of a word with their grades.
+        grammar, events, particles: Tables of their own.
     """
 
     code: str
@@ -344,7 +348,12 @@ class Language:
     suffixes: Endings = ()
     irregular: Names = field(default_factory=dict)
     spelled: Names = field(default_factory=dict)
+    kept_suffixes: Names = field(default_factory=dict)
     doubling_suffixes: Words = frozenset()
+    kept_doubles: Words = frozenset()
+    acronym_endings: Words = frozenset()
+    describing_endings: Sources = ()
+    groups: Forms = field(default_factory=dict)
     abbreviations: Sayings = frozenset()
     short_forms: Sayings = frozenset()
     numbered_forms: Words = frozenset()

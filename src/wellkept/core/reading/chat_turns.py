@@ -1,6 +1,6 @@
 """Whether a text is a turn of a conversation, and who speaks: a question, a greeting or an answer states no fact.
 
-The relation model has learnt from statements. What it says of two turns is no contradiction to show to anybody.
+The relation model is trained on statements, so its opinion about two turns is not reliable enough for a contradiction.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wellkept.core.text.forms import fold
 from wellkept.core.text.text_cache import MIB, remembered
 
 MOST_READ = 400
-"""Characters at the beginning of a text by which it is told what it is."""
+"""Characters at the start of a text from which it is classified."""
 
 _SPEAKER = re.compile(
     r"\s*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,2})\s?(?::\s+|:(?=[\u3041-\u9fff]))(?=\S)"
@@ -23,14 +23,14 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
 _QUESTION_MARKS = ("?", "？", "؟")
 _PLACES = 3
-"""Words of an opening: "Thanks so much", "Hey Mel"."""
+"""Most words of a greeting: "Thanks so much", "Hey Mel"."""
 
 
 @remembered(2 * MIB)
 def speaker(text: str) -> str:
-    """Who says a turn, in small letters; empty where no speaker is named.
+    """The speaker of a turn, in lower case; empty if none is named.
 
-    A label is none: "Decision: use Postgres", "Port: 8080".
+    A label is no speaker: "Decision: use Postgres", "Port: 8080".
 
     Example:
         >>> speaker("Caroline: I moved to Graz."), speaker("Decision: we use Postgres.")
@@ -57,7 +57,7 @@ def speaker(text: str) -> str:
 
 @remembered(2 * MIB)
 def is_turn(text: str) -> bool:
-    """Whether a text is said rather than stated: it asks, greets or answers, or names who speaks.
+    """Whether a text is a turn of a conversation: it asks, greets or answers, or names its speaker.
 
     Example:
         >>> [is_turn(text) for text in ("What made you pick it?", "Wow, Caroline! Great.", "Ana: I like tea.")]
@@ -81,7 +81,7 @@ def asks(text: str) -> bool:
 
 @remembered(2 * MIB)
 def questions(text: str) -> bool:
-    """Whether a text asks: by its sign, or by how it begins (in Chinese and Japanese: ends)."""
+    """Whether a text is a question: by its question mark, or by its first words (in Chinese and Japanese: its last)."""
     if asks(text):
         return True
     head = fold(text[:MOST_READ]).lower()

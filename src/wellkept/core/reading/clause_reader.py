@@ -11,14 +11,13 @@ from wellkept.core.reading.clock_times import clock, hours_and_minutes
 from wellkept.core.reading.language_detection import unspaced_language
 from wellkept.core.reading.lexer import han_patterns
 from wellkept.core.reading.policy_antonyms import with_opposites
-from wellkept.core.reading.stems import stem
+from wellkept.core.reading.stems import singular_acronym, stem
 from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.value_reader import ValueReader
 from wellkept.policy.antonyms import Opposites
 
 MAX_CLAUSE = 240
 """Most tokens of a clause; longer clauses are divided, so that alignment takes little time for any text."""
-_ACRONYMS = re.compile("[A-Z]{2,5}s")
 
 
 class ClauseReader(ValueReader):
@@ -144,7 +143,8 @@ class ClauseReader(ValueReader):
             return
         inner = any(map(str.isupper, text[1:])) and not self.in_capitals
         proper = (capital and not first) or inner
-        base = lower[:-1] if _ACRONYMS.fullmatch(text) else lower
+        singular = singular_acronym(text)
+        base = singular.lower() if singular else lower
         self._add_token(Token(text, lower, stem(base, language), proper=proper, first=first))
 
     def _read_other(self, kind: str, text: str) -> None:

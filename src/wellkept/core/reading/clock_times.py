@@ -13,7 +13,7 @@ from wellkept.core.reading.values import Value, number_value, spoken_time, time_
 
 
 def clock(text: str) -> Value | None:
-    """5pm, 17:00, 17 Uhr, 下午5点."""
+    """The clock time of one token: 5pm, 17:00, 17 Uhr, 下午5点."""
     numbers = [int(n) for n in re.findall(r"\d+", text)]
     low = text.lower()
     before, after = _halves("halves"), _halves("halves_after")
@@ -31,7 +31,7 @@ def _halves(name: str) -> dict[str, str]:
 
 
 def hours_and_minutes(text: str, before: str, language: Language) -> Value | None:
-    """1h30 is a duration in some languages; behind a preposition ("at 14h30") it may as well be a point in time."""
+    """1h30 as a duration, in languages that write it so; after a preposition ("at 14h30") possibly a clock time."""
     found = re.fullmatch(r"(\d{1,2})\s?h\s?(\d{2})", text)
     if not language.grammar.h_is_duration or found is None or int(found.group(2)) > 59:
         return None
@@ -43,16 +43,16 @@ def hours_and_minutes(text: str, before: str, language: Language) -> Value | Non
 
 
 def spoken_clock(first: str, words: Sequence[str], before: str, language: Language) -> tuple[Value, int] | None:
-    """Half past nine, quarter to ten; behind a preposition also the British "half nine".
+    """The clock time in "half past nine" and "quarter to ten"; after a preposition also in the British "half nine".
 
     Args:
-        first: The word read.
-        words: What follows it, in lower case.
+        first: The first word.
+        words: The words after it, in lower case.
         before: The word before it, in lower case.
-        language: Of the text; read where it names the words for it.
+        language: The language of the text.
 
     Returns:
-        The time, open as to before or after noon, and how many of the words it takes; None when it is none.
+        The time, before or after noon left open, and the number of words it takes of `words`; None for other words.
     """
     spoken = language.spoken_clock
     if not spoken or first not in (spoken["half"], spoken["quarter"]):

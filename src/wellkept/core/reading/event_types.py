@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Two events of a sentence, by their words; the link between them, with what it names and by its own words."""
+    """The order of two events of a sentence.
+
+    Attributes:
+        earlier: The stems of the words of the earlier event.
+        later: The stems of the words of the later event.
+        link: The words between the events and the first words after them, as evidence ("before merging").
+        words: The words of the link alone ("before").
+    """
 
     earlier: frozenset[str]
     later: frozenset[str]
@@ -16,24 +23,26 @@ class Order:
 
     @property
     def weight(self) -> int:
-        """How many words it consists of."""
+        """The number of words of both events."""
         return len(self.earlier) + len(self.later)
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Where the one "only" of a text stands.
+    """The place of the one "only" in a text.
 
     Attributes:
         word: "Only" as written.
-        beside: The word it stands at, and `focus`: the same as a key.
-        keys: The keys of its sentence, in order; `at`: how many of them stand before it.
+        limited: The word that it limits, as written.
+        focus: The stem of that word.
+        keys: The stems of its sentence, in order.
+        at: The number of those stems before it.
         link: A condition between it and its focus ("only when tests …").
-        loose: Whether it stands before a verb, and so may limit any word after it.
+        loose: Whether a verb follows, so that it may limit any word after it.
     """
 
     word: str
-    beside: str
+    limited: str
     focus: str
     keys: tuple[str, ...]
     at: int = 0
@@ -43,23 +52,26 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What one text tells.
+    """What one text says about events.
 
     Attributes:
-        orders: Which event comes before which.
-        conditions: What holds or is done (`later`) under which condition (`earlier`).
-        future: The marks of the future, as written.
-        planned: Verbs of the future, as written; `planned_state`: one of `planned_states` is a verb of the future too.
-        due: Verbs that somebody should do, as written.
-        intended: Words of intent.
-        done: A word that tells that something is done; empty without one.
-        finished: The verbs that are done; none where a text tells only a state ("is hosted").
-        running: The verbs of what goes on now; in texts without blanks the marks of it.
-        former: The verbs of what somebody did once; `stopped`: something is told to be done no more.
-        past, now: Verbs by their form, where a language shows it.
-        being: A present form of "to be".
-        limit: Where "only" stands, if it stands once.
-        words: All its words, and `keys`: their keys.
+        orders: The orders of two events.
+        conditions: Conditions (`earlier`), each with its effect (`later`).
+        future: Words that mark the future, as written ("will").
+        planned: Verbs in the future, as written.
+        planned_state: Whether one of those verbs is a state, such as "be" ("will be open").
+        due: Verbs of an obligation, as written ("should deploy").
+        intended: Words of intention ("wants").
+        done: A word that shows that something is done; empty without one.
+        finished: Stems of the verbs of finished events; none for a mere state ("is hosted").
+        running: Stems of the verbs in progress; in scripts without spaces the words that mark it.
+        former: Verbs of a former habit ("used to deploy").
+        stopped: Whether something is no longer done.
+        past, now: Verbs in a form of the past or of the present, where a language distinguishes them.
+        being: Whether a present form of "to be" occurs.
+        limit: The place of "only", if it occurs once.
+        words: All words.
+        keys: The stems of the content words.
     """
 
     orders: tuple[Order, ...] = ()

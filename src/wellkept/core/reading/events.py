@@ -1,4 +1,4 @@
-"""The events of a text: which comes before which, what is planned or done, what "only" limits."""
+"""The events of a text: their order, whether they are planned or done, and what "only" limits."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ("MOST_READ", "Course", "Limit", "Order", "courses")
 
 
 MOST_READ = 1000
-"""Characters up to which a text is read; longer ones are the same only sentence by sentence anyway."""
+"""Most characters of a text that is read; longer texts are compared sentence by sentence."""
 _SENTENCE_ENDS = re.compile(r"[.!?;:](?:\s|$)|[\n。！？；：…]|\s[-–—]\s")
 
 
 def courses(a: str, b: str) -> tuple[Course, Course]:
-    """What two texts tell of the course of things, each read in its language; texts above `MOST_READ` tell nothing.
+    """The events of two texts, each read in its language; none if a text has more than `MOST_READ` characters.
 
-    A short text may be of several languages; then the one that suits the other text too is taken.
+    A short text may belong to several languages. Then a language that both texts may belong to is used.
 
     Example:
-        >>> told, _ = courses("We will run the tests before merging.", "")
-        >>> [sorted(order.later) for order in told.orders], told.planned
+        >>> found, _ = courses("We will run the tests before merging.", "")
+        >>> [sorted(order.later) for order in found.orders], found.planned
         ([['merg']], frozenset({'run'}))
     """
     if max(len(a), len(b)) > MOST_READ:
@@ -40,7 +40,7 @@ def courses(a: str, b: str) -> tuple[Course, Course]:
 
 @remembered(8 * MIB)
 def _codes(text: str) -> tuple[str, ...]:
-    """The languages that most words of a text belong to, several where it is too short to tell."""
+    """The codes of the languages with most words of a text; several for a text that is too short to decide."""
     folded = prepared(text)
     language = language_of(folded)
     if language.grammar.script != "latin":
@@ -56,12 +56,12 @@ def _codes(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _owners() -> dict[bool, dict[str, tuple[str, ...]]]:
-    """By where their small words stand at an apostrophe: of each word the languages that know it."""
+    """Each known word with the codes of its languages, by whether the clitic follows the apostrophe."""
     owners: dict[bool, dict[str, tuple[str, ...]]] = {True: {}, False: {}}
     for language in lexicon().of_script("latin", "cyrillic"):
-        told = owners[language.grammar.clitics_follow]
+        known = owners[language.grammar.clitics_follow]
         for word in language.markers | language.no_markers | language.events.vocabulary:
-            told[word] = (*told.get(word, ()), language.code)
+            known[word] = (*known.get(word, ()), language.code)
     return owners
 
 

@@ -18,12 +18,13 @@ _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _KNOWN_SCRIPT = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
 _CODE = re.compile(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
 _SHORT = 3
+"""Most words of a text that is too short to decide whether its language is known."""
 _HEAD = 2000
-"""Characters of a text by which its language is told."""
+"""Characters at the start of a text from which its language is detected."""
 
 
 def language_of(text: str) -> Language:
-    """The language whose small words a text uses; English when it uses none of any."""
+    """The language of the function words of a text; English for a text without any."""
     return lexicon().languages[_code_of(text[:_HEAD])]
 
 
@@ -50,13 +51,13 @@ def _code_of(head: str) -> str:
 
 
 def unspaced_language(text: str) -> Language:
-    """The language of a text without blanks: kana are Japanese, ideographs alone Chinese."""
+    """The language of a text without spaces: kana are Japanese, ideographs alone are Chinese."""
     return lexicon().of_script("kana" if _KANA.search(text) else "han")[0]
 
 
 @lru_cache(maxsize=2)
 def _owners(which: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The languages with blanks between words, first one first, and of each small word those it belongs to."""
+    """The codes of the languages with spaces, by rank, and each known word with the codes of its languages."""
     languages = lexicon().of_script("latin", "cyrillic")
     owners: dict[str, tuple[str, ...]] = {}
     for language in languages:
@@ -66,7 +67,7 @@ def _owners(which: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
 
 
 def _vocabulary(language: Language) -> frozenset[str]:
-    """Every small word by which a language is known."""
+    """Every word by which a language is recognised as known."""
     own = language.markers | language.soft | language.copula
     return (own | language.auxiliary | language.choose | language.additive) - language.no_markers
 
@@ -79,7 +80,7 @@ def language_is_known(text: str) -> bool:
 
     Returns:
         False for more than three words of a script or language without a word list (Arabic, Dutch,
-        Polish …); True for the known languages, and for texts too short or too much like code to tell.
+        Polish …); True for the known languages, and for texts too short or too much like code to decide.
 
     Example:
         >>> language_is_known("Het is niet toegestaan om wachtwoorden op te slaan")

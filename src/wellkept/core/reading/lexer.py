@@ -15,7 +15,7 @@ from wellkept.core.text.time_stamps import half_day
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
 _LETTERS = rf"(?:[^\W\d_{UNSPACED}]++|[{_MARKS}]++)++"
 _LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u04ff"
-"""Without the signs × and ÷, which stand among the letters: "2× A100" holds a number."""
+"""Latin and Cyrillic letters, without × and ÷, which are between them: "2× A100" contains a number."""
 _EDGE = rf"(?<![{_LATIN}\d_])"
 _WORDY = rf"[^\W{UNSPACED}]"
 _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
@@ -23,7 +23,7 @@ _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
 
 @lru_cache(maxsize=1)
 def token_pattern() -> re.Pattern[str]:
-    """The one expression that splits a text into typed tokens, longest readings first."""
+    """The expression that divides a text into typed tokens."""
     units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
     scales = sorted((scale for scale in lexicon().scale if scale.isascii()), key=lambda scale: (-len(scale), scale))
     attached = "|".join(map(re.escape, [*units, *scales, "x", *_longest("ordinal_endings")]))
@@ -67,7 +67,7 @@ def token_pattern() -> re.Pattern[str]:
         rf"(?P<run>(?:(?!(?:{halves})\d)[{UNSPACED}])+)",
         rf"(?P<word>{_LETTERS}(?:'{_LETTERS})*)",
         r"(?P<end>(?:(?!!=)[.!?;\n。！？；…])+|\s[-–—]{1,2}\s|—)",
-        r"(?P<digits>\d+)",  # whatever else stands around them, digits are never dropped
+        r"(?P<digits>\d+)",  # digits are never dropped, whatever surrounds them
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
     ]
     return re.compile("|".join(alternatives))
@@ -79,7 +79,7 @@ def _without_dots(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1)
 def _rewritten() -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], str], ...]]:
-    """Abbreviations of all languages, and what is written otherwise before a text is read."""
+    """The abbreviations of all languages, and their replacements before a text is read."""
     dotted = "|".join(re.escape(text).replace(r"\ ", r"\s?") for text in _longest("abbreviations"))
     rules = tuple(rule for language in lexicon().languages.values() for rule in language.rewritten)
     return re.compile(rf"\b(?:{dotted})\.(?=\s|,)"), rules
@@ -90,7 +90,7 @@ def _longest(name: str) -> list[str]:
 
 
 def prepared(text: str) -> str:
-    """The text as the lexer reads it: folded, without markup, abbreviations without their points."""
+    """The text as the lexer reads it: folded, without markup, with abbreviations without points."""
     abbreviated, rules = _rewritten()
     plain = abbreviated.sub(_without_dots, _MARKUP.sub(" ", fold(text)))
     for pattern, other in rules:
@@ -100,7 +100,7 @@ def prepared(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def han_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A count in ideographs, and a month in them."""
+    """The patterns of a count and of a month in ideographs."""
     han = lexicon().han
     digits = "".join(digit for digit, number in han.digits.items() if number)
     ten = next(sign for sign, number in han.tens.items() if number == 10)

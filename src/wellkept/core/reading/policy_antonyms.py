@@ -1,4 +1,4 @@
-"""The word list of a language with the opposites of a policy in it."""
+"""A language with the antonyms of a policy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _UNSPACED_WORD = re.compile(f"[{UNSPACED}]{{2,}}")
 
 
 def with_opposites(language: Language, opposites: Opposites) -> Language:
-    """The language, where these words are opposites too, in the forms that its stems make one.
+    """The language with more antonyms, as written and as stems.
 
     Args:
         language: A language of the lexicon.
-        opposites: Pairs of words; they come before what the list says of them.
+        opposites: Pairs of words; they outweigh the antonyms of the language.
     """
     return _with_opposites(language.code, opposites) if opposites else language
 
@@ -49,7 +49,7 @@ def _forms(language: Language, opposites: Opposites) -> Iterator[tuple[str, str]
 
 
 def _runs(language: Language, words: dict[str, dict[str, Antonymy]]) -> re.Pattern[str] | None:
-    """Where words have no blanks between them, one is read whole only if the list knows it."""
+    """The pattern of the words that are read as one token in a language without spaces, with these words."""
     own = sorted(filter(_UNSPACED_WORD.fullmatch, words), key=lambda word: (-len(word), word))
     if language.runs is None or not own:
         return language.runs

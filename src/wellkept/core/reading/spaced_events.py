@@ -13,21 +13,27 @@ from wellkept.core.reading.stems import stem
 
 _WORD = re.compile(r"[^\W_]+(?:[-.:'][^\W_]+)*|,")
 _NEAR = 4
+"""Number of words in which a verb or a point in time belongs to the word before them."""
 _LATER = ("before", "until", "latest")
-"""Links whose second part comes later than their first."""
+"""Links after which the later event follows."""
 
 
 @lru_cache(maxsize=1)
 def _figure() -> re.Pattern[str]:
-    """A year, a clock time, a duration or a day in figures."""
+    """A year, a clock time, a duration or a day in digits."""
     endings = "|".join(
-        ("h", "d", "s", "min", *sorted(in_all_languages("halves_after") | in_all_languages("ordinal_endings")))
+        (*lexicon().durations, *sorted(in_all_languages("halves_after") | in_all_languages("ordinal_endings")))
     )
     return re.compile(rf"(?:19|20)\d\d|\d{{1,2}}:\d\d|\d+(?:{endings})")
 
 
 class SpacedReader:
-    """Reads languages whose words stand apart."""
+    """Reads texts of one language with spaces between words.
+
+    Attributes:
+        of: The words of events in the language.
+        silent: Words that name no event.
+    """
 
     def __init__(self, language: Language) -> None:
         self.language, self.of = language, language.events
@@ -73,7 +79,7 @@ class SpacedReader:
     # -- order
 
     def _conditions(self, words: Sequence[str]) -> list[Order]:
-        """The one condition of a sentence and what it is for; none where no comma tells them apart."""
+        """The condition of a sentence and its effect; none if there are several, or no comma separates them."""
         found = [
             (place, place + length, kind)
             for place in range(len(words))
@@ -108,7 +114,7 @@ class SpacedReader:
             later = kind in _LATER or kind == "first_then"
             if kind != "first_then" and self._is_turned(main, words):
                 if kind not in ("before", "after"):
-                    continue  # "muted until Friday" and "cannot chat until Friday" are of one order
+                    continue  # "muted until Friday" and "cannot chat until Friday" have one order
                 later = not later
             link = " ".join(word for word in words[start : end + _NEAR] if word != ",")
             first, second = (left, right) if later else (right, left)
@@ -132,7 +138,7 @@ class SpacedReader:
         return found
 
     def _link(self, words: Sequence[str], place: int) -> tuple[int, str]:
-        """The longest link that begins here: how many words it takes, and what it tells."""
+        """The longest link at a place: its number of words, and its kind."""
         best, kind = 0, ""
         for name in ("before", "after", "until", "latest", "soonest", "first_then"):
             phrases: Phrases = getattr(self.of, name)
@@ -158,14 +164,14 @@ class SpacedReader:
         )
 
     def _parts(self, words: Sequence[str], first: int, end: int, stop: int) -> tuple[list[str], list[str]]:
-        """What the link joins: the main part, and the part behind the link up to a comma or the next link."""
+        """The two parts that a link joins: the main part, and the part after it up to a comma or the next link."""
         before, behind = list(words[:first]), list(words[end:stop])
         comma = next((at for at, word in enumerate(behind) if word == "," and self._keys(behind[:at])), None)
         if comma is not None:
             return [*before, *behind[comma:]], behind[:comma]
         if self._keys(before):
             return before, behind
-        # "Before merging run the tests": without comma and auxiliary the link names the first word of weight.
+        # "Before merging run the tests": without comma and auxiliary the link governs the first content word.
         at = next((at for at, word in enumerate(behind) if word not in self.silent and not word.isdigit()), len(behind))
         verbs = (self.language.auxiliary | self.of.verb_follows) - self.of.being - self.of.perfect
         cut = next((place for place in range(at + 1, len(behind)) if behind[place] in verbs), at + 1)
@@ -177,7 +183,7 @@ class SpacedReader:
             denials += word in self.language.negative and before in self.of.being  # "… is forbidden"
         return denials % 2 == 1
 
-    # -- plans and deeds
+    # -- plans and facts
 
     def _planned(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
         shaped = [word for word in words if self._has_form(word, "future") and word not in self.of.not_future]
@@ -185,7 +191,7 @@ class SpacedReader:
         return [*shaped, *(mark for mark, _ in marked)], [*shaped, *(verb for _, verb in marked)]
 
     def _marked(self, words: Sequence[str], phrases: Phrases) -> list[tuple[str, str]]:
-        """Each phrase with the verbs that belong to it."""
+        """Each occurrence of a phrase, with a verb that it governs."""
         return [
             (" ".join(words[place : place + length]), verb)
             for place in range(len(words))
@@ -194,7 +200,7 @@ class SpacedReader:
         ]
 
     def _verbs_behind(self, words: Sequence[str], place: int) -> list[str]:
-        """The verb that a mark of the future belongs to, be it the last one of its clause."""
+        """The verb after a word that marks the future; in some languages the last word of its clause."""
         stop = next((at for at in range(place, len(words)) if words[at] == ","), len(words))
         if self.language.grammar.verbs_last:
             last = words[stop - 1 : stop]
@@ -221,7 +227,7 @@ class SpacedReader:
         )
 
     def _has_form(self, word: str, form: str) -> bool:
-        """Whether a word has the form of a verb of the future, a participle …; False where a language lists none."""
+        """Whether a word has a form such as `future` or `participle`; False if the language has no pattern for it."""
         pattern = self.of.shapes.get(form)
         return pattern is not None and pattern.fullmatch(word) is not None
 
@@ -229,20 +235,20 @@ class SpacedReader:
         return word in self.of.past or self._has_form(word, "past")
 
     def _done(self, words: Sequence[str]) -> str:
-        told = next((word for word in words if word in self.of.done), "")
+        found = next((word for word in words if word in self.of.done), "")
         for place, word in enumerate(words):
-            if told:
+            if found:
                 break
             near = self._near(words, place)
             if word in self.of.perfect and (part := next(filter(self._is_participle, near), "")):
-                told = f"{word} {part}"
+                found = f"{word} {part}"
             spoken = place and (words[place - 1] in self.of.verb_follows or words[place - 1] not in self.silent)
             if spoken and self._is_past(word):
-                told = word
-        return told
+                found = word
+        return found
 
     def _near(self, words: Sequence[str], place: int) -> Sequence[str]:
-        """Where the participle of an auxiliary is looked for."""
+        """The words among which an auxiliary has its participle."""
         return words[place + 1 :] if self.language.grammar.verbs_last else words[place + 1 : place + _NEAR]
 
     def _finished(self, words: Sequence[str]) -> list[str]:
@@ -259,18 +265,18 @@ class SpacedReader:
         return found
 
     def _running(self, words: Sequence[str]) -> list[str]:
-        told = [
+        found = [
             word
             for place, word in enumerate(words)
             if self._has_form(word, "progressive") and set(words[max(0, place - 2) : place]) & self.of.being
         ]
-        if self.language.grammar.verbs_last:  # its only verb stands before its mark
+        if self.language.grammar.verbs_last:  # its only verb precedes its mark
             marked = any(starts(words, place, self.of.running) for place in range(len(words)))
             return [word for word in words if marked and word not in self.silent]
-        return told + [verb for _, verb in self._marked(words, self.of.running)]
+        return found + [verb for _, verb in self._marked(words, self.of.running)]
 
     def _former(self, words: Sequence[str]) -> list[str]:
-        """Verbs of what somebody did once; "is used to cut" and "got used to" tell no such thing."""
+        """Verbs of a former habit; "is used to cut" and "got used to" are none."""
         return [
             verb
             for place in range(1, len(words))
@@ -301,12 +307,12 @@ class SpacedReader:
 
 
 def words_of(text: str, *, clitics_follow: bool) -> list[str]:
-    """The words and commas of a text in small letters, contractions apart."""
+    """The words and commas of a text in lower case, with contractions divided."""
     return [word for found in _WORD.findall(text) for word in _pieces(found, clitics_follow=clitics_follow)]
 
 
 def _pieces(word: str, *, clitics_follow: bool) -> list[str]:
-    """A word in small letters, what is contracted in it apart: "we", "'ll"; "d", "ici"."""
+    """The parts of a word in lower case: "we", "'ll"; "d", "ici"."""
     lower = word.lower()
     head, mark, tail = lower.partition("'")
     if not mark or lower.endswith(_negative_endings()):
@@ -325,7 +331,7 @@ def _measures_time(word: str, language: Language) -> bool:
 
 
 def starts(words: Sequence[str], place: int, phrases: Phrases) -> int:
-    """How many words the longest phrase takes that begins at a place; 0 for none."""
+    """The number of words of the longest phrase at a place; 0 without one."""
     for phrase in phrases.get(words[place], ()):
         if tuple(words[place : place + len(phrase)]) == phrase:
             return len(phrase)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
-from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
 
 _LONGEST_KEPT = 64
+"""Letters of the longest word whose stem is cached."""
 
 
 def stem(word: str, language: Language) -> str:
-    """A crude stem for aligning: light endings of the language are cut."""
+    """The word without the light endings of its language: a crude stem, by which forms of one word are aligned."""
     return _stem(word, language.code) if len(word) <= _LONGEST_KEPT else _stem.__wrapped__(word, language.code)
 
 
@@ -34,9 +36,19 @@ def _without_suffix(word: str, language: Language) -> str:
         base = word[: -len(suffix)]
         if len(base) < least or not word.endswith(suffix):
             continue
-        if (suffix == "s" and base.endswith("s")) or (suffix == "y" and base[-1] in "aeiou"):
+        if base[-1] in language.kept_suffixes.get(suffix, ""):
             continue
-        if suffix in language.doubling_suffixes and len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
-            base = base[:-1]
-        return base
+        doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in language.kept_doubles
+        return base[:-1] if doubled and suffix in language.doubling_suffixes else base
     return word
+
+
+def singular_acronym(text: str) -> str | None:
+    """The singular of an acronym in the plural ("PR" of "PRs"); None for other words."""
+    found = _acronym_in_plural().fullmatch(text)
+    return found.group(1) if found else None
+
+
+@lru_cache(maxsize=1)
+def _acronym_in_plural() -> re.Pattern[str]:
+    return re.compile(f"([A-Z]{{2,5}})(?:{'|'.join(sorted(in_all_languages('acronym_endings')))})")

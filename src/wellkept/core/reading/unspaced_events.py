@@ -12,10 +12,11 @@ _CLAUSE_SIGN = re.compile("[,，、]")
 _RUN = re.compile("[\u3005\u30a1-\u30fa\u30fc\u3400-\u9fff]+|[A-Za-z0-9]+")
 _PLAIN_RUN = re.compile("[\u3005\u30a1-\u30fa\u30fc\u3400-\u9fffA-Za-z0-9]{2}")
 _NEAR = 4
+"""Number of characters before a link in which a point in time belongs to it."""
 
 
 class UnspacedReader:
-    """Reads languages whose words do not stand apart, by pairs of their characters."""
+    """Reads texts of one language without spaces between words, by pairs of characters."""
 
     def __init__(self, language: Language) -> None:
         self.language, self.of = language, language.events
@@ -60,13 +61,13 @@ class UnspacedReader:
         reference, main = _pairs(left), _pairs(right)
         if not reference or not main:
             return []
-        # "X之前Y": the part before the link is what the link names; only "X, then Y" tells it in its order.
+        # "X之前Y": the link governs the part before it; only "X, then Y" has the events in their order.
         first = kind in ("after", "first_then")
         if kind != "first_then" and sum(flip in part for flip in self.of.flips) % 2:
             first = not first
-        told = f"{left.strip()[-2 * _NEAR :]}{phrase}"
+        link = f"{left.strip()[-2 * _NEAR :]}{phrase}"
         earlier, second = (reference, main) if first else (main, reference)
-        return [Order(earlier, second, told, (phrase,))]
+        return [Order(earlier, second, link, (phrase,))]
 
     def _link(self, part: str) -> tuple[int, str, str] | None:
         for names in (("before", "after", "until", "latest"), ("first_then",)):
@@ -104,7 +105,7 @@ class UnspacedReader:
 
 
 def _pairs(text: str) -> frozenset[str]:
-    """Words in Latin letters, figures, and pairs of neighbouring characters."""
+    """Words in Latin letters, numbers, and pairs of adjacent characters."""
     found: set[str] = set()
     for run in _RUN.findall(text):
         if run[0].isascii() or len(run) == 1:

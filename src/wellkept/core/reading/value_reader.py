@@ -1,6 +1,6 @@
 """Reads values from the raw tokens of a text: dates, times and numbers, in words and in digits.
 
-A method named `_take_…` consumes the raw tokens that form a value and tells whether or what it found.
+A method named `_take_…` consumes the raw tokens of a value and returns what it found, or whether it found one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Numbers, units, dates and clock times brought to one form, so that different spellings are equal.
+"""Normal forms of numbers, units, dates and clock times, so that different spellings are equal.
 
 "two weeks" is 14 days, €500 is "500 euros", 5pm is 17:00, 1e-3 is 0.001, 3 March is March 3rd. A value
-that cannot be read with certainty is kept as it is written.
+that cannot be read with certainty stays as written.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Literal
 
-from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
 
 ValueKind = Literal["number", "ordinal", "version", "identifier", "date", "time"]
 ZERO = Decimal(0)
@@ -25,13 +26,13 @@ class Value:
     """One value of a text.
 
     Attributes:
-        kind: What sort of value it is.
+        kind: The sort of value.
         key: The normal form; equal keys are the same value.
         amount: Of a number: the amount in the base unit of its dimension.
         dimension: Of a number: "time", "data", "EUR" …; empty for a bare number.
-        written: Of a number: the amount as written, before its unit; tells `unit` from `number`.
-        parts: Of a date: year, month, day, weekday, relative day; None where it does not say.
-        strong: False for values that ordinary prose drops or adds without saying less ("first", "one").
+        written: Of a number: the amount as written, before its unit.
+        parts: Of a date: year, month, day, weekday (0 is Monday), relative day (0 is today); None for an open part.
+        strong: False for values that a paraphrase may add or leave out ("first", "one").
     """
 
     kind: ValueKind
@@ -44,10 +45,10 @@ class Value:
 
 
 def read_number(text: str, language: Language) -> Decimal | None:
-    """The number a run of digits and separators stands for; None when it is none.
+    """The number that digits and separators stand for; None if they are no number.
 
-    The comma is a decimal sign or groups thousands by the language of the text; where both signs
-    occur, the last one is the decimal sign in any language.
+    Whether a comma is the decimal sign depends on the language of the text. If comma and point both occur, the last one
+    is the decimal sign in any language.
     """
     plain = text.replace("_", "").replace("'", "").replace(" ", "").lstrip("+")
     if len(plain) > _MAX_DIGITS:
@@ -69,12 +70,12 @@ def read_number(text: str, language: Language) -> Decimal | None:
 
 
 def plain_number(number: Decimal) -> str:
-    """The shortest way to write a number, without exponent."""
+    """The shortest notation of a number without exponent."""
     return format(number.normalize() + 0, "f") if number else "0"
 
 
 def unit_of(word: str, language: Language) -> str | None:
-    """The unit symbol a word or sign stands for, or None."""
+    """The unit symbol of a word or sign; None for others."""
     units = lexicon().units
     if word in units:
         return word
@@ -101,7 +102,7 @@ def version_value(text: str) -> Value:
 
 
 def identifier_value(text: str) -> Value:
-    """Something named by exactly these characters, case aside: #441, settings.toml, --force."""
+    """An identifier, in any case of letters: #441, settings.toml, --force."""
     text = "~" + text[4:] if text.startswith("HOME/") else text
     one_letter_flag = len(text) == 2 and text[0] == "-"  # -c and -C are two flags
     return Value("identifier", "i:" + (text if one_letter_flag else text.lower().rstrip("/")))
@@ -114,7 +115,7 @@ def date_value(
     weekday: int | None = None,
     relative: int | None = None,
 ) -> Value:
-    """A calendar date as far as it is told."""
+    """A calendar date; None for parts that the text leaves open."""
     if year is not None and year < 100:
         year += 2000
     parts = (year, month, day, weekday, relative)
@@ -136,13 +137,13 @@ _HALF_DAY = 720
 
 
 def spoken_time(minute: int) -> Value:
-    """A clock time in words that leaves open whether it is before or after noon; equal to both."""
+    """A clock time, in minutes, that leaves open whether it is before or after noon; it is equal to both."""
     minute %= _HALF_DAY
     return Value("time", f"t:{minute}|{minute + _HALF_DAY}", parts=(minute, minute + _HALF_DAY))
 
 
 def numeric_date(text: str, language: Language) -> Value | None:
-    """2026-03-04, 4.3.2026, 3/14/2026; ambiguous slashes stay as written."""
+    """The date of 2026-03-04, 4.3.2026 or 3/14/2026; an ambiguous date with slashes stays as written."""
     fields = [int(field) for field in re.findall(r"\d+", text)]
     if len(fields) != 3:
         return None
@@ -156,7 +157,7 @@ def numeric_date(text: str, language: Language) -> Value | None:
 
 
 def same_value(a: Value, b: Value) -> bool:
-    """Equal, or dates of which each leaves open only what the other tells."""
+    """Whether two values are equal, or are dates that differ only in what one of them leaves open."""
     if a.key == b.key:
         return True
     if a.kind == b.kind == "number":
@@ -176,14 +177,19 @@ def same_value(a: Value, b: Value) -> bool:
     return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
 
 
-_DESCRIBED = re.compile(r"-(?:[a-z]{2,}ed|based|only|style|like|compatible)$")
 _LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
 
 
 def bare_identifier(key: str) -> str:
-    """The bare form: `argon2id-hashed` names argon2id, and sha-256 is sha256; others stay as they are."""
-    key = _DESCRIBED.sub("", key) if any(map(str.isdigit, key)) else key
+    """The key of an identifier without a description or hyphen: `argon2id-hashed` is argon2id, sha-256 is sha256."""
+    key = _described().sub("", key) if any(map(str.isdigit, key)) else key
     return key.replace("-", "") if _LETTERS_DIGITS.fullmatch(key) else key
+
+
+@lru_cache(maxsize=1)
+def _described() -> re.Pattern[str]:
+    """The end of an identifier that only describes it."""
+    return re.compile(f"-(?:{'|'.join(sorted(in_all_languages('describing_endings')))})$")
 
 
 def _as_version(value: Value) -> str:
@@ -191,7 +197,7 @@ def _as_version(value: Value) -> str:
 
 
 def merge_dates(a: Value, b: Value) -> Value | None:
-    """Two neighbouring dates that complete each other ("Thursday, 3 March") as one."""
+    """One date of two adjacent dates that complete each other ("Thursday, 3 March"); None for others."""
     if a.kind != "date" or b.kind != "date" or not a.parts or not b.parts:
         return None
     if any(x is not None and y is not None for x, y in zip(a.parts, b.parts, strict=True)):
@@ -200,7 +206,7 @@ def merge_dates(a: Value, b: Value) -> Value | None:
 
 
 def merge_durations(a: Value, b: Value) -> Value | None:
-    """ "1 h 30 min" as one duration."""
+    """One duration of two adjacent durations ("1 h 30 min"); None for others."""
     if a.kind != "number" or b.kind != "number" or a.dimension != "time" or b.dimension != "time":
         return None
     if not 0 < b.amount < a.amount or not a.strong or not b.strong:

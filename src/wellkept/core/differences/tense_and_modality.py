@@ -1,18 +1,28 @@
-"""Differences of tense: what is planned, intended, in progress, done or past.
+"""Differences of tense and modality: what is planned, intended, in progress, done or past; what must, may or can be.
 
-All are vetoes and no conflicts: a plan is no fact yet, and each statement may be true at its time.
+Modality includes quantifiers, bounds, pronouns, operators, questions, and the word that "only" limits. All are vetoes
+and no conflicts: a plan is no fact yet, and each statement may be true at its time.
 """
 
 from __future__ import annotations
 
-from wellkept.core.differences.alignment import Pair
-from wellkept.core.differences.word_sets import share_a_verb, shared_words
-from wellkept.core.lexicon import Language
-from wellkept.core.reading.events import Course
+from wellkept.core.differences.alignment import Frame, Pair
+from wellkept.core.differences.function_words import meanings_of
+from wellkept.core.differences.word_sets import PREFIX, share_a_verb, shared_words
+from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.reading.chat_turns import asks
+from wellkept.core.reading.events import Course, Limit
+from wellkept.core.reading.tokens import Clause
 from wellkept.types import Difference
 
 _SHARED = 0.5
-"""Share of common words from which two texts tell of the same event."""
+"""Share of common words from which two texts are about the same event."""
+_NEARLY_ALL = 0.7
+"""Share of common words from which the places of "only" are compared."""
+
+
+# --------------------------------------------------------------------------------------------
+# Tense
 
 
 def tense_veto(pair: Pair, a: Course, b: Course) -> list[Difference]:
@@ -103,3 +113,81 @@ def _is_past_of(past: str, present: str, language: Language) -> bool:
     """Whether one word is the past form of the other: "was" of "is", "wanted" of "want", "used" of "use"."""
     ends = {ending for whole in language.past_endings for ending in (whole, whole[1:])}
     return present in language.events.was.get(past, ()) or past in {present + ending for ending in ends}
+
+
+def says_was(item: Frame, language: Language) -> bool:
+    """Whether a clause has a past form of "to be"."""
+    return any(token.lower in language.was for clause in (item.a, item.b) for token in clause.tokens)
+
+
+def is_past_event(item: Frame, language: Language) -> bool:
+    """Whether a clause reports a past event, which can happen again with another value."""
+    for clause in (item.a, item.b):
+        lowers = {token.lower for token in clause.tokens}
+        if lowers & (language.copula | language.auxiliary | language.schedule | language.choose):
+            continue
+        if lowers & language.past:
+            return True
+        endings = tuple(language.past_endings) if language.grammar.past_is_participle else ()
+        if any(t.lower.endswith(endings) and len(t.lower) > 4 and not t.value for t in clause.tokens):
+            return True
+    return False
+
+
+def is_past_clause(clause: Clause, language: Language) -> bool:
+    """Whether an auxiliary puts a clause in the past; what was so may no longer be so."""
+    auxiliaries = tuple(language.past_auxiliaries)
+    return any(cue.startswith(auxiliaries) for _, cue in clause.negations) or any(
+        token.lower in language.past_auxiliaries for token in clause.tokens
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Modality
+
+
+def changed_question(pair: Pair) -> tuple[str, str] | None:
+    """One text is a question, the other a statement."""
+    a, b = asks(pair.a.text), asks(pair.b.text)
+    return None if a == b else ("?", ".") if a else (".", "?")
+
+
+def changed_meaning(a: Clause, b: Clause, pair: Pair) -> tuple[str, str] | None:
+    """Function words of one group with other meanings: "must" and "may", "at least" and "at most", "he" and "she"."""
+    implied = lexicon().implied
+    left, right = meanings_of(a, pair.a.language), meanings_of(b, pair.b.language)
+    for group in sorted({group for group, _ in (*left, *right)}):
+        ours = {meaning: text for (g, meaning), text in left.items() if g == group}
+        theirs = {meaning: text for (g, meaning), text in right.items() if g == group}
+        if ours.keys() == theirs.keys():
+            continue
+        replaced = bool(ours) and bool(theirs)
+        if replaced or not (ours.keys() | theirs.keys()) <= implied:
+            return ", ".join(ours.values()), ", ".join(theirs.values())
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Scope of "only"
+
+
+def scope_veto(a: Course, b: Course) -> list[Difference]:
+    """ "Only admins can delete projects" and "Admins can only delete projects": "only" limits another word."""
+    x, y = a.limit, b.limit
+    if x is None or y is None:
+        return []
+    ours, theirs = frozenset(x.keys), frozenset(y.keys)
+    if shared_words(ours, theirs) < _NEARLY_ALL * max(len(ours), len(theirs)):
+        return []
+    same_focus = x.focus[:PREFIX] == y.focus[:PREFIX]
+    agree = x.link == y.link if same_focus else _reaches(x, y) or _reaches(y, x)
+    return [] if agree else [Difference("scope", _text(x), _text(y))]
+
+
+def _reaches(limit: Limit, other: Limit) -> bool:
+    """Whether the one "only" may limit the focus of the other: "Only deploy on Fridays", "Deploy only on Fridays"."""
+    return limit.loose and any(key[:PREFIX] == other.focus[:PREFIX] for key in limit.keys[limit.at :])
+
+
+def _text(limit: Limit) -> str:
+    return " ".join(filter(None, (limit.word, limit.link, limit.limited)))

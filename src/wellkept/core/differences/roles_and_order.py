@@ -1,21 +1,30 @@
-"""Differences of roles: who does what to whom.
+"""Differences of roles and order: who does what to whom, and which event comes first.
 
-Names that changed places, another agent in a passive, another preposition, two parts of a clause that changed places.
+Names that changed places, another agent in a passive, another preposition, two parts of a clause or two events that
+changed places. No role and no order makes a conflict: these differences only forbid to call two texts the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from wellkept.core.differences.alignment import Frame, Pair, span
+from wellkept.core.differences.word_sets import shared_words
 from wellkept.core.lexicon import Language, in_all_languages
+from wellkept.core.reading.events import Course, Order, courses
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.types import Difference
 
 _JOINING_SIGNS = frozenset("&,+/")
 _LINKING_SIGNS = frozenset(("/", "&", "=", "=="))
 _MAX_BLOCK = 4
+"""Most words of a part that changed places."""
+_LEAST_SHARED = 2
+"""Least number of common words from which two orders are the same."""
+_SHARED = 0.5
+"""Share of an order's words that must change places."""
 Exchanged = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """Two parts that changed places, and the words between them."""
 
@@ -51,25 +60,25 @@ def _joins(word: str) -> bool:
 def _agent_veto(pair: Pair) -> list[Difference]:
     """ "Ana manages Bo" and "Ana is managed by Bo": the same opening, but only one text has Bo as the agent."""
     agents = [_agents(own) for own in (pair.a, pair.b)]
-    for name in sorted(agents[0] ^ agents[1]):  # the order of a set differs between processes
+    for name in sorted(agents[0].keys() ^ agents[1].keys()):  # the order of a set differs between processes
         if name in pair.a.lowers and name in pair.b.lowers:
             return [Difference("name", _agent_text(name, agents[0]), _agent_text(name, agents[1]))]
     return []
 
 
-def _agents(own: Features) -> frozenset[str]:
-    """Names after the preposition of an agent."""
+def _agents(own: Features) -> dict[str, str]:
+    """Names after the preposition of an agent, with that preposition."""
     names = {token.lower for token in own.names}
-    found, agents = set(), in_all_languages("agents")
+    found: dict[str, str] = {}
     for clause in own.clauses:
         for before, token in zip(clause.tokens, clause.tokens[1:], strict=False):
-            if before.lower in agents and token.lower in names:
-                found.add(token.lower)
-    return frozenset(found)
+            if before.lower in in_all_languages("agents") and token.lower in names:
+                found.setdefault(token.lower, before.lower)
+    return found
 
 
-def _agent_text(name: str, agents: frozenset[str]) -> str:
-    return f"by {name}" if name in agents else name
+def _agent_text(name: str, agents: Mapping[str, str]) -> str:
+    return f"{agents[name]} {name}" if name in agents else name
 
 
 def _opening(own: Features) -> Token | None:
@@ -183,3 +192,54 @@ def _exchanged(a: Sequence[str], b: Sequence[str]) -> Exchanged | None:
             if left[size - j :] == right[:j] and left[i : size - j] == right[j : size - i]:
                 return left[:i], left[size - j :], left[i : size - j]
     return None
+
+
+# --------------------------------------------------------------------------------------------
+# Order of events
+
+
+def order_veto(a: Course, b: Course) -> list[Difference]:
+    """ "Run the tests before merging" and "Merge before running the tests": the events changed places."""
+    for ours, theirs in _nearest_orders(a, b):
+        if is_crossed(ours, theirs):
+            return [Difference("order", ours.link, theirs.link)]
+    return []
+
+
+def is_crossed(ours: Order, theirs: Order) -> bool:
+    """Whether the earlier event of one order is the later event of the other, and the reverse."""
+    both = shared_words(ours.earlier, theirs.later) and shared_words(ours.later, theirs.earlier)
+    crossed = _crossed(ours, theirs)
+    enough = crossed >= _SHARED * min(ours.weight, theirs.weight)
+    return bool(both) and enough and crossed > _straight(ours, theirs)
+
+
+def agreed_links(pair: Pair) -> frozenset[str]:
+    """The links of orders that agree: in "X before Y" and "Y after X" the links are no antonyms."""
+    return frozenset(
+        word
+        for ours, theirs in _nearest_orders(*courses(pair.a.text, pair.b.text))
+        if _straight(ours, theirs) >= max(_LEAST_SHARED, _crossed(ours, theirs) + 1)
+        for order in (ours, theirs)
+        for word in order.words
+    )
+
+
+def _nearest_orders(a: Course, b: Course) -> Iterator[tuple[Order, Order]]:
+    """Each order of one text with the order of the other text that shares most words with it."""
+
+    def nearness(ours: Order, theirs: Order) -> tuple[int, int]:
+        straight = _straight(ours, theirs)
+        return max(straight, _crossed(ours, theirs)), straight
+
+    for ours in a.orders:
+        if b.orders:
+            yield ours, max(b.orders, key=partial(nearness, ours))
+
+
+def _straight(a: Order, b: Order) -> int:
+    return shared_words(a.earlier, b.earlier) + shared_words(a.later, b.later)
+
+
+def _crossed(a: Order, b: Order) -> int:
+    return shared_words(a.earlier, b.later) + shared_words(a.later, b.earlier)

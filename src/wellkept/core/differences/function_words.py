@@ -1,48 +1,19 @@
-"""Differences of modality: modal verbs, quantifiers, bounds, "only", pronouns, operators, questions.
+"""What the function words of a clause mean: "must", "all", "at least", "only", "he", "twice", "≥".
 
-Alignment compares content words; this module compares the function words between them. All are vetoes.
+Alignment compares content words. This module reads the function words and signs between them, by the groups of
+meanings in the word lists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.differences.alignment import Pair
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.lexicon.language import Meanings
-from wellkept.core.reading.chat_turns import asks
 from wellkept.core.reading.tokens import Clause, Token
 
-_IMPLIED = frozenset("must should can all exactly he she once if == > <".split())
-"""Meanings that a text may leave out: "Deploy on Friday" and "You must deploy on Friday" are the same."""
 
-
-def changed_question(pair: Pair) -> tuple[str, str] | None:
-    """One text is a question, the other a statement."""
-    a, b = asks(pair.a.text), asks(pair.b.text)
-    return None if a == b else ("?", ".") if a else (".", "?")
-
-
-def changed_meaning(a: Clause, b: Clause, pair: Pair) -> tuple[str, str] | None:
-    """Function words of one group with other meanings: "must" and "may", "at least" and "at most", "he" and "she"."""
-    left, right = _meanings_of(a, pair.a.language), _meanings_of(b, pair.b.language)
-    for group in sorted({group for group, _ in (*left, *right)}):
-        ours = {meaning: text for (g, meaning), text in left.items() if g == group}
-        theirs = {meaning: text for (g, meaning), text in right.items() if g == group}
-        if ours.keys() == theirs.keys():
-            continue
-        replaced = bool(ours) and bool(theirs)
-        if replaced or not (ours.keys() | theirs.keys()) <= _IMPLIED:
-            return ", ".join(ours.values()), ", ".join(theirs.values())
-    return None
-
-
-def meanings(clause: Clause, language: Language, *groups: str) -> frozenset[tuple[str, str]]:
-    """Group and meaning of the function words of a clause in some groups ("bound", "quantity", "only" …)."""
-    return frozenset(found for found in _meanings_of(clause, language) if found[0] in groups)
-
-
-def _meanings_of(clause: Clause, language: Language) -> dict[tuple[str, str], str]:
+def meanings_of(clause: Clause, language: Language) -> dict[tuple[str, str], str]:
     """Group and meaning of each function word and condition cue of a clause, with the words of the text."""
     found: dict[tuple[str, str], str] = {}
     table = language.particles.meanings
@@ -63,6 +34,11 @@ def _meanings_of(clause: Clause, language: Language) -> dict[tuple[str, str], st
             if phrase == parts:
                 found[(group, meaning)] = cue
     return found
+
+
+def meanings(clause: Clause, language: Language, *groups: str) -> frozenset[tuple[str, str]]:
+    """Group and meaning of the function words of a clause in some groups ("bound", "quantity", "only" …)."""
+    return frozenset(found for found in meanings_of(clause, language) if found[0] in groups)
 
 
 def _meaning_at(
