@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellkept.core.records.effects import touched
-from wellkept.core.records.fits import misfit
+from wellkept.core.records.fits import matching
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.storage.journal_codec import concerned_ids, is_common
 from wellkept.storage.layers import Layers
@@ -134,12 +134,7 @@ class ReadTx(ReadingOnly):
         rows = self._candidates(where)
         if where.ids is None:
             rows.sort(key=lambda row: (row.created_at, row.id))
-        unfit = misfit(where)
-        found = [row for row in rows if not unfit(row) and self._has_what_is_stored_apart(row, where)]
-        if limit is None:
-            return found
-        backwards = where.before is not None and where.ids is None
-        return found[max(0, len(found) - max(0, limit)) :] if backwards else found[: max(0, limit)]
+        return matching((row for row in rows if self._has_what_is_stored_apart(row, where)), where, limit=limit)
 
     def _candidates(self, where: Filter) -> list[Memory]:
         """Rows among which are all that match; with `ids` in their order."""
