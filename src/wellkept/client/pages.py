@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from wellkept.client import from_json
 from wellkept.client.calls import call, given_fields, plain
 from wellkept.client.exchange import Call
+from wellkept.core.records.fits import is_backward
 from wellkept.engine.base.inputs import MAX_BATCH, MAX_LIMIT
 from wellkept.parsing import json_values
 from wellkept.types import BatchResult, Filter, ItemError, Json, Memory, Neighbour, Reached, WriteResult
@@ -49,8 +50,7 @@ def listing(where: Filter | None, limit: int | None) -> Calls[tuple[Memory, ...]
         # The server rejects a limit that is not a count.
         size = min(MAX_LIMIT, limit - len(kept)) if type(limit) is int else limit or MAX_LIMIT
         found, more = yield call("list", from_json.page(Memory), {"where": where, "limit": size})
-        backward = where is not None and where.before is not None and where.ids is None
-        kept = [*found, *kept] if backward else [*kept, *found]
+        kept = [*found, *kept] if where is not None and is_backward(where) else [*kept, *found]
         if not more or not found or len(kept) == limit:
             return tuple(kept)
         where = _beyond(where or Filter(), found)

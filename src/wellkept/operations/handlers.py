@@ -67,8 +67,9 @@ def recall(store: MemoryStore, given: inputs.Recall) -> BaseModel:
 
 def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
     """`list`."""
+    from wellkept.core.records.fits import is_backward
     from wellkept.engine.base.retry import repeated
-    from wellkept.engine.lookup.read import is_backward, walk
+    from wellkept.engine.lookup.read import walk
     from wellkept.engine.lookup.standing import standing
 
     ctx, where = store._ctx, filter_of(given.where) or Filter()

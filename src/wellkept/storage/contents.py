@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellkept.core.records.effects import touched
-from wellkept.core.records.fits import misfit
+from wellkept.core.records.fits import matching
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.storage.journal_codec import concerned_ids, is_common
+from wellkept.storage.layers import Layers
 from wellkept.storage.memory_rows import searched
 from wellkept.storage.reading_only import ReadingOnly
 from wellkept.types import (
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
     from wellkept.types import Vector
 
-_Key = TypeVar("_Key", bound=Hashable)
-_Value = TypeVar("_Value")
-
 
 @dataclass(slots=True)
 class Contents:
@@ -50,33 +48,38 @@ class Contents:
         terms: Full-text terms of each memory or wording, by id.
         stored: Insertion number of each memory, by id; it orders the results of `match`.
         inserted: Number of insertions so far.
-        aliases: Memory ids of each alias, by hash.
-        vectors: Embedder id and vector, by hash of the text.
+        seq: Number of the newest journal entry.
+        aliases: By hash, the ids it points at.
+        vectors: By hash of the text, the id of the embedder and the vector it made.
     """
 
-    memories: dict[str, Memory] = field(default_factory=dict)
-    terms: dict[str, frozenset[str]] = field(default_factory=dict)
-    stored: dict[str, int] = field(default_factory=dict)
+    memories: Layers[str, Memory] = field(default_factory=Layers)
+    terms: Layers[str, frozenset[str]] = field(default_factory=Layers)
+    stored: Layers[str, int] = field(default_factory=Layers)
     inserted: int = 0
-    aliases: dict[str, frozenset[str]] = field(default_factory=dict)
-    links: dict[tuple[str, str, str], Link] = field(default_factory=dict)
-    conflicts: dict[str, Conflict] = field(default_factory=dict)
-    vectors: dict[str, tuple[str, Vector]] = field(default_factory=dict)
-    journal: list[JournalEntry] = field(default_factory=list)
+    seq: int = 0
+    aliases: Layers[str, frozenset[str]] = field(default_factory=Layers)
+    links: Layers[tuple[str, str, str], Link] = field(default_factory=Layers)
+    conflicts: Layers[str, Conflict] = field(default_factory=Layers)
+    vectors: Layers[str, tuple[str, Vector]] = field(default_factory=Layers)
+    journal: Layers[int, JournalEntry] = field(default_factory=Layers)
 
     def copy(self) -> Contents:
-        """A copy that can change independently; the records are shared, because they are immutable."""
-        return replace(
-            self,
-            memories=dict(self.memories),
-            terms=dict(self.terms),
-            stored=dict(self.stored),
-            aliases=dict(self.aliases),
-            links=dict(self.links),
-            conflicts=dict(self.conflicts),
-            vectors=dict(self.vectors),
-            journal=list(self.journal),
-        )
+        """A copy that can change independently; this one must not change afterwards."""
+        made = replace(self)
+        for name, held in self.layers().items():
+            setattr(made, name, held.copy())
+        return made
+
+    def settle(self, *, whole: bool = False) -> None:
+        """Join layers before a copy is made; as a whole, so that nothing is left of what was replaced."""
+        for held in self.layers().values():
+            held.all() if whole else held.settle()
+
+    def layers(self) -> dict[str, Layers[Any, Any]]:
+        """The mappings by name."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Layers)}
 
     def take_over(self, effect: Effect) -> None:
         """Store the `after` state of an effect without comparing its `before` with the stored state."""
@@ -86,34 +89,27 @@ class Contents:
                 if memory is not None:
                     self.store(memory.id, after)
             case AliasChange(memory_id, digest, present):
-                ids = self.aliases.get(digest, frozenset()) - {memory_id}
-                _set(self.aliases, digest, ids | {memory_id} if present else ids or None)
+                ids = (self.aliases.get(digest) or frozenset()) - {memory_id}
+                self.aliases.put(digest, ids | {memory_id} if present else ids or None)
             case LinkChange(former, later):
                 link = later or former
                 if link is not None:
-                    _set(self.links, (link.src, link.dst, link.rel), later)
+                    self.links.put((link.src, link.dst, link.rel), later)
             case ConflictChange(open_before, open_after):
                 conflict = open_after or open_before
                 if conflict is not None:
-                    _set(self.conflicts, conflict.key, open_after)
+                    self.conflicts.put(conflict.key, open_after)
 
     def store(self, memory_id: str, memory: Memory | None) -> None:
-        """Insert, replace or remove a memory; an inserted one is last in the insertion order."""
-        _set(self.memories, memory_id, memory)
-        if memory is not None and memory_id not in self.stored:
+        """Insert, replace or remove a memory; an inserted one is the last in the order of `match`."""
+        self.memories.put(memory_id, memory)
+        if memory is None:
+            self.stored.put(memory_id, None)
+        elif memory_id not in self.stored:
             self.inserted += 1
-            self.stored[memory_id] = self.inserted
-        elif memory is None:
-            self.stored.pop(memory_id, None)
+            self.stored.put(memory_id, self.inserted)
         is_found = memory is not None and memory.status in SEARCHED
-        _set(self.terms, memory_id, frozenset(searched(memory)) if memory is not None and is_found else None)
-
-
-def _set(held: dict[_Key, _Value], key: _Key, value: _Value | None) -> None:
-    if value is None:
-        held.pop(key, None)
-    else:
-        held[key] = value
+        self.terms.put(memory_id, frozenset(searched(memory)) if memory is not None and is_found else None)
 
 
 class ReadTx(ReadingOnly):
@@ -128,7 +124,7 @@ class ReadTx(ReadingOnly):
 
     def __init__(self, namespace: str, contents: Contents, embedder: str, dim: int) -> None:
         self.namespace = namespace
-        self.seq = len(contents.journal)
+        self.seq = contents.seq
         self.contents = contents
         self._embedder = embedder
         self._dim = dim
@@ -138,17 +134,12 @@ class ReadTx(ReadingOnly):
         rows = self._candidates(where)
         if where.ids is None:
             rows.sort(key=lambda row: (row.created_at, row.id))
-        unfit = misfit(where)
-        found = [row for row in rows if not unfit(row) and self._has_what_is_stored_apart(row, where)]
-        if limit is None:
-            return found
-        backwards = where.before is not None and where.ids is None
-        return found[max(0, len(found) - max(0, limit)) :] if backwards else found[: max(0, limit)]
+        return matching((row for row in rows if self._has_what_is_stored_apart(row, where)), where, limit=limit)
 
     def _candidates(self, where: Filter) -> list[Memory]:
         """A superset of the matching rows; in the order of `ids`, if given."""
         if where.ids is None and not where.hashes:
-            return list(self.contents.memories.values())
+            return list(self.contents.memories.all().values())
         ids = where.ids if where.ids is not None else self._pointed_at(where.hashes)
         return [row for one in dict.fromkeys(ids) if (row := self.contents.memories.get(one)) is not None]
 
@@ -159,10 +150,10 @@ class ReadTx(ReadingOnly):
         return where.embedded is None or (self._vector(row.embedding) is not None) is where.embedded
 
     def _pointed_at(self, hashes: Iterable[str]) -> frozenset[str]:
-        return frozenset().union(*(self.contents.aliases.get(digest, ()) for digest in hashes))
+        return frozenset().union(*(self.contents.aliases.get(digest) or () for digest in hashes))
 
     def _vector(self, digest: str) -> Vector | None:
-        embedder, vector = self.contents.vectors.get(digest, ("", None))
+        embedder, vector = self.contents.vectors.get(digest) or ("", None)
         return vector if embedder == self._embedder else None
 
     def nearest(
@@ -172,7 +163,7 @@ class ReadTx(ReadingOnly):
         asked = np.atleast_2d(queries)
         rows = [
             (row.id, vector)
-            for row in self.contents.memories.values()
+            for row in self.contents.memories.all().values()
             if (not kinds or row.kind in kinds)
             and (not statuses or row.status in statuses)
             and (vector := self._vector(row.embedding)) is not None
@@ -191,7 +182,7 @@ class ReadTx(ReadingOnly):
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
         """See `Tx.match`; rows with rarer terms come first, then rows stored later."""
         holders = {
-            term: [memory_id for memory_id, held in self.contents.terms.items() if term in held]
+            term: [memory_id for memory_id, held in self.contents.terms.all().items() if term in held]
             for term in dict.fromkeys(terms)
         }
         scores: defaultdict[str, float] = defaultdict(float)
@@ -209,13 +200,13 @@ class ReadTx(ReadingOnly):
 
     def census(self) -> Census:
         """See `Tx.census`."""
-        rows = list(self.contents.memories.values())
+        rows = list(self.contents.memories.all().values())
         active = [row for row in rows if row.status == "active"]
         return Census(
             statuses=dict(Counter(row.status for row in rows)),
             kinds=dict(Counter(row.kind for row in active)),
-            outcomes=dict(Counter(entry.outcome for entry in self.contents.journal)),
-            links=len(self.contents.links),
+            outcomes=dict(Counter(entry.outcome for entry in self.journal())),
+            links=len(self.contents.links.all()),
             unchecked=sum(not row.checked for row in active),
             unembedded=sum(not row.embedding for row in active),
         )
@@ -223,12 +214,12 @@ class ReadTx(ReadingOnly):
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
         """See `Tx.links`."""
         wanted = None if ids is None else set(ids)
-        found = [link for link in self.contents.links.values() if wanted is None or {link.src, link.dst} & wanted]
+        found = [link for link in self.contents.links.all().values() if wanted is None or {link.src, link.dst} & wanted]
         return sorted(found, key=lambda link: (link.src, link.dst, link.rel))
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
-        """See `Tx.conflicts`; with both ids and keys, conflicts that match either."""
-        found = list(self.contents.conflicts.values())
+        """See `Tx.conflicts`; with both ids and keys, those that fit either."""
+        found = list(self.contents.conflicts.all().values())
         if ids is not None or keys is not None:
             of, named = set(ids or ()), set(keys or ())
             found = [one for one in found if {one.a, one.b} & of or one.key in named]
@@ -244,8 +235,8 @@ class ReadTx(ReadingOnly):
         run_id: str = "",
         newest: int | None = None,
     ) -> list[JournalEntry]:
-        """See `Tx.journal`; an entry must meet all conditions."""
-        found = self.contents.journal[max(0, after) :]
+        """See `Tx.journal`; conditions are joined by "and"."""
+        found = [self.contents.journal[number] for number in range(max(0, after) + 1, self.contents.seq + 1)]
         if memory_ids is not None:
             ids = set(memory_ids)
             found = [entry for entry in found if not ids.isdisjoint(concerned_ids(entry, touched(entry.effects)))]
@@ -264,6 +255,6 @@ class ReadTx(ReadingOnly):
 
     def aliases(self, *, after: tuple[str, str] = ("", ""), limit: int | None = None) -> list[tuple[str, str]]:
         """See `Moving.aliases`."""
-        pairs = ((digest, memory_id) for digest, ids in self.contents.aliases.items() for memory_id in ids)
+        pairs = ((digest, memory_id) for digest, ids in self.contents.aliases.all().items() for memory_id in ids)
         found = sorted(pair for pair in pairs if pair > after)
         return found if limit is None else found[: max(0, limit)]

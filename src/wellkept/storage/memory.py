@@ -1,7 +1,7 @@
-"""The reference backend: plain dicts without indexes.
+"""The reference backend: dicts in layers, no index, nothing clever.
 
-Every backend must give the same answers; the conformance kit compares them. A writing transaction works on a copy of
-its namespace: readers keep their snapshot, and a rollback discards the copy.
+What it answers is what every backend must answer; the conformance kit compares. A transaction works on a copy of its
+namespace, so that readers keep their snapshot and a rollback is a copy not kept. A copy shares what does not change.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _WriteTx(ReadTx):
             kept = restore(quantise(direction))
         except ValueError as error:
             raise InvalidField(f"a vector cannot be stored: {error}", where=digest) from error
-        self.contents.vectors[digest] = (self._embedder, kept)
+        self.contents.vectors.put(digest, (self._embedder, kept))
 
     def _change_memory(self, effect: MemoryChange) -> None:
         before, after = effect.before, effect.after
@@ -97,7 +97,7 @@ class _WriteTx(ReadTx):
         stored: object
         match effect:
             case AliasChange(memory_id, digest):
-                return not is_done(effect, memory_id in self.contents.aliases.get(digest, ()))
+                return not is_done(effect, memory_id in (self.contents.aliases.get(digest) or ()))
             case LinkChange(old, new):
                 link = new or old
                 stored = self.contents.links.get((link.src, link.dst, link.rel)) if link else None
@@ -117,8 +117,8 @@ class _WriteTx(ReadTx):
     def _append(self, entry: JournalEntry) -> int:
         if entry.idempotency_key and self.journal(key=entry.idempotency_key):
             raise Stale(f"idempotency key {entry.idempotency_key!r} is already used")
-        self.seq += 1
-        self.contents.journal.append(replace(entry, seq=self.seq))
+        self.seq = self.contents.seq = self.seq + 1
+        self.contents.journal.put(self.seq, replace(entry, seq=self.seq))
         return self.seq
 
     def restore(
@@ -155,27 +155,33 @@ class _WriteTx(ReadTx):
             memory = self.contents.memories.get(memory_id)
             if memory is not None:
                 values: dict[str, Any] = dict(zip(USAGE, used, strict=True))
-                self.contents.memories[memory_id] = replace(memory, **values)
+                self.contents.memories.put(memory_id, replace(memory, **values))
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
         """See `Tx.erase`."""
         gone, held = frozenset(ids), self.contents
-        hashes = {end.embedding for one in held.journal for end in _ends(one) if end.id in gone}
-        # A refused text is erased together with the memory that it duplicates.
-        for at, one in enumerate(held.journal):
+        entries = self.journal()
+        hashes = {end.embedding for one in entries for end in _ends(one) if end.id in gone}
+        # Of a refused text the words are erased together with those of the memory that already said them.
+        for one in entries:
             clean = scrubbed(one, gone)
             if clean is not one and one.dropped is not None and clean.dropped != one.dropped:
                 hashes.add(one.dropped.embedding)
-            held.journal[at] = clean
-        for memory_id in gone & held.memories.keys():
-            hashes.add(held.memories[memory_id].embedding)
-            held.store(memory_id, tombstone(held.memories[memory_id], at=entry.at))
-        held.aliases = {digest: left for digest, former in held.aliases.items() if (left := former - gone)}
-        held.links = {at: one for at, one in held.links.items() if not gone & {one.src, one.dst}}
-        held.conflicts = {key: one for key, one in held.conflicts.items() if not gone & {one.a, one.b}}
-        used = {memory.embedding for memory in held.memories.values()}
-        held.vectors = {digest: one for digest, one in held.vectors.items() if digest in used or digest not in hashes}
-        return self._append(scrubbed(entry, gone))
+            held.journal.put(clean.seq, clean)
+        for memory in [row for one in gone if (row := held.memories.get(one)) is not None]:
+            hashes.add(memory.embedding)
+            held.store(memory.id, tombstone(memory, at=entry.at))
+        for digest, former in [pair for pair in held.aliases.all().items() if pair[1] & gone]:
+            held.aliases.put(digest, former - gone or None)
+        for link in self.links(gone):
+            held.links.put((link.src, link.dst, link.rel), None)
+        for conflict in self.conflicts(ids=gone):
+            held.conflicts.put(conflict.key, None)
+        for digest in hashes - {memory.embedding for memory in held.memories.all().values()}:
+            held.vectors.put(digest, None)
+        number = self._append(scrubbed(entry, gone))
+        held.settle(whole=True)
+        return number
 
 
 def _ends(entry: JournalEntry) -> list[Memory]:
@@ -231,7 +237,8 @@ class DictStorage:
             contents = (self._namespaces.get(namespace) or Contents()).copy()
             tx = _WriteTx(namespace, contents, self._header.embedder, self._header.dim)
             yield tx
-            if tx.contents.journal:
+            if tx.contents.seq:
+                tx.contents.settle()
                 self._namespaces[namespace] = tx.contents
         finally:
             self._writing_thread = None

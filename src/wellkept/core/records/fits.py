@@ -1,8 +1,8 @@
-"""What a filter means: which of its parts a memory does not match."""
+"""What a filter means: which of its parts a memory does not match, and which of many matching ones are meant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from wellkept.core.text.forms import slot_key
 from wellkept.types import Filter, Memory
@@ -24,6 +24,20 @@ def misfit(where: Filter) -> Callable[[Memory], str]:
     """
     tests = (*_identity(where), *_content(where), *_state(where))
     return lambda row: next((name for name, fits in tests if not fits(row)), "")
+
+
+def matching(rows: Iterable[Memory], where: Filter, *, limit: int | None) -> list[Memory]:
+    """The rows that match, in their order; of more than `limit` the first ones, or the last ones before a row."""
+    unfit = misfit(where)
+    found = [row for row in rows if not unfit(row)]
+    if limit is None:
+        return found
+    return found[max(0, len(found) - max(0, limit)) :] if is_backward(where) else found[: max(0, limit)]
+
+
+def is_backward(where: Filter) -> bool:
+    """Whether the last matching memories are meant: those right before `before`."""
+    return where.before is not None and where.ids is None
 
 
 def _identity(where: Filter) -> Iterator[_Test]:

@@ -49,7 +49,8 @@ class Past(ReadTx):
 
     def learn(self, vectors: Mapping[str, Vector]) -> None:
         """Add vectors by hash of the text, in stored form."""
-        self.contents.vectors.update({key: (self._embedder, vector) for key, vector in vectors.items()})
+        for key, vector in vectors.items():
+            self.contents.vectors.put(key, (self._embedder, vector))
 
     def keep(self, vectors: Mapping[str, Vector]) -> None:
         """Add new vectors, converted to the stored form and back, so that they compare like stored ones."""

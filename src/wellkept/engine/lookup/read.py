@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wellkept.core.records.conflicts import is_open
-from wellkept.core.records.fits import misfit
+from wellkept.core.records.fits import is_backward, matching, misfit
 from wellkept.core.records.lifecycle import grown_stability
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import share
@@ -173,11 +173,7 @@ def listing(ctx: Context, where: Filter, *, limit: int | None) -> tuple[Memory, 
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         if not filters.looks(where):
             return tuple(tx.find(where, limit=limit))
-        unfit = misfit(where)
-        found = tuple(row for row in tx.find(filters.proposed(where)) if not unfit(row))
-        if limit is not None and is_backward(where):
-            return found[max(0, len(found) - limit) :]
-        return found[:limit]
+        return tuple(matching(tx.find(filters.proposed(where)), where, limit=limit))
 
 
 def walk(ctx: Context, where: Filter, *, at_once: int) -> Iterator[Memory]:
@@ -193,11 +189,6 @@ def walk(ctx: Context, where: Filter, *, at_once: int) -> Iterator[Memory]:
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         for rows in _chunks(tx, filters.proposed(where), size):
             yield from (row for row in rows if not unfit(row))
-
-
-def is_backward(where: Filter) -> bool:
-    """Whether the last matching memories are wanted: those right before `before`."""
-    return where.before is not None and where.ids is None
 
 
 def _chunks(tx: Tx, where: Filter, size: int) -> Iterator[Sequence[Memory]]:
