@@ -191,6 +191,7 @@ class Client(Bound):
         session: str = "",
         where: Filter | None = None,
         touch: bool = True,
+        min_score: float | None = None,
     ) -> Pack:
         """As `MemoryStore.pack`; tokens are counted by the server's estimate."""
         return self._ask(
@@ -203,6 +204,7 @@ class Client(Bound):
             session=session,
             where=where,
             touch=touch,
+            min_score=min_score,
         )
 
     get = _asking(MemoryStore.get, record(Memory))
