@@ -69,15 +69,17 @@ def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all
     """
     worth = {term: _rarity(of_all, term) for term in dict.fromkeys(query)}
     total = math.fsum(worth.values())
-    identifiers = set(filter(_is_identifier, worth))
+    # "utf" and "8" beside "utf_8" say nothing more.
+    wholes = {term: [other for other in worth if term in other] for term in worth}
+    identifiers = [frozenset(term.split("_")) for term in worth if _is_identifier(term)]
     shares = []
     for document in documents:
         held = set(document)
-        if not identifiers.isdisjoint(held):
+        if any(parts <= held for parts in identifiers):  # "PR#441" is "PR 441" too
             shares.append(1.0)
             continue
         begun = {term[:BEGINNING] for term in held if len(term) >= BEGINNING}
-        found = math.fsum(value * _found(term, held, begun) for term, value in worth.items())
+        found = math.fsum(value * _found(wholes[term], held, begun) for term, value in worth.items())
         shares.append(found / total if total else 0.0)
     return shares
 
@@ -128,10 +130,11 @@ def _rarity(of_all: Statistics, term: str) -> float:
     return math.log(1 + (documents - holders + 0.5) / (holders + 0.5))
 
 
-def _found(term: str, held: Collection[str], begun: Collection[str]) -> float:
-    if term in held:
+def _found(spellings: Sequence[str], held: Collection[str], begun: Collection[str]) -> float:
+    """What a document with these terms is worth to a term: to itself, and where it is a part of a longer one."""
+    if any(term in held for term in spellings):
         return 1.0
-    return INFLECTED if len(term) > BEGINNING and term[:BEGINNING] in begun else 0.0
+    return INFLECTED if any(len(term) > BEGINNING and term[:BEGINNING] in begun for term in spellings) else 0.0
 
 
 def _is_identifier(term: str) -> bool:

@@ -5,9 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wellkept.core.recall.relevance import relevances
+from wellkept.core.recall.relevance import matches, relevances, word_shares
+from wellkept.core.recall.scoring import Statistics, document_terms, query_terms
+from wellkept.core.text.titles import headed_text
+from wellkept.engine.recall.candidates import Pool
 from wellkept.engine.recall.question import Question
-from wellkept.types import Hit, LeftOut
+from wellkept.types import Hit, LeftOut, Memory
+
+
+def matched(
+    pool: Pool, scored: Sequence[tuple[Memory, Sequence[str]]], of_pool: Statistics, q: Question
+) -> dict[str, float]:
+    """How far each candidate matches the query by itself; a memory that replaced others, also by their words.
+
+    Args:
+        pool: The candidates.
+        scored: Each scored row with the terms of its text.
+        of_pool: Word statistics of these rows.
+        q: The question.
+    """
+    heads = {row.id: row.id for row, _ in scored}
+    former = [(row, document_terms(headed_text(row))) for row, head in pool.former if head in heads]
+    heads |= {row.id: head for row, head in pool.former if head in heads}
+    every = [*scored, *former]
+    shares = word_shares(query_terms(q.text), [[*told, *_beside(row)] for row, told in every], of_pool)
+    near = [None if (cosine := pool.near.get(row.id)) is None else q.scale.similarity(cosine) for row, _ in every]
+    found = dict.fromkeys(heads.values(), 0.0)
+    for (row, _), value in zip(every, matches(near, shares, reliable=q.reliable), strict=True):
+        found[heads[row.id]] = max(found[heads[row.id]], value)
+    return found
+
+
+def _beside(row: Memory) -> list[str]:
+    """The terms by which full text search finds a row and that its score does not count."""
+    parts = (row.summary, row.attribute, *row.tags)
+    return document_terms("\n".join(parts)) if any(parts) else []
 
 
 def relevance_of(scored: Sequence[Hit], matched: Mapping[str, float]) -> dict[str, float]:

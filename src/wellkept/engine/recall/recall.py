@@ -9,7 +9,6 @@ from functools import partial
 
 from wellkept.core.recall import moves, rank
 from wellkept.core.recall.moves import Pair
-from wellkept.core.recall.relevance import matches, word_shares
 from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
 from wellkept.core.recall.wordings import heads_only, order
 from wellkept.core.records.conflicts import is_open
@@ -165,10 +164,8 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float
         parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
     found.sort(key=order)
-    near = [None if (cosine := pool.near.get(row.id)) is None else q.scale.similarity(cosine) for row in rows]
-    matched = matches(near, word_shares(terms, told, of_pool), reliable=q.reliable)
     placed = [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
-    return placed, dict(zip((row.id for row in rows), matched, strict=True))
+    return placed, floor.matched(pool, list(zip(rows, told, strict=True)), of_pool, q)
 
 
 def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit], dict[str, float]]:
