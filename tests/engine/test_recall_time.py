@@ -127,7 +127,9 @@ def test_filters_links_and_reasons_work_on_the_past_too(make):
     where = Filter(tags=("ops",), min_importance=0.5, id_prefix=case.id[:8])
     answer = table.store.recall("untested merge", as_of=then, where=where, expand=ExpandSpec(), explain=True)
     assert [hit.memory.id for hit in answer] == [case.id, rule.id]
-    narrow = table.store.recall("untested merge", as_of=then, where=Filter(kinds=("lesson",)), explain=True, min_score=0)
+    narrow = table.store.recall(
+        "untested merge", as_of=then, where=Filter(kinds=("lesson",)), explain=True, min_score=0
+    )
     assert [item.why for item in narrow.left_out] == ["does not fit the filter: kinds"]
 
 

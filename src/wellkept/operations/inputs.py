@@ -96,7 +96,7 @@ class Recall(Given):
         None, description="Group duplicates under the newest one; on by default in mode default."
     )
     rerank: bool = Field(default=True, description="Reorder the best hits with the store's reranker, if it has one.")
-    min_score: Share | None = Field(None, description=_FLOOR)
+    min_score: float | None = Field(None, ge=0.0, le=1.0, description=_FLOOR)
 
 
 class Get(Given):
@@ -127,7 +127,7 @@ class Pack(Given):
     )
     where: FilterFields | None = Field(None, description="Only memories that match this filter.")
     touch: bool = Field(default=True, description="Record the memories in the block as used.")
-    min_score: Share | None = Field(None, description=_FLOOR)
+    min_score: float | None = Field(None, ge=0.0, le=1.0, description=_FLOOR)
 
 
 class Neighbors(Paged):
