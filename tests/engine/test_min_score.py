@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellkept import HybridWeights
-from wellkept.errors import InvalidField
+from wellkept.errors import InvalidField, ModelUnavailable
 from wellkept.types import Filter
 
 ASKED = "the question"
@@ -131,7 +131,7 @@ def test_the_past_and_a_filter_have_the_floor_too(make):
 def test_without_an_embedder_any_word_of_the_query_is_enough(make):
     table = make()
     table.store.remember("The test database listens on port 5433")
-    table.fake.fail = True
+    table.fake.fail_with = ModelUnavailable("down")
     assert found(table, "database of the tests in the other office building") != []
     assert found(table, "capital of France") == []
 
