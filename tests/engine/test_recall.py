@@ -60,8 +60,8 @@ def test_the_best_come_first_and_no_more_than_asked_for(make):
     for number in range(10):
         table.near(f"Remark about item{number}", "the question", 0.3 - number * 0.02)
         table.store.remember(f"Remark about item{number}")
-    assert found(table, "the question", limit=3) == [f"Remark about item{n}" for n in range(3)]
-    scores = [hit.score for hit in table.store.recall("the question", limit=10)]
+    assert found(table, "the question", limit=3, min_score=0) == [f"Remark about item{n}" for n in range(3)]
+    scores = [hit.score for hit in table.store.recall("the question", limit=10, min_score=0)]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -160,7 +160,7 @@ def test_what_a_filter_leaves_is_found_however_many_others_are_nearer(make, wher
         "ids": Filter(ids=(row.id,)),
         "created_from": Filter(created_from=table.clock()),
     }[where]
-    (hit,) = table.store.recall("the question", where=chosen)
+    (hit,) = table.store.recall("the question", where=chosen, min_score=0)
     assert (hit.memory.id, hit.parts["cosine"]) == (row.id, 0.05)
 
 
@@ -256,7 +256,7 @@ def test_a_query_is_text_and_never_an_expression(make, query):
     """Text is untrusted."""
     table = make()
     table.store.remember("The database listens on port 5433")
-    hits = table.store.recall(query)
+    hits = table.store.recall(query, min_score=0.2)
     assert len(table.rows()) == 1
     if "port" in query.split():
         assert [hit.memory.content for hit in hits] == ["The database listens on port 5433"]

@@ -242,7 +242,7 @@ def test_explain_names_what_did_not_come_in_and_no_repeat_that_did(make):
     table = make()
     old, new = told(table, *FLAG[:2])
     rest = told(table, "Export on Fridays", "export on fridays!")
-    answer = table.store.recall("ship the export behind flags", limit=1, explain=True)
+    answer = table.store.recall("ship the export behind flags", limit=1, explain=True, min_score=0)
     assert shown(answer) == [(new.id, old.id)]
     assert {item.memory.id: item.why for item in answer.left_out} == {
         row.id: "ranked 2 of 2, and 1 were asked for" for row in rest

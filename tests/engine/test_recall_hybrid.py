@@ -41,7 +41,7 @@ def shelf(table, *cosines, query="the question", **fields):
 @pytest.mark.parametrize("mode", ["default", "semantic", "hybrid"])
 def test_every_mode_gives_hits_of_one_shape(table, mode):
     """S2-5, S2-13."""
-    shelf(table, 0.3, 0.2)
+    shelf(table, 0.4, 0.35)
     answer = table.store.recall("the question", mode=mode)
     assert isinstance(answer, Hits) and isinstance(answer, tuple) and len(answer) == 2
     assert all(isinstance(hit, Hit) and isinstance(hit.score, float) for hit in answer)
@@ -285,9 +285,10 @@ def test_activation_lifts_what_the_best_answer_is_linked_to(make):
     table = make()
     best, linked, loose = shelf(table, 0.6, 0.1, 0.1)
     table.store.link(linked.id, best.id, "refines")
-    assert found(table, "the question", mode="hybrid", weights=HybridWeights(recency_basis="event"))[1] == loose.content
+    by_event = HybridWeights(recency_basis="event")
+    assert found(table, "the question", mode="hybrid", weights=by_event, min_score=0)[1] == loose.content
     weights = HybridWeights(activation=0.3, recency_basis="event")
-    hits = table.store.recall("the question", mode="hybrid", weights=weights)
+    hits = table.store.recall("the question", mode="hybrid", weights=weights, min_score=0)
     assert hits[1].memory.id == linked.id and hits[1].parts["activation"] == 1.0
 
 
@@ -349,7 +350,7 @@ def test_an_option_that_cannot_be_used_is_named(table, options, where):
 @pytest.mark.parametrize("name", ["default", "hybrid", "hybrid-created", "hybrid-event"])
 def test_weights_may_be_named(make, name):
     table = make()
-    shelf(table, 0.3, 0.2)
+    shelf(table, 0.4, 0.35)
     assert len(table.store.recall("the question", mode="hybrid", weights=name)) == 2
 
 
@@ -407,7 +408,7 @@ def test_what_a_filter_leaves_is_found_however_many_others_are_nearer(make):
     table.store.remember("A quiet remark", importance=0.9, source="chat", metadata={"team": "web"})
     for where in (Filter(min_importance=0.8), Filter(sources=("chat",)), Filter(metadata={"team": "web"})):
         for mode in ("default", "semantic", "hybrid"):
-            assert found(table, "the question", limit=1, where=where, mode=mode) == ["A quiet remark"]
+            assert found(table, "the question", limit=1, where=where, mode=mode, min_score=0) == ["A quiet remark"]
 
 
 # --------------------------------------------------------------------------------------------
@@ -424,13 +425,14 @@ def test_a_chain_of_replacements_shows_its_head_although_only_the_tail_is_near(m
         table.store.remember(f"Crowd item{number}")
     table.store.supersede(chain[0].id, chain[1].id)
     table.store.supersede(chain[1].id, chain[2].id)
-    considered = table.store.recall("the question", limit=1, explain=True)
+    considered = table.store.recall("the question", limit=1, explain=True, min_score=0)
     told = {item.memory.id: item.why for item in considered.left_out}
     assert told[chain[0].id] == f"superseded by {chain[1].id}"
     assert chain[2].id in told and told[chain[2].id].startswith("ranked")
+    assert found(table, "the question") == [chain[2].content]  # relevant as what it replaced
     shown = found(table, "the question", limit=40, mode="hybrid")
     assert chain[2].content in shown and not {chain[0].content, chain[1].content} & set(shown)
-    everything = found(table, "the question", limit=40, include_superseded=True)
+    everything = found(table, "the question", limit=40, include_superseded=True, min_score=0)
     assert everything[0] == "Lunch is at noon" and {row.content for row in chain} <= set(everything)
 
 
@@ -446,7 +448,7 @@ def test_replaced_rows_take_no_places_of_current_ones(make):
     for number in range(3):
         table.near(f"Crowd item{number}", "the question", 0.1 + number * 0.02)
         table.store.remember(f"Crowd item{number}")
-    assert found(table, "the question", limit=2, mode="semantic") == [rows[-1].content, "Crowd item2"]
+    assert found(table, "the question", limit=2, mode="semantic", min_score=0) == [rows[-1].content, "Crowd item2"]
 
 
 def test_ruff_and_flake8_are_told_as_a_conflict_and_the_newer_comes_first_by_injected_similarity(make):
@@ -478,9 +480,9 @@ def test_explain_tells_every_part_and_why_the_rest_was_left_out(make):
         rows[name] = table.store.remember(f"Remark: {name}", **extra).memory
     table.store.forget(rows["gone"].id)
     table.clock.advance(days=2)
-    answer = table.store.recall("the question", limit=1, mode="hybrid", explain=True)
+    answer = table.store.recall("the question", limit=1, mode="hybrid", explain=True, min_score=0)
     [hit] = answer
-    assert set(hit.parts) == {"cosine", "recency", "importance", "polarity", "confidence"}
+    assert set(hit.parts) == {"cosine", "recency", "importance", "polarity", "confidence", "relevance"}
     assert set(hit.weights) == {"cosine", "recency", "importance"}
     assert {item.memory.content: item.why for item in answer.left_out} == {
         "Remark: second": "ranked 2 of 3, and 1 were asked for",
@@ -494,7 +496,7 @@ def test_explain_tells_every_part_and_why_the_rest_was_left_out(make):
 
 def test_without_explain_nothing_is_told_beside_the_hits(make):
     table = make()
-    shelf(table, 0.3, 0.2)
+    shelf(table, 0.4, 0.35)
     answer = table.store.recall("the question", limit=1)
     assert (answer.left_out, answer.dangling, len(answer)) == ((), (), 1)
 
@@ -566,7 +568,7 @@ def test_an_added_hit_has_the_configured_score_and_tells_its_link(linked):
 
 
 def test_what_is_among_the_hits_is_not_added_again(linked):
-    answer = linked.store.recall("text about case rule", limit=6, expand=ExpandSpec())
+    answer = linked.store.recall("text about case rule", limit=6, expand=ExpandSpec(), min_score=0)
     assert len({hit.memory.id for hit in answer}) == len(answer) == 6
     assert all(hit.via is None for hit in answer)
 

@@ -22,7 +22,7 @@ OTHER = "Rain again today"
 
 def scores(table: Desk, **options: object) -> dict[str, Hit]:
     """The hits by their texts; nothing is counted as used."""
-    options = {"limit": 50, "touch": False, **options}
+    options = {"limit": 50, "touch": False, "min_score": 0, **options}
     return {hit.memory.content: hit for hit in table.store.recall(ASKED, **options)}
 
 
@@ -254,7 +254,7 @@ def test_another_namespace_lifts_nothing(make):
     table.clock.advance(minutes=1)
     elsewhere = table.store.in_namespace("elsewhere")
     elsewhere.remember(SHORT, source="chat")
-    [hit] = elsewhere.recall(ASKED)
+    [hit] = elsewhere.recall(ASKED, min_score=0)
     assert (hit.memory.content, "context" in hit.parts) == (SHORT, False)
 
 

@@ -191,6 +191,7 @@ class Client(Bound):
         session: str = "",
         where: Filter | None = None,
         touch: bool = True,
+        min_score: float | None = None,
     ) -> Pack:
         """Like `MemoryStore.pack`; the server estimates the number of tokens."""
         return self._ask(
@@ -203,6 +204,7 @@ class Client(Bound):
             session=session,
             where=where,
             touch=touch,
+            min_score=min_score,
         )
 
     get = _asking(MemoryStore.get, record(Memory))

@@ -29,6 +29,7 @@ RECALLED: Mapping[str, Mapping[str, Any]] = {
     DEFAULT: {},
     "grouped": {"grouped": True},
     "ungrouped": {"grouped": False},
+    "no-floor": {"min_score": 0.0},
     "semantic": {"mode": "semantic"},
     "hybrid": {"mode": "hybrid"},
     "hybrid-created": {"mode": "hybrid", "weights": "hybrid-created"},

@@ -60,6 +60,8 @@ class MiniLmEmbedder:
     dim = 384
     calibration: Calibration = MINILM
     lexical = False
+    languages: frozenset[str] | None = frozenset({"en"})
+    """In other languages unrelated sentences reach the cosines of related ones."""
 
     def __init__(self, weights: Path | None = None) -> None:
         self._weights = weights

@@ -38,6 +38,8 @@ class Embedder(Protocol):
         calibration: Raw cosine to similarity; `UNCALIBRATED` requests a measurement.
         lexical: True for a lexical fallback: nothing is skipped, evolved or merged on similarity, and results are
             marked degraded.
+        languages: Optional; codes of the languages in which unrelated texts have a low similarity, as far as the
+            word lists tell languages. In others `min_score` of `recall` needs words too. None, or absent, for all.
     """
 
     @property

@@ -30,6 +30,8 @@ from wellkept.operations.parts import (
 from wellkept.types import Direction, OnConflict, RecallMode, Resolution
 from wellkept.types.packs import MAX_BUDGET, PackFormat
 
+_FLOOR = "Leave out memories whose relevance is below this; 0 for none, by default 0.3."
+
 
 class Nothing(Given):
     """An operation without parameters."""
@@ -94,6 +96,7 @@ class Recall(Given):
         None, description="Group duplicates under the newest one; on by default in mode default."
     )
     rerank: bool = Field(default=True, description="Reorder the best hits with the store's reranker, if it has one.")
+    min_score: float | None = Field(None, ge=0.0, le=1.0, description=_FLOOR)
 
 
 class Get(Given):
@@ -124,6 +127,7 @@ class Pack(Given):
     )
     where: FilterFields | None = Field(None, description="Only memories that match this filter.")
     touch: bool = Field(default=True, description="Record the memories in the block as used.")
+    min_score: float | None = Field(None, ge=0.0, le=1.0, description=_FLOOR)
 
 
 class Neighbors(Paged):

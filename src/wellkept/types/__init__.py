@@ -15,6 +15,7 @@ from wellkept.types.answers import (
     Move,
     MoveReason,
     Neighbours,
+    PackOptions,
     RecallMode,
     RecallOptions,
 )
@@ -182,6 +183,7 @@ __all__ = [
     "Outcome",
     "Pack",
     "PackFormat",
+    "PackOptions",
     "PackSpec",
     "Plan",
     "Polarity",

@@ -122,6 +122,8 @@ class RecallOptions(TypedDict, total=False):
             also asks the relation model, False shows each hit separately. The default in `mode="default"`
             groups by the words alone.
         rerank: False skips the reranker that the store was opened with.
+        min_score: Leave out memories whose relevance is below this, 0 to 1; 0 for none. By default 0.3, and 0 for
+            weights that count neither meaning nor words.
     """
 
     weights: HybridWeights | WeightsName | None
@@ -131,6 +133,17 @@ class RecallOptions(TypedDict, total=False):
     valid_at: datetime | str | None
     grouped: bool | None
     rerank: bool
+    min_score: float | None
+
+
+class PackOptions(TypedDict, total=False):
+    """The advanced options of `pack`.
+
+    Attributes:
+        min_score: Leave out memories whose relevance is below this, 0 to 1; 0 for none. By default 0.3.
+    """
+
+    min_score: float | None
 
 
 @dataclass(frozen=True, slots=True)

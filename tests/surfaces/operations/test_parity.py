@@ -49,12 +49,22 @@ from wellkept.operations.parts import (
     WeightFields,
 )
 from wellkept.operations.registry import OPERATIONS, Operation, call, operation
-from wellkept.types import WEIGHT_PRESETS, ExpandSpec, Filter, HybridWeights, NewMemory, RecallOptions, Scope, Statement
+from wellkept.types import (
+    WEIGHT_PRESETS,
+    ExpandSpec,
+    Filter,
+    HybridWeights,
+    NewMemory,
+    PackOptions,
+    RecallOptions,
+    Scope,
+    Statement,
+)
 
 NAMES = [row.name for row in OPERATIONS]
 SHARED = {"ctx", "db", "namespace", "embedder", "policy", "actor", "durability", "json", "quiet"}
 OPTIONS = {"weights": None, "overfetch": 4, "expand": None, "as_of": None, "valid_at": None, "grouped": None,
-           "rerank": True}  # fmt: skip
+           "rerank": True, "min_score": None}  # fmt: skip
 REQUIRED = object()
 
 
@@ -89,7 +99,7 @@ def of_verb(name: str) -> dict[str, Any]:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             found |= {
                 "fields": of_record(NewMemory, {"content", *own}),
-                "options": OPTIONS,
+                "options": OPTIONS if name == "recall" else dict.fromkeys(PackOptions.__annotations__),
                 "changes": dict.fromkeys((item.name for item in fields(Statement)), None),
             }[parameter.name]
         elif parameter.name not in PYTHON_ONLY:

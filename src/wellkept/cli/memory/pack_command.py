@@ -6,6 +6,7 @@ session here; `--exclude` names the memories that the prompt already contains.
 
 from __future__ import annotations
 
+from wellkept.cli.memory.recall_fields import MIN_SCORE_HELP
 from wellkept.cli.terminal.fields import FilterOptions
 from wellkept.cli.terminal.groups import argument, option
 from wellkept.cli.terminal.session import Session
@@ -24,6 +25,7 @@ def pack(
         metavar="ID", help="Already in the prompt: an id or a verbatim text; repeatable."
     ),
     touch: bool = option("--touch/--no-touch", default=True, help="Record the memories in the block as used."),
+    min_score: float | None = option(min=0.0, max=1.0, show_default="0.3", help=MIN_SCORE_HELP),
     where: FilterOptions,
 ) -> None:
     """Current memories relevant to a query as a block for a prompt: no duplicates, never over the budget."""
@@ -34,6 +36,7 @@ def pack(
         exclude=exclude or (),
         where=where.filter(),
         touch=touch,
+        min_score=min_score,
     )
     run.show(made, lambda: [made.text] if made.text else [])
     if made.left_out:

@@ -25,6 +25,7 @@ from wellkept.types import (
 
 _RANKING = "Ranking"
 _NARROW = "Filter"
+MIN_SCORE_HELP = "Leave out memories whose relevance is below this; 0 for none."
 _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 
 
@@ -81,6 +82,7 @@ class RankingOptions:
         panel=_RANKING,
         help="Reorder the best hits with the reranker, if there is one.",
     )
+    min_score: float | None = option(min=0.0, max=1.0, show_default="0.3", panel=_RANKING, help=MIN_SCORE_HELP)
 
     def options(self) -> RecallOptions:
         """The options as recall options."""
@@ -92,6 +94,7 @@ class RankingOptions:
             valid_at=moment("--valid-at", self.valid_at),
             grouped=self.grouped,
             rerank=self.rerank,
+            min_score=self.min_score,
         )
 
 

@@ -25,4 +25,4 @@ def answer(found: Hits, *, explain: bool) -> render.Parts:
 
 
 def _counted(hit: Hit) -> Mapping[str, float]:
-    return {name: value for name, value in hit.parts.items() if name in hit.weights}
+    return {name: value for name, value in hit.parts.items() if name in hit.weights or name == "relevance"}

@@ -65,7 +65,7 @@ def query_terms(text: str) -> list[str]:
     """
     language = language_of(text)
     terms = search_terms(text)
-    telling = [term for term in terms if term not in _small_words(language.code)]
+    telling = [term for term in terms if term not in small_words(language.code)]
     return list(dict.fromkeys(map(term_stem, telling or terms)))
 
 
@@ -92,7 +92,8 @@ def _stemming(script: Script) -> Language:
 
 
 @lru_cache(maxsize=16)
-def _small_words(code: str) -> frozenset[str]:
+def small_words(code: str) -> frozenset[str]:
+    """The terms of a language's function words, which say nothing about the topic of a query."""
     language = lexicon().languages[code]
     listed = language.function | language.auxiliary | language.copula | language.question_words
     return frozenset(term for word in listed for term in search_terms(word))

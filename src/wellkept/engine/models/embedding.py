@@ -67,6 +67,14 @@ class Embeddings:
         self._known: dict[str, Embedded] = {}
         self.failure: ModelError | None = None
 
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """Languages in which similarity alone tells related texts from unrelated ones; None for all."""
+        if self._embedder.lexical:
+            return frozenset()
+        languages: frozenset[str] | None = getattr(self._embedder, "languages", None)
+        return languages
+
     def fetch(self, texts: Iterable[str]) -> None:
         """Embed the unknown texts in one batch. An outage is stored in `failure`, not raised."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]

@@ -35,3 +35,8 @@ class InFront:
     def lexical(self) -> bool:
         """See `Embedder`."""
         return self._embedder.lexical
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """See `Embedder`."""
+        return getattr(self._embedder, "languages", None)

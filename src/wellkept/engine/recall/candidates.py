@@ -26,10 +26,17 @@ _LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Rows that may be shown and match the filter, their wordings, and the exact cosines of those with a vector."""
+    """The candidates of a query.
+
+    Attributes:
+        rows: Rows that may be shown and match the filter, and their wordings.
+        near: The exact cosines of those with a vector, by id.
+        former: Found rows that are not shown because one of `rows` replaced them, each with the id of that row.
+    """
 
     rows: tuple[Memory, ...]
     near: Mapping[str, float]
+    former: tuple[tuple[Memory, str], ...] = ()
 
 
 def gather(tx: Tx, q: Question) -> Pool:
@@ -40,7 +47,7 @@ def gather(tx: Tx, q: Question) -> Pool:
 def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
     """The pool with further rows, if they may be shown and match the filter."""
     more = _showable(tx, rows, q)
-    return Pool((*pool.rows, *more.rows), {**pool.near, **more.near})
+    return Pool((*pool.rows, *more.rows), {**pool.near, **more.near}, (*pool.former, *more.former))
 
 
 def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
@@ -53,7 +60,10 @@ def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
     successors = successors_of(tx, known.values(), q)
     shown = {key: row for key, row in known.items() if not obstacle(row, q, successors) and not q.misfit(row)}
     found = (*shown.values(), *(row for row in wordings if row.superseded_by in shown))
-    return Pool(found, exact(tx, found, q))
+    gone = [row for row in known.values() if row.status == "superseded" and row.id not in shown]
+    ends = heads(tx, known.values(), q) if gone else {}
+    former = tuple((row, ends[row.id].id) for row in gone if ends[row.id].id in shown)
+    return Pool(found, exact(tx, (*found, *(row for row, _ in former)), q), former)
 
 
 def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:

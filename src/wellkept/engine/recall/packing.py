@@ -10,8 +10,8 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.recall import repeats
-from wellkept.errors import InvalidField
-from wellkept.types import Filter, Hit
+from wellkept.errors import InvalidField, use_one_of
+from wellkept.types import Filter, Hit, PackOptions
 from wellkept.types.packs import Pack, PackSpec
 
 _LEAST, _MOST = 10, 100
@@ -21,6 +21,18 @@ _TOKENS_OF_AN_ITEM = 20
 def limit_for(spec: PackSpec) -> int:
     """How many hits a budget can hold: an item rarely costs less than twenty tokens."""
     return min(_MOST, max(_LEAST, spec.budget_tokens // _TOKENS_OF_AN_ITEM))
+
+
+def min_score_of(options: PackOptions) -> float | None:
+    """The floor among the options.
+
+    Raises:
+        InvalidField: There is another option.
+    """
+    unknown = [name for name in options if name not in PackOptions.__annotations__]
+    if unknown:
+        raise InvalidField("unknown option", where=unknown[0], todo=use_one_of(unknown[0], PackOptions.__annotations__))
+    return options.get("min_score")
 
 
 def wanted(ctx: Context, where: Filter | None, spec: PackSpec) -> Filter | None:

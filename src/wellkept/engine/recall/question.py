@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast, get_args
 
+from wellkept.core.judging.calibration import Calibration
+from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, tells_apart
 from wellkept.core.records.fits import misfit
 from wellkept.core.text.forms import check_text, search_terms
 from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
@@ -65,6 +67,9 @@ class Question:
         grouped: Whether repeats are shown once.
         ask_model: Whether the relation model also detects repeats.
         rerank: Whether the reranker may sort the best hits.
+        min_score: Least relevance of a hit; 0 for any.
+        scale: Turns cosines into similarities.
+        reliable: Whether similarity alone tells related memories from unrelated ones.
         degraded: Components that failed or were unavailable.
     """
 
@@ -86,6 +91,9 @@ class Question:
     grouped: bool
     ask_model: bool
     rerank: bool
+    min_score: float
+    scale: Calibration
+    reliable: bool
     degraded: tuple[Degradation, ...]
 
     @property
@@ -139,7 +147,13 @@ def check_query(query: object) -> str:
 
 
 def question(
-    query: str, asked: Asked, vectors: Embeddings, now: datetime, *, usual: HybridWeights | None = None
+    query: str,
+    asked: Asked,
+    vectors: Embeddings,
+    now: datetime,
+    *,
+    scale: Calibration,
+    usual: HybridWeights | None = None,
 ) -> Question:
     """The query with everything derived from it; every option is checked before the model is asked.
 
@@ -148,6 +162,7 @@ def question(
         asked: The options of the call.
         vectors: Makes the query's vector.
         now: The time.
+        scale: Turns cosines of its embedder into similarities.
         usual: The store's default weights.
 
     Raises:
@@ -177,6 +192,7 @@ def question(
     rerank = options.get("rerank", True)
     if not isinstance(rerank, bool):
         raise InvalidField(f"{rerank!r} is not allowed", where="rerank", todo="Use True or False")
+    min_score = _min_score(options.get("min_score"), weights)
     vectors.fetch([query])
     embedded = vectors.get(query)
     vector = embedded.vector if embedded is not None else None
@@ -202,6 +218,9 @@ def question(
         grouped=asked.mode == "default" if grouped is None else grouped,
         ask_model=grouped is True,
         rerank=mode != "semantic" and rerank,
+        min_score=min_score,
+        scale=scale,
+        reliable=not (embedded is not None and embedded.spelled) and tells_apart(query, vectors.languages),
         degraded=vectors.degraded(query),
     )
 
@@ -218,6 +237,15 @@ def weights_of(given: object, *, where: str) -> HybridWeights:
         todo = use_one_of(given, WEIGHT_PRESETS, words="Pass HybridWeights, or one of")
         raise InvalidField(f"{given!r} is not allowed", where=where, todo=todo)
     return given
+
+
+def _min_score(given: object, weights: HybridWeights) -> float:
+    """The floor; by default none where neither meaning nor words have a weight: relevance is not asked for then."""
+    if given is None:
+        return DEFAULT_MIN_SCORE if weights.cosine or weights.lexical else 0.0
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        raise InvalidField(f"{given!r} is not allowed", where="min_score", todo="Use a number from 0 to 1")
+    return float(given)
 
 
 def _weights(mode: RecallMode, given: object, usual: HybridWeights | None) -> HybridWeights:

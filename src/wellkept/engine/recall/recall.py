@@ -18,7 +18,7 @@ from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.history import as_of
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.models.embedding import Embeddings
-from wellkept.engine.recall import candidates, expansion, newer_first, repeats, same_sitting
+from wellkept.engine.recall import candidates, expansion, floor, newer_first, repeats, same_sitting
 from wellkept.engine.recall.candidates import Pool
 from wellkept.engine.recall.question import Asked, Question, question
 from wellkept.engine.recall.repeats import Known
@@ -43,20 +43,25 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     linked memories, open conflicts; at the end the use is counted.
     """
     vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
-    q = question(query, asked, vectors, ctx.clock(), usual=ctx.hybrid_weights)
+    q = question(query, asked, vectors, ctx.clock(), scale=ctx.scale.calibration, usual=ctx.hybrid_weights)
     look = _views(ctx, q, vectors)
     opinions = Opinions(ctx)
     # Models are asked between transactions, so that a slow model keeps no view of the store open.
     with look() as tx:
-        pool, scored = _in_context(tx, candidates.gather(tx, q), q)
+        pool, scored, matched = _in_context(tx, candidates.gather(tx, q), q)
+        relevance = floor.relevance_of(scored, matched)
         scored = [replace(hit, scored_rank=place) for place, hit in enumerate(heads_only(scored), 1)]
         hidden = tuple(candidates.hidden(tx, pool, q)) if q.explain else ()
+    low: list[LeftOut] = []
+    if max(relevance.values(), default=0.0) < q.min_score:  # nothing answers the query: no model is asked
+        scored, low = floor.above(scored, relevance, q)
     scored = reranked(ctx, scored, q)
     with look() as tx:
         # `semantic` is the plain order of the cosines.
         hits = scored if q.mode == "semantic" else _newer_first(tx, scored, q)
         known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
-    seen = _Seen(tuple(hits), hidden, known)
+    hits, lower = floor.above(hits, relevance, q)
+    seen = _Seen(tuple(hits), (*low, *lower, *hidden), known)
     things = _things(ctx, seen, q, opinions)
     with look() as tx:
         found = _answer(tx, things, seen, q)
@@ -128,11 +133,12 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
 # Scores
 
 
-def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
-    """The candidates with scores, best first; all parts are computed here, for all backends."""
+def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float]]:
+    """The candidates with scores, best first, and how far each matches; all is computed here, for all backends."""
     rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
     told = [document_terms(headed_text(row)) for row in rows]
-    lexical = lexical_scores(query_terms(q.text), told, statistics(told))  # word statistics of this pool only
+    terms, of_pool = query_terms(q.text), statistics(told)  # word statistics of this pool only
+    lexical = lexical_scores(terms, told, of_pool)
     worded = any(lexical)
     linked = _activation(tx, pool, rows, q)
     found = []
@@ -157,27 +163,30 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> list[Hit]:
         parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
     found.sort(key=order)
-    return [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+    placed = [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+    return placed, floor.matched(pool, list(zip(rows, told, strict=True)), of_pool, q)
 
 
-def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit]]:
+def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit], dict[str, float]]:
     """The scored candidates, in the default mode raised by their context (`core.recall.scoring.in_context`).
 
-    A memory without words of the query and with a low similarity can enter the pool through its neighbour.
+    A memory without words of the query and with a low similarity can enter the pool through its neighbour. How far each
+    memory matches is raised alike.
     """
-    scored = _scored(tx, pool, q)
+    scored, matched = _scored(tx, pool, q)
     if not q.blended:
-        return pool, scored
+        return pool, scored, matched
     new, beside = same_sitting.around(tx, [hit.memory for hit in scored[: same_sitting.LIFTING]], pool, q)
     if new:
         pool = candidates.widened(tx, pool, new, q)
-        scored = _scored(tx, pool, q)
+        scored, matched = _scored(tx, pool, q)
     if not beside:
-        return pool, scored
+        return pool, scored, matched
     raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
     found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
     found.sort(key=order)
-    return pool, [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+    placed = [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
+    return pool, placed, in_context(matched, beside)
 
 
 def _lifted(hit: Hit, score: float) -> Hit:

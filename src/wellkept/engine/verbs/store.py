@@ -37,6 +37,7 @@ from wellkept.types import (
     MemoryFields,
     NewMemory,
     OnConflict,
+    PackOptions,
     Reached,
     RecallMode,
     RecallOptions,
@@ -324,7 +325,8 @@ class MemoryStore(StatusVerbs, RecordingVerbs, OperatorVerbs):
             include_superseded: Also return superseded memories.
             explain: Return every part of each score, and the memories left out with reasons.
             touch: Count the hits as used.
-            **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`, `grouped`: see `RecallOptions`.
+            **options: `weights`, `overfetch`, `expand`, `as_of`, `valid_at`, `grouped`,
+                `rerank`, `min_score`: see `RecallOptions`.
 
         Returns:
             A tuple of hits, with the attributes `left_out` and `dangling`. Memories added by `expand` come after
@@ -359,6 +361,7 @@ class MemoryStore(StatusVerbs, RecordingVerbs, OperatorVerbs):
         where: Filter | None = None,
         count_tokens: TokenCounter | None = None,
         touch: bool = True,
+        **options: Unpack[PackOptions],
     ) -> Pack:
         """Current memories relevant to a query as one text block for a prompt, without repeats, within a budget.
 
@@ -372,6 +375,7 @@ class MemoryStore(StatusVerbs, RecordingVerbs, OperatorVerbs):
             where: Only memories that match this filter.
             count_tokens: Token counter of your model; by default an estimate.
             touch: Count the memories in the block as used.
+            **options: `min_score`: see `PackOptions`.
 
         Example:
             >>> import wellkept
@@ -391,7 +395,9 @@ class MemoryStore(StatusVerbs, RecordingVerbs, OperatorVerbs):
             count_tokens=count_tokens,
         )
         where = packing.wanted(self._ctx, where, spec)
-        hits = self.recall(query, limit=packing.limit_for(spec), where=where, touch=False, grouped=False)
+        least = packing.min_score_of(options)
+        limit = packing.limit_for(spec)
+        hits = self.recall(query, limit=limit, where=where, touch=False, grouped=False, min_score=least)
         return packing.pack(self._ctx, hits, spec, touch=touch)
 
     def get(self, memory_id: str, *, touch: bool = True) -> Memory:
