@@ -41,6 +41,7 @@ from wellkept.types.journal import (
     Version,
 )
 from wellkept.types.links import (
+    MAY_RESTATE,
     MAY_UPDATE,
     Graph,
     Link,
@@ -123,6 +124,7 @@ from wellkept.types.words import (
 __all__ = [
     "ACTION_TYPES",
     "ALL_STATUSES",
+    "MAY_RESTATE",
     "MAY_UPDATE",
     "PLAN_SCHEMA",
     "SEARCHED",

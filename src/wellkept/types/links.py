@@ -9,6 +9,8 @@ from typing import Literal, Self
 
 from wellkept.types.memories import Memory
 
+MAY_RESTATE = "may_restate"
+"""Relation of a memory to one that it may repeat: recall shows one of the two, with the other beneath it."""
 MAY_UPDATE = "may_update"
 """Relation of a memory to an older one that it may replace: recall puts the newer first."""
 

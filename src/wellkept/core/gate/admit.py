@@ -102,6 +102,7 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     if outdated is not None:
         story.outdate(outdated.judged, outdated.probability)
     story.may_update(possible)
+    story.may_restate(probable_acts.possibly_restated(new, evidence, moment))
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
     story.link(refined, "refines")

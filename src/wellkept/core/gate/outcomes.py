@@ -22,6 +22,7 @@ from wellkept.core.records.lifecycle import (
 )
 from wellkept.core.records.merge import absorbed, confirm, confirmed, evolve, gathered, has_room, short
 from wellkept.types import (
+    MAY_RESTATE,
     MAY_UPDATE,
     Conflict,
     ConflictKind,
@@ -334,6 +335,12 @@ class Story:
         for old in [old for old in olds if self._may_mark(old)][:MAX_LINKS]:
             self._note(LinkChange(None, Link(self._memory.id, old.id, MAY_UPDATE, self._moment.now)))
             self._possible.append(Reason(MAY_UPDATE, f"{old.id} comes after it in answers"))
+
+    def may_restate(self, old: Memory | None) -> None:
+        """Link the new memory to the one that it may restate, so that recall shows one of the two."""
+        if old is not None and old.id not in self._superseded and old.id not in self._actions:
+            self._note(LinkChange(None, Link(self._memory.id, old.id, MAY_RESTATE, self._moment.now)))
+            self._possible.append(Reason(MAY_RESTATE, f"{old.id} is shown once with it"))
 
     def decision(self) -> Decision:
         """The decision: superseded when an older memory was hidden, created otherwise."""

@@ -16,6 +16,8 @@ from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Memory, NewMemory
 
+MAY_RESTATE_AT = 0.5
+"""Least probability of a restatement at which recall shows only one of the two texts."""
 MAY_UPDATE_AT = 0.3
 """Least P(*conflict*) at which recall puts the newer text before the older."""
 
@@ -42,6 +44,16 @@ def restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | N
     return _probable("fold", evidence.bounds.fold, new, evidence, moment)
 
 
+def possibly_restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory | None:
+    """The memory that the text may restate, too improbable for a wording: recall shows one of the two."""
+    if moment.policy.for_kind(new.kind).repeats != "fold" or is_turn(new.content):
+        return None
+    found = _probable("fold", evidence.bounds.fold, new, evidence, moment, at=MAY_RESTATE_AT)
+    if found is None or found.judged.comparison.reason not in ("", "model") or is_turn(found.read.content):
+        return None
+    return found.judged.memory
+
+
 def outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
     """The memory that the text probably replaces; None when no candidate is probable enough."""
     if moment.policy.for_kind(new.kind).updates == "list":
@@ -66,7 +78,10 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
     return tuple(found.values())
 
 
-def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
+def _probable(
+    act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment, *, at: float | None = None
+) -> Probable | None:
+    """The candidate that the act would concern; None if its probability is below `at`, by default the act's bound."""
     if head is None or is_question(new.content):
         return None
     found = list(_read(new, evidence, moment))
@@ -77,7 +92,7 @@ def _probable(act: Act, head: Head | None, new: NewMemory, evidence: Evidence, m
     read = [Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
     place = best_for(act, read, places)
     probability = head.probability(features_of(act, new.content, read, place))
-    if probability < head.least(new.content):
+    if probability < (head.least(new.content) if at is None else at):
         return None
     hit, row = found[place]
     calibration = evidence.calibration

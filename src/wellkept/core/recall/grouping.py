@@ -2,9 +2,10 @@
 
 Two hits are grouped if they say the same in the same words, if the relation model is as sure of a duplicate as the gate
 must be to drop a text, or (decisions and episodes) if they share nearly all words and the newer one omits nothing
-important. Every veto of the gate applies, read in both directions; a recorded contradiction is a veto too. Every member
-of a group must duplicate every other member, so a chain of near duplicates never groups a conflict. Nothing is hidden:
-the other members are listed under the shown one.
+important. Two that the gate takes for possible restatements are grouped unless the rules see a contradiction. Every
+veto of the gate applies otherwise, read in both directions; a recorded contradiction is a veto too. Every member of a
+group must duplicate every other member, so a chain of near duplicates never groups a conflict. Nothing is hidden: the
+other members are listed under the shown one.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def grouped(
     opinions: Mapping[Pair, Opinion] | None = None,
     sure_at: Mapping[str, float] | None = None,
     apart: Collection[frozenset[str]] = (),
+    alike: Collection[frozenset[str]] = (),
     by_words: Mapping[str, float] = BY_WORDS,
     disputes: Collection[Conflict] = (),
     opposites: Opposites = NO_OPPOSITES,
@@ -51,6 +53,7 @@ def grouped(
         opinions: The relation model's opinions by text pair, older first.
         sure_at: Least probability of a duplicate by kind; a kind that is missing is never grouped by the model.
         apart: Pairs of ids that contradict each other, in addition to the hits' conflicts.
+        alike: Pairs of ids that the gate takes for possible restatements; of these the better hit is shown.
         by_words: Share of common words by kind above which two hits are grouped.
         disputes: Contradictions whose newer side goes first, in addition to the hits' conflicts.
         opposites: Additional antonyms of the policy.
@@ -68,8 +71,9 @@ def grouped(
         [('m1', 'm0')]
     """
     apart = _contradicted(hits) | frozenset(apart)
-    judge = _Judge(opinions or {}, sure_at or {}, apart, by_words, opposites)
-    shelf = _Shelf(opinions or {}, by_words)
+    alike = frozenset(alike)
+    judge = _Judge(opinions or {}, sure_at or {}, apart, alike, by_words, opposites)
+    shelf = _Shelf(opinions or {}, alike, by_words)
     for hit in hits:
         for members in shelf.near(hit.memory):
             if all(judge.says_the_same(hit.memory, member.memory) for member in members):
@@ -78,7 +82,7 @@ def grouped(
                 break
         else:
             shelf.add(hit)
-    return _newer_first([_group(members) for members in shelf.rows], hits, disputes)
+    return _newer_first([_group(members, alike) for members in shelf.rows], hits, disputes)
 
 
 def open_pairs(
@@ -114,18 +118,22 @@ def outcome_of(memory: Memory) -> str:
 class _Shelf:
     """Index of the groups by text and kind, so that a hit is not compared with every group."""
 
-    def __init__(self, opinions: Mapping[Pair, Opinion], by_words: Mapping[str, float]) -> None:
+    def __init__(
+        self, opinions: Mapping[Pair, Opinion], alike: Collection[frozenset[str]], by_words: Mapping[str, float]
+    ) -> None:
         self.rows: list[list[Hit]] = []
         self._by_words = by_words
         self._places: dict[tuple[str, str], dict[int, None]] = {}
-        self._partners: dict[str, list[str]] = {}
+        self._partners: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for older, newer in opinions:
-            self._partners.setdefault(older, []).append(newer)
-            self._partners.setdefault(newer, []).append(older)
+            self._partner(("text", older), ("text", newer))
+        for one, other in map(sorted, alike):
+            self._partner(("id", one), ("id", other))
 
     def near(self, memory: Memory) -> list[list[Hit]]:
         """Groups that may contain a duplicate, in order."""
-        wanted = [*self._marks(memory), *(("text", text) for text in self._partners.get(memory.content, ()))]
+        known = ("text", memory.content), ("id", memory.id)
+        wanted = [*self._marks(memory), *(mark for own in known for mark in self._partners.get(own, ()))]
         return [self.rows[at] for at in sorted({at for mark in wanted for at in self._places.get(mark, ())})]
 
     def add(self, hit: Hit) -> None:
@@ -138,8 +146,12 @@ class _Shelf:
         self._note(memory, next(at for at, row in enumerate(self.rows) if row is members))
 
     def _note(self, memory: Memory, at: int) -> None:
-        for mark in (*self._marks(memory), ("text", memory.content)):
+        for mark in (*self._marks(memory), ("text", memory.content), ("id", memory.id)):
             self._places.setdefault(mark, {})[at] = None
+
+    def _partner(self, one: tuple[str, str], other: tuple[str, str]) -> None:
+        self._partners.setdefault(one, []).append(other)
+        self._partners.setdefault(other, []).append(one)
 
     def _marks(self, memory: Memory) -> list[tuple[str, str]]:
         marks = [("canonical", canonical(memory.content))]
@@ -154,18 +166,25 @@ class _Judge:
         opinions: Mapping[Pair, Opinion],
         sure_at: Mapping[str, float],
         apart: frozenset[frozenset[str]],
+        alike: frozenset[frozenset[str]],
         by_words: Mapping[str, float],
         opposites: Opposites,
     ) -> None:
         self._opinions = opinions
         self._sure_at = sure_at
         self._apart = apart
+        self._alike = alike
         self._by_words = by_words
         self._opposites = opposites
 
     def says_the_same(self, one: Memory, other: Memory) -> bool:
         older, newer = sorted((one, other), key=_age)
-        if frozenset((older.id, newer.id)) in self._apart or not _may_be_one(newer, older):
+        pair = frozenset((older.id, newer.id))
+        if pair in self._apart:
+            return False
+        if pair in self._alike and _read(newer, older, self._opposites).relation != "conflict":
+            return True
+        if not _may_be_one(newer, older):
             return False
         if canonical(newer.content) == canonical(older.content):
             both = _read(newer, older, self._opposites), _read(older, newer, self._opposites)
@@ -237,9 +256,14 @@ def _read(new: Memory, old: Memory, opposites: Opposites, opinion: Opinion | Non
 # Groups
 
 
-def _group(members: Sequence[Hit]) -> Group:
-    """The newest active member is shown, at the best member's rank, with the conflicts of all members."""
+def _group(members: Sequence[Hit], alike: Collection[frozenset[str]]) -> Group:
+    """The newest active member is shown, at the best member's rank, with the conflicts of all members.
+
+    Where a possible restatement joins them, the best hit is shown: a guess must not outrank a better match.
+    """
     order = sorted(members, key=lambda hit: (hit.memory.status == "active", *_age(hit.memory)), reverse=True)
+    if any(frozenset((one.memory.id, other.memory.id)) in alike for one in members for other in members):
+        order = list(members)
     conflicts = {item.key: item for hit in order for item in hit.conflicts}
     return Group(order[0], tuple(order[1:]), members[0].score, tuple(conflicts.values()))
 

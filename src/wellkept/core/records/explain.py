@@ -34,6 +34,7 @@ _REASON_WORDS = {
     "restates": "another wording of a stored memory",
     "outdated": "it probably replaces the older text",
     "may_update": "it may replace an older memory",
+    "may_restate": "it may be another wording of a stored memory",
     "similarity_evolve": "similar enough to be appended",
     "no_room_to_grow": "it adds to a memory that is long enough already",
     "similarity_link": "similar to a stored memory",

@@ -20,7 +20,7 @@ from wellkept.core.records.vectors import cosines
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.storage.port import Tx
-from wellkept.types import Conflict, Degradation, Hit, Memory, Opinion
+from wellkept.types import MAY_RESTATE, Conflict, Degradation, Hit, Memory, Opinion
 from wellkept.types.packs import Group
 
 MOST_ASKED = 24
@@ -39,11 +39,13 @@ class Known:
             do not count. Also pairs that somebody keeps apart, such as a wording that was split off.
         near: Pairs of ids with similar vectors; the model is asked only about these.
         disputes: Contradictions whose newer side comes first.
+        alike: Pairs of ids that the gate has linked as possible restatements.
     """
 
     apart: frozenset[frozenset[str]] = frozenset()
     near: frozenset[frozenset[str]] = frozenset()
     disputes: tuple[Conflict, ...] = ()
+    alike: frozenset[frozenset[str]] = frozenset()
 
 
 def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Known:
@@ -60,12 +62,14 @@ def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Know
     apart = frozenset(frozenset((item.a, item.b)) for item in found if item.resolution not in ("dismissed", "merge"))
     apart |= {frozenset((item.a, item.b)) for item in every if is_reviewed(item) and item.resolution == "keep_both"}
     disputes = tuple(item for item in found if not is_reviewed(item) or item.resolution == "keep_new")
+    links = (link for link in tx.links(tuple(rows)) if link.rel == MAY_RESTATE)
+    alike = frozenset(frozenset((link.src, link.dst)) for link in links if {link.src, link.dst} <= rows.keys())
     if not for_model or ctx.relation_model is None:
-        return Known(apart, disputes=disputes)
+        return Known(apart, disputes=disputes, alike=alike)
     stored = tx.vectors([row.embedding for row in rows.values() if row.embedding])
     held = [row for row in rows.values() if row.embedding in stored]
     near = _near(ctx, held, np.asarray([stored[row.embedding] for row in held])) if held else ()
-    return Known(apart, frozenset(near), disputes)
+    return Known(apart, frozenset(near), disputes, alike)
 
 
 def each_once(
@@ -106,6 +110,7 @@ def each_once(
             opinions=told,
             sure_at=sure_at,
             apart=seen.apart,
+            alike=seen.alike,
             by_words=by_words,
             disputes=seen.disputes,
             opposites=opposites,
