@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from wellkept.types import Census, Conflict, Effect, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
 from wellkept.types.jobs import Cadence, QueuedJob, QueueState
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 _T = TypeVar("_T")
+
+Usage: TypeAlias = tuple[int, datetime, float | None]
+"""Access count, last access, stability."""
 
 
 class Tx(Protocol):
@@ -102,7 +105,7 @@ class Tx(Protocol):
         """Counts of this namespace."""
         ...
 
-    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+    def touch(self, usage: Mapping[str, Usage]) -> None:
         """Set access count, last access and stability by memory id; no version, no journal entry."""
         ...
 
@@ -180,7 +183,7 @@ class Binding(Protocol):
 class Counting(Protocol):
     """What a backend may do beside `Storage`, where a writing transaction may have to wait for another writer."""
 
-    def count_use(self, namespace: str, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+    def count_use(self, namespace: str, usage: Mapping[str, Usage]) -> None:
         """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
         ...
 
