@@ -19,7 +19,7 @@ from wellkept.core.records.vectors import quantise, restore, unit
 from wellkept.errors import Busy, EmbedderMismatch, InvalidField, StorageError
 from wellkept.storage.contents import Contents, ReadTx
 from wellkept.storage.journal_codec import is_done, same_link, usage_of
-from wellkept.storage.port import Stale
+from wellkept.storage.port import Stale, Usage
 from wellkept.types import (
     AliasChange,
     ConflictChange,
@@ -149,7 +149,7 @@ class _WriteTx(ReadTx):
                 self._check_own(memory)
             self.contents.take_over(effect)
 
-    def touch(self, usage: Mapping[str, tuple[int, datetime | None, float | None]]) -> None:
+    def touch(self, usage: Mapping[str, Usage]) -> None:
         """See `Tx.touch`."""
         for memory_id, used in usage.items():
             memory = self.contents.memories.get(memory_id)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from wellkept.types import Census, Conflict, Effect, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
 from wellkept.types.jobs import Cadence, QueuedJob, QueueState
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 _T = TypeVar("_T")
+
+Usage: TypeAlias = tuple[int, datetime, float | None]
+"""Access count, last access, stability."""
 
 
 class Tx(Protocol):
@@ -101,8 +104,8 @@ class Tx(Protocol):
         """Counts of this namespace."""
         ...
 
-    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """Set access count, last access and stability by memory id, without a new version or journal entry."""
+    def touch(self, usage: Mapping[str, Usage]) -> None:
+        """Set access count, last access and stability by memory id; no version, no journal entry."""
         ...
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
@@ -179,8 +182,8 @@ class Binding(Protocol):
 class Counting(Protocol):
     """Optional protocol of a backend where a writing transaction may have to wait for another writer."""
 
-    def count_use(self, namespace: str, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
-        """As `Tx.touch`, but without waiting: the counts may be written later; a further read in between adds one."""
+    def count_use(self, namespace: str, usage: Mapping[str, Usage]) -> None:
+        """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
         ...
 
 

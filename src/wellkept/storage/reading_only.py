@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from wellkept.errors import ReadOnly
+from wellkept.storage.port import Usage
 from wellkept.types import Effect, JournalEntry
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ReadingOnly:
         """Refused."""
         raise _refusal()
 
-    def touch(self, usage: Mapping[str, tuple[int, datetime, float | None]]) -> None:
+    def touch(self, usage: Mapping[str, Usage]) -> None:
         """Refused."""
         raise _refusal()
 

@@ -58,11 +58,19 @@ class Made:
 
 
 def with_mentions(
-    ctx: Context, tx: Tx, decision: Decision, *, text: str, own: Collection[str], vector: Vector | None
+    ctx: Context,
+    tx: Tx,
+    decision: Decision,
+    policy: KindPolicy,
+    *,
+    text: str,
+    own: Collection[str],
+    vector: Vector | None,
 ) -> Decision:
     """The decision with the automatic links of the text, after the caller's own links.
 
     Args:
+        policy: Of the memory's kind.
         text: The new text; for an evolved memory only the addition.
         own: Ids that the caller links to.
         vector: Of the text; None after an outage, when no nearest memories are found.
@@ -74,7 +82,14 @@ def with_mentions(
     taken |= {change.before.id for change in decision.effects if isinstance(change, MemoryChange) and change.before}
     if decision.outcome == "evolved":
         taken |= _reached(tx, memory)
-    made = _made(ctx, tx, memory, text=text, taken=taken, vector=vector)
+    maker = _Maker(ctx, tx, memory, taken)
+    if policy.wikilinks:
+        maker.name(names(text))
+    if policy.auto_link and vector is not None:
+        maker.near(policy, vector)
+    if policy.wikilinks:
+        maker.answer()
+    made = maker.done()
     if not made.reasons:
         return decision
     return replace(
@@ -101,18 +116,6 @@ def of_revised(ctx: Context, tx: Tx, before: Memory, after: Memory) -> Made:
         made.answer()
     told = made.done()
     return replace(told, effects=(*gone, *told.effects))
-
-
-def _made(ctx: Context, tx: Tx, memory: Memory, *, text: str, taken: set[str], vector: Vector | None) -> Made:
-    policy = ctx.policy.for_kind(memory.kind)
-    maker = _Maker(ctx, tx, memory, taken)
-    if policy.wikilinks:
-        maker.name(names(text))
-    if policy.auto_link and vector is not None:
-        maker.near(policy, vector)
-    if policy.wikilinks:
-        maker.answer()
-    return maker.done()
 
 
 def _reached(tx: Tx, memory: Memory) -> set[str]:

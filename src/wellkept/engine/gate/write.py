@@ -163,8 +163,11 @@ class _Gate:
                 conflicts=decision.conflicts,
                 todo='Supersede or revise the stored one, or write with on_conflict="warn"',
             )
-        vector = self._vectors.vector(self._judging.items[index].text)
-        decision = with_mentions(self._ctx, self._tx, decision, text=new.content, own=new.links, vector=vector)
+        item = self._judging.items[index]
+        vector = self._vectors.vector(item.text)
+        decision = with_mentions(
+            self._ctx, self._tx, decision, item.policy, text=new.content, own=new.links, vector=vector
+        )
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
         seq = self._tx.apply(self._entry(new, decision), vectors=made)

@@ -15,6 +15,7 @@ from wellkept.types import (
     JournalEntry,
     Link,
     LinkChange,
+    Match,
     Memory,
     MemoryChange,
     NewMemory,
@@ -142,19 +143,7 @@ def differing(old: Deed, new: Deed) -> tuple[Differing, ...]:
 
 def verdict_then(entry: JournalEntry, row: Callable[[str], Memory | None]) -> Verdict:
     """The past decision, for display."""
-    match = entry.matches[0] if entry.matches else None
-    deed = then(entry)
-    acted_on = match.memory_id if match is not None else _other_end(deed)
-    return Verdict(
-        outcome=entry.outcome,
-        reasons=entry.reasons,
-        memory_id=acted_on,
-        text=_text(row(acted_on)),
-        similarity=match.similarity if match is not None else None,
-        replaced=len(deed.replaced),
-        links=len(deed.links),
-        conflicts=len(deed.conflicts),
-    )
+    return _verdict(entry, then(entry), entry.matches[0] if entry.matches else None, row)
 
 
 def verdict_now(result: WriteResult, row: Callable[[str], Memory | None]) -> Verdict:
@@ -164,10 +153,16 @@ def verdict_now(result: WriteResult, row: Callable[[str], Memory | None]) -> Ver
     match = next(iter(acted), None)
     if match is None and not _other_end(deed):
         match = next(iter(result.matches), None)
+    return _verdict(result, deed, match, row)
+
+
+def _verdict(
+    decided: JournalEntry | WriteResult, deed: Deed, match: Match | None, row: Callable[[str], Memory | None]
+) -> Verdict:
     acted_on = match.memory_id if match is not None else _other_end(deed)
     return Verdict(
-        outcome=result.outcome,
-        reasons=result.reasons,
+        outcome=decided.outcome,
+        reasons=decided.reasons,
         memory_id=acted_on,
         text=_text(row(acted_on)),
         similarity=match.similarity if match is not None else None,

@@ -16,7 +16,7 @@ import psycopg
 from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, ConfigError, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
 from wellkept.storage.memory_rows import words_version
-from wellkept.storage.port import Insist, Sampled
+from wellkept.storage.port import Insist, Sampled, Usage
 from wellkept.storage.postgres import approximate
 from wellkept.storage.postgres.failures import Lost, passing, translated, undone
 from wellkept.storage.postgres.read_transaction import ReadTx
@@ -34,7 +34,7 @@ from wellkept.storage.postgres.sql import schema_version
 from wellkept.storage.postgres.verify import against_rows, problems
 from wellkept.storage.postgres.write_transaction import WriteTx
 from wellkept.storage.sql.embedder import Bound, check_size
-from wellkept.storage.sql.use_counts import Usage, Uses
+from wellkept.storage.sql.use_counts import Uses
 from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 
 from wellkept.core.records.codec import iso
+from wellkept.storage.port import Usage
 from wellkept.storage.sql.connection import Session
-
-Usage = tuple[int, datetime, float | None]
-"""Access count, last access, stability: as `Tx.touch` sets them."""
 
 
 class Uses:

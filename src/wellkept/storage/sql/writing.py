@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from wellkept.core.records.codec import dumps, iso, record_text
@@ -17,7 +16,7 @@ from wellkept.core.records.vectors import quantise, restore, unit
 from wellkept.errors import EmbedderMismatch, InvalidField
 from wellkept.storage.journal_codec import concerned_ids, is_done, packed, same_link, usage_of
 from wellkept.storage.memory_rows import conflict_of, link_of, micros, said, usage_columns
-from wellkept.storage.port import Stale
+from wellkept.storage.port import Stale, Usage
 from wellkept.storage.sql.reading import ReadTx
 from wellkept.storage.vectors.index import Row
 from wellkept.types import (
@@ -351,7 +350,7 @@ class WriteTx(ReadTx):
         self.seq, self._newest_head = seq, values["record"][:HEAD]
         return seq
 
-    def touch(self, usage: Mapping[str, tuple[int, datetime | None, float | None]]) -> None:
+    def touch(self, usage: Mapping[str, Usage]) -> None:
         """See `Tx.touch`."""
         rows = [(*usage_columns(*used), self._ns, memory_id) for memory_id, used in usage.items()]
         self._session.many("memory.set_usage", rows)

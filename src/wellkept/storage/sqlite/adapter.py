@@ -13,8 +13,9 @@ from typing import Literal
 from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, StorageError
 from wellkept.storage.memory_rows import words_version
+from wellkept.storage.port import Usage
 from wellkept.storage.sql.embedder import Bound, check_size
-from wellkept.storage.sql.use_counts import Usage, Uses
+from wellkept.storage.sql.use_counts import Uses
 from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.file_length import KnownLength
