@@ -29,7 +29,7 @@ from training.stories import Line, Story, labels_of, stories
 from wellkept.core.judging.calibration import MINILM
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import chosen, is_left_open
-from wellkept.core.reading.language_detection import language_of
+from wellkept.core.reading.language_detection import is_english
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.types import Memory, NewMemory, Opinion
@@ -233,7 +233,7 @@ def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str
         right = wanted and labels == ("conflict",)
         counts = labels != ("conflict",)  # a restatement of the new value contradicts the old one too
     story = item.story
-    return Case(story.author, story.id, language_of(item.line.text).code == "en", features, right, wanted, counts)
+    return Case(story.author, story.id, is_english(item.line.text), features, right, wanted, counts)
 
 
 # --------------------------------------------------------------------------------------------

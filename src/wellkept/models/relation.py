@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wellkept.core.judging.list_head import Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, session, verified_bytes
@@ -29,8 +30,8 @@ from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
-WEIGHTS_SHA256 = "4c63924591af14f023d1779c31f3deba63d031ae222f6c83501cea05ad207c64"
-CARD_SHA256 = "80b514fa8f75d7eb8cfd5026e760778bbf4c5229432a92b180b16df8c1cc26ad"
+WEIGHTS_SHA256 = "c94f1c43ae47eba5ddc0401ccd3e5680ecae8fe5f523bd78fd7285bc8cd837ab"
+CARD_SHA256 = "0addc29bcd72c7073677b1fb1461075e7f6bb0b88cb0df12ac6ccdabf8c5d591"
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 _READERS = min(4, os.cpu_count() or 1)
@@ -71,7 +72,12 @@ class PackagedRelationModel:
 
     def bounds(self, risk: Risk) -> Bounds:
         """Least probability per action that keeps the error rate under the bound of this risk."""
-        return Bounds(**_settings(self._folder or _packaged())["bounds"][risk])
+        settings = _settings(self._folder or _packaged())
+        heads = {
+            act: Head(tuple(head["weights"]), head["bias"], **head["least"][risk])
+            for act, head in settings.get("heads", {}).items()
+        }
+        return Bounds(**settings["bounds"][risk], fold=heads.get("fold"), mark=heads.get("mark"))
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """Opinions in the order of the pairs; None if a text is too long or unreadable.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import exp, log, log1p
 from typing import Literal, TypeAlias
 
-from wellkept.core.reading.language_detection import language_of
+from wellkept.core.reading.language_detection import is_english
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.types import Opinion
@@ -58,7 +58,7 @@ class Head:
 
     def least(self, text: str) -> float:
         """The least probability to act on this text."""
-        return self.english if language_of(text).code == "en" else self.other
+        return self.english if is_english(text) else self.other
 
     def probability(self, features: Sequence[float]) -> float:
         """The probability of the act, 0 to 1, rounded to 4 decimals so that every processor agrees."""

@@ -91,6 +91,16 @@ def language_is_known(text: str) -> bool:
     return _language_is_known(text[:_HEAD])
 
 
+def is_english(text: str) -> bool:
+    """Whether a text is English, not merely without the small words of another known language.
+
+    Example:
+        >>> [is_english(text) for text in ("The rent is 900 euros.", "Die Miete ist nun 900 Euro.", "Аренда 900 евро.")]
+        [True, False, False]
+    """
+    return language_of(text).code == "en" and language_is_known(text)
+
+
 @remembered(4 * MIB)
 def _language_is_known(text: str) -> bool:
     head = fold(text)
