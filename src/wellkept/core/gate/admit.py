@@ -3,7 +3,7 @@
 The rules run in the order of this file:
 
 1. `settle` needs no vector: content filters, verbatim repeats, reversion to a superseded text, ongoing episodes.
-2. `judge` compares: same slot, duplicate by similarity, conflict, update, new memory.
+2. `judge` rejects chatter and compares: same slot, duplicate by similarity, conflict, update, new memory.
 
 Any difference vetoes skip, merge and evolve. The relation model may overrule only soft differences
 (`core.judging.compare.SOFT`). This module writes nothing: the engine applies the decision's effects in the transaction
@@ -19,7 +19,7 @@ from wellkept.core.gate import probable_acts
 from wellkept.core.gate.growth import Grown, contradicted_parts, grown_ones
 from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
 from wellkept.core.gate.probable_acts import Probable
-from wellkept.core.gate.worth_keeping import refusal
+from wellkept.core.gate.worth_keeping import chatter_refusal, low_weight, refusal
 from wellkept.core.judging.compare import compare, is_sure
 from wellkept.core.judging.evidence import (
     Evidence,
@@ -55,6 +55,9 @@ def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | Non
 def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what `settle` left open."""
     policy = moment.policy.for_kind(new.kind)
+    chatter = chatter_refusal(new, policy, evidence.chatter)
+    if chatter is not None:
+        return _rejected(new, chatter, evidence, moment)
     memory = born(new, evidence, moment)
     judged = compared(new, policy, evidence, moment)
     elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
@@ -109,6 +112,7 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
     story.link(refined, "refines")
+    story.lighten(low_weight(new, policy, evidence.chatter))
     return story.decision()
 
 
@@ -118,8 +122,10 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
 
 def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
     reason = refusal(new, policy)
-    if reason is None:
-        return None
+    return None if reason is None else _rejected(new, reason, evidence, moment)
+
+
+def _rejected(new: NewMemory, reason: Reason, evidence: Evidence, moment: Moment) -> Decision:
     return Decision(
         outcome="rejected",
         memory=None,

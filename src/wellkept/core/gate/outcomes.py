@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from wellkept.core.gate.worth_keeping import LOW_IMPORTANCE
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import (
@@ -244,6 +245,7 @@ class Story:
         self._moment = moment
         self._actions: dict[str, MatchAction] = {}
         self._reasons: list[Reason] = []
+        self._light: tuple[Reason, ...] = ()
         self._later: list[Effect] = []
         self._links: dict[tuple[str, str, str], Link] = {}
         self._conflicts: list[Conflict] = []
@@ -317,6 +319,12 @@ class Story:
             self._reasons.append(Reason("similarity_link" if rel == "related" else rel, told(found)))
             self._actions.setdefault(found.memory.id, "connect")
 
+    def lighten(self, reason: Reason | None) -> None:
+        """Give the new memory a low importance, for this reason; without one it keeps its importance."""
+        if reason is not None:
+            self._memory = replace(self._memory, importance=LOW_IMPORTANCE)
+            self._light = (reason,)
+
     def decision(self) -> Decision:
         """The decision: superseded when an older memory was hidden, created otherwise."""
         memory = self._memory
@@ -331,7 +339,7 @@ class Story:
             ),
             conflicts=tuple(self._conflicts),
             links=tuple(self._links.values()),
-            reasons=tuple(self._reasons) or (self._plain_reason(),),
+            reasons=(*(self._reasons or [self._plain_reason()]), *self._light),
             degraded=self._evidence.degraded,
         )
 
