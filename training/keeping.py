@@ -2,11 +2,11 @@
 
     python -m training.keeping --out build/keeping.json --quality quality/stories.jsonl
 
-A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise, from the training stories and from
-short lines of our own (`chatter/lines.jsonl`), half of them short facts that look like chatter. The penalty is chosen on
-`select`, the thresholds on `calibrate`: the lowest probabilities at which the share of wrong acts among the writes that
-are worth keeping stays under its bound, with 95 % confidence by a bootstrap over stories. `--quality` and `--others` are
-only reported.
+A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise, from the training stories, from
+short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the dossiers. The
+penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the share of wrong acts
+among the writes that are worth keeping stays under its bound, with 95 % confidence by a bootstrap over stories; no larger
+share of `--facts` may be rejected either. `--quality` and `--others` are only reported.
 """
 
 from __future__ import annotations
@@ -23,16 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.stories import TRAINING, stories
+from wellkept.core.gate.worth_keeping import LONGEST_CHATTER
 from wellkept.core.judging.chatter import ChatterHead, facts_of
+from wellkept.core.reading.chat_turns import speaker
 from wellkept.core.text.forms import is_junk
 from wellkept.models.minilm import MiniLmEmbedder
 
 LINES = Path(__file__).parent / "chatter" / "lines.jsonl"
-PENALTIES = (300.0, 1000.0)
+DOSSIERS, SHORT = Path(__file__).parent / "dossiers", 60
+"""Where further facts come from, and the longest that counts as short."""
+PENALTIES = (50.0, 100.0, 300.0)
 """Of squared weights of standardised features."""
 MOST_REJECTED, MOST_LOWERED = 0.005, 0.02
 """Largest share of writes worth keeping that may be rejected, and that may be stored with low importance."""
-ROUNDS, STEPS, RESAMPLED, SEED, DECIMALS = 8, 12, 1000, 1, 4
+ROUNDS, STEPS, RESAMPLED, SEED, DECIMALS = 10, 16, 1000, 1, 4
 
 Numbers: TypeAlias = NDArray[np.float64]
 Single: TypeAlias = NDArray[np.float32]
@@ -67,6 +71,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path("build/vectors"), help="folder for vectors")
     parser.add_argument("--quality", type=Path, help="stories that are only reported")
+    parser.add_argument("--facts", type=Path, help="plain facts, one a line, that bound rejections too")
     parser.add_argument("--others", type=Path, nargs="*", default=[], help="text files, one plain fact a line")
     args = parser.parse_args()
     train, own = of_stories(*TRAINING, cache=args.cache), of_lines(args.cache)
@@ -76,9 +81,10 @@ def main() -> None:
     losses = {penalty: loss(head, select) for penalty, head in tried.items()}
     print("log loss on select:", {penalty: round(value, 4) for penalty, value in losses.items()})
     head = tried[min(losses, key=lambda penalty: losses[penalty])]
-    head = replace(
-        head, reject_at=least_of(head, calibrate, MOST_REJECTED), low_at=least_of(head, calibrate, MOST_LOWERED)
-    )
+    reject_at = least_of(head, calibrate, MOST_REJECTED)
+    if args.facts:
+        reject_at = max(reject_at, least_for_facts(head, _facts(args.facts, args.cache)))
+    head = replace(head, reject_at=reject_at, low_at=least_of(head, calibrate, MOST_LOWERED))
     print(f"reject at {head.reject_at}, low importance at {head.low_at}")
     for author in sorted(set(calibrate.author)):
         report(head, _of_author(calibrate, author), f"calibrate {author}")
@@ -86,8 +92,7 @@ def main() -> None:
     if args.quality:
         report(head, of_stories(args.quality.stem, folder=args.quality.parent, cache=args.cache), "quality")
     for path in args.others:
-        texts = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        report(head, lines_of(texts, [False] * len(texts), args.cache), path.stem)
+        report(head, _facts(path, args.cache), path.stem)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     plain = {"embedder": MiniLmEmbedder.id, **_plain(head)}
     args.out.write_text(json.dumps(plain) + "\n", encoding="utf-8")
@@ -111,9 +116,32 @@ def of_stories(*files: str, cache: Path, folder: Path | None = None) -> Lines:
 
 
 def of_lines(cache: Path) -> Lines:
-    """Our own lines."""
+    """Our own lines, and short facts of the dossiers, which are all worth keeping."""
     told = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
-    return lines_of([line["text"] for line in told], [not line["keep"] for line in told], cache)
+    told += [
+        {**line, "text": form} for line in told if line["keep"] for form in _forms(line["text"]) if form != line["text"]
+    ]
+    facts = [
+        text
+        for path in sorted(DOSSIERS.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for fact in json.loads(line)["facts"]
+        for text in fact["same"][-1:]
+        if len(text) <= SHORT
+    ]
+    texts = [line["text"] for line in told] + facts
+    return lines_of(texts, [not line["keep"] for line in told] + [False] * len(facts), cache)
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    """The same fact in other dress, so that neither a full stop nor a capital letter makes it one."""
+    bare = text.removesuffix(".").removesuffix("!")
+    return bare, bare[:1].lower() + bare[1:], bare + "!"
+
+
+def _facts(path: Path, cache: Path) -> Lines:
+    texts = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return lines_of(texts, [False] * len(texts), cache)
 
 
 def lines_of(
@@ -127,7 +155,7 @@ def lines_of(
     """Texts with their vectors; what the embedder cannot read, and junk, is left out."""
     vectors = embedded(texts, cache)
     junk = np.array([is_junk(text) is not None for text in texts])
-    kept = [at for at in range(len(texts)) if not junk[at] and vectors[at].any()]
+    kept = [at for at, text in enumerate(texts) if not junk[at] and vectors[at].any()]
     said = np.array(noise, dtype=bool)
     return Lines(
         [texts[at] for at in kept],
@@ -207,8 +235,14 @@ def _step(values: Single, bends: Single, pull: Single, slope: Single) -> Single:
 
 
 def scores_of(head: ChatterHead, lines: Lines) -> Numbers:
-    """The probability of each line, as the product computes it."""
-    return np.array([head.probability(text, lines.vectors[at]) for at, text in enumerate(lines.texts)])
+    """The probability of each line, as the product computes it; 0 where the product does not ask."""
+    return np.array(
+        [head.probability(text, lines.vectors[at]) if _is_asked(text) else 0.0 for at, text in enumerate(lines.texts)]
+    )
+
+
+def _is_asked(text: str) -> bool:
+    return len(text) <= LONGEST_CHATTER and not speaker(text)
 
 
 def loss(head: ChatterHead, lines: Lines) -> float:
@@ -226,6 +260,13 @@ def least_of(head: ChatterHead, lines: Lines, most: float) -> float:
             break
         least = step / 100
     return least
+
+
+def least_for_facts(head: ChatterHead, facts: Lines) -> float:
+    """The lowest probability at which the share of plain facts that are rejected stays under the bound."""
+    scores = scores_of(head, facts)
+    allowed = (step / 100 for step in range(20, 100) if (scores >= step / 100).mean() <= MOST_REJECTED)
+    return next(allowed, 2.0)
 
 
 class _Resampled:

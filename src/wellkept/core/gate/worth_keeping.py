@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from wellkept.core.judging.chatter import Chatter
 from wellkept.core.lexicon import lexicon
+from wellkept.core.reading.chat_turns import speaker
 from wellkept.core.text.forms import is_junk
 from wellkept.policy import KindPolicy
 from wellkept.types import NewMemory, Reason
@@ -17,7 +18,7 @@ INFORMATIONAL_FRAMES = frozenset({"conversation", "question", "creative"})
 _HEAD = 500
 LOW_IMPORTANCE = 0.2
 """Importance of a text that is probably chatter, unless the caller gave one."""
-LONGEST_CHATTER = 200
+LONGEST_CHATTER = 80
 """Characters; a longer text says something."""
 _NEUTRAL = NewMemory.__dataclass_fields__["importance"].default
 
@@ -50,6 +51,8 @@ def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
     It may for kinds with the content filter that are compared by vector. A text that has a title, a summary, a subject
     or a trigger, that is pinned, or that must be kept is not chatter, whatever its words are.
     """
+    if speaker(new.content):
+        return False  # a turn of a record of a conversation
     said = new.keep or new.pinned or new.title or new.summary or new.subject or new.trigger
     compared = policy.admit == "content" and "vector" in policy.stages
     return compared and not said and len(new.content) <= LONGEST_CHATTER
