@@ -48,7 +48,7 @@ def test_chatter_is_refused_in_words_and_brought_back_whole(make):
     assert (checked.outcome, checked.reasons) == (told.outcome, told.reasons) == ("rejected", told.reasons)
     assert "it says nothing worth keeping (probability 0.9700)" in told.message
     entry = store.journal(newest=1)[0]
-    assert (entry.outcome, entry.dropped.content, store.list()) == ("rejected", LUNCH, [])
+    assert (entry.outcome, entry.dropped.content, store.list()) == ("rejected", LUNCH, ())
     store.restore(told.dropped)
     assert [(row.content, row.importance) for row in store.list()] == [(LUNCH, 0.5)]
 

@@ -33,7 +33,7 @@ from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
-CHATTER_SHA256 = "77a802e3b0d3b86f9bfb949137e12af5b63f8734b9b35edef2c5337cdffe7d2c"
+CHATTER_SHA256 = "c9ebaab9717a78d2bc400be802dd0e1689b0680824060639cb7d930c0ec1bf08"
 WINDOW = 256
 """Most pieces per window, including the two frame pieces."""
 MAX_WINDOWS = 128

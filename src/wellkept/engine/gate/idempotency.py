@@ -63,6 +63,4 @@ def payload_of(new: NewMemory) -> str:
     plain = to_plain(new)
     for name in ("idempotency_key", "access_count", "last_accessed_at", "updated_at"):
         plain.pop(name, None)
-    if not new.keep:
-        plain.pop("keep")  # keys of writes made before there was this field stay valid
     return hashlib.sha256(dumps(plain).encode()).hexdigest()[:32]
