@@ -52,6 +52,8 @@ def test_sure_chatter_is_rejected_and_likely_chatter_weighs_little(chatter, expe
         {"summary": "out"},
         {"subject": "Ines"},
         {"trigger": "at noon"},
+        {"text": "off to [[Lunch]]"},
+        {"text": "Ana: off to lunch"},
         {"text": "x" * (LONGEST_CHATTER + 1)},
         {"kind": "episode"},
         {"kind": "turn_summary"},

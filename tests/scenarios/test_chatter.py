@@ -104,4 +104,4 @@ def test_a_replay_under_the_same_policy_finds_nothing_changed(make):
     for text, keep in ((LUNCH, True), (MAYBE, False), (FACT, False)):
         store.remember(text, kind="note", keep=keep)
     store.remember(LUNCH, kind="lesson")
-    assert not store.replay(store._ctx.policy).differing
+    assert not store.replay(store._ctx.policy).differences

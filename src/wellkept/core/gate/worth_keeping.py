@@ -51,8 +51,8 @@ def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
     It may for kinds with the content filter that are compared by vector. A text that has a title, a summary, a subject
     or a trigger, that is pinned, or that must be kept is not chatter, whatever its words are.
     """
-    if speaker(new.content):
-        return False  # a turn of a record of a conversation
+    if "[[" in new.content or speaker(new.content):
+        return False  # it names another memory, or is a turn of a recorded conversation
     said = new.keep or new.pinned or new.title or new.summary or new.subject or new.trigger
     compared = policy.admit == "content" and "vector" in policy.stages
     return compared and not said and len(new.content) <= LONGEST_CHATTER
