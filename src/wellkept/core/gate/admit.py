@@ -54,10 +54,13 @@ def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | Non
 
 def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what `settle` left open."""
+    chatter = chatter_refusal(new, moment.policy.for_kind(new.kind), evidence.chatter)
+    return _placed(new, evidence, moment) if chatter is None else _rejected(new, chatter, evidence, moment)
+
+
+def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+    """Decide what becomes of a text that is worth keeping."""
     policy = moment.policy.for_kind(new.kind)
-    chatter = chatter_refusal(new, policy, evidence.chatter)
-    if chatter is not None:
-        return _rejected(new, chatter, evidence, moment)
     memory = born(new, evidence, moment)
     judged = compared(new, policy, evidence, moment)
     elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []

@@ -29,8 +29,8 @@ from wellkept.types import (
 )
 
 if TYPE_CHECKING:
-    from wellkept.core.judging.chatter import Chatter
     from wellkept.core.judging.calibration import Calibration
+    from wellkept.core.judging.chatter import Chatter
 
 _SHARED_WORDS = 0.6
 # Of 2,395 pairs at .60 to .80 in a store of 10,000, one was a conflict: comparing a few is enough.
