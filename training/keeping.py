@@ -2,11 +2,11 @@
 
     python -m training.keeping --out build/keeping.json --quality quality/stories.jsonl
 
-A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise, from the training
-stories, from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the
-dossiers. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the share of
-wrong acts among the writes that are worth keeping stays under its bound, with 95 % confidence by a bootstrap over
-stories; no larger share of `--facts` may be rejected either. `--quality` and `--others` are only reported.
+A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise: from the training stories,
+from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the
+dossiers. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the
+share of wrong acts among the writes that are worth keeping stays under its bound, with 95 % confidence by a bootstrap
+over stories; no larger share of `--facts` may be rejected either. `--quality` and `--others` are only reported.
 """
 
 from __future__ import annotations
