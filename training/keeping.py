@@ -36,6 +36,8 @@ PENALTIES = (50.0, 100.0, 300.0)
 """Of squared weights of standardised features."""
 MOST_REJECTED, MOST_LOWERED = 0.005, 0.02
 """Largest share of writes worth keeping that may be rejected, and that may be stored with low importance."""
+LEAST_SURE = 0.7
+"""No text is rejected below; .53 kept the bound, and refused plain sentences about software in our own tests."""
 ROUNDS, STEPS, RESAMPLED, SEED, DECIMALS = 10, 16, 1000, 1, 4
 
 Numbers: TypeAlias = NDArray[np.float64]
@@ -81,7 +83,7 @@ def main() -> None:
     losses = {penalty: loss(head, select) for penalty, head in tried.items()}
     print("log loss on select:", {penalty: round(value, 4) for penalty, value in losses.items()})
     head = tried[min(losses, key=lambda penalty: losses[penalty])]
-    reject_at = least_of(head, calibrate, MOST_REJECTED)
+    reject_at = max(LEAST_SURE, least_of(head, calibrate, MOST_REJECTED))
     if args.facts:
         reject_at = max(reject_at, least_for_facts(head, _facts(args.facts, args.cache)))
     head = replace(head, reject_at=reject_at, low_at=least_of(head, calibrate, MOST_LOWERED))
