@@ -167,6 +167,7 @@ def _write(store: MemoryStore, document: Document, setup: Setup, *, through_gate
         "event_time": document.at,
         "source": f"{document.conversation}/{document.session}",
         "provenance": document.sources,
+        "keep": not through_gate,
     }
     on_conflict: OnConflict | None = None if through_gate else "ignore"
     with _placed(document.place):

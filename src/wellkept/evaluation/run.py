@@ -213,7 +213,7 @@ def run_stories(
         shared = store.in_namespace("crowd")
         clock.now = min((write.at for story in stories for write in story.writes), default=_START) - _BETWEEN
         for start in range(0, len(crowd), _BATCH):
-            items = [{"content": text, "kind": setup.kind} for text in crowd[start : start + _BATCH]]
+            items = [{"content": text, "kind": setup.kind, "keep": True} for text in crowd[start : start + _BATCH]]
             shared.remember_many(items, on_conflict="ignore")
         for number, story in enumerate(stories):
             texts = [embedded_text(write.kind, write.text) for write in story.writes]

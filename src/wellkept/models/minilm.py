@@ -11,6 +11,7 @@ separately, and rounding removes the remaining differences. Training and quality
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import threading
 import unicodedata
@@ -23,13 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.judging.calibration import MINILM, Calibration
+from wellkept.core.judging.chatter import ChatterHead
 from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import session, verified_bytes
 from wellkept.models.port import Embedded
+from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
+CHATTER_SHA256 = "3fc5903094e06dc66747ae81d65a3d98c723bf7350961ad72d437156df839d07"
 WINDOW = 256
 """Most pieces per window, including the two frame pieces."""
 MAX_WINDOWS = 128
@@ -65,6 +69,15 @@ class MiniLmEmbedder:
 
     def __init__(self, weights: Path | None = None) -> None:
         self._weights = weights
+
+    @property
+    def chatter(self) -> ChatterHead:
+        """The packaged head that knows chatter by these vectors.
+
+        Raises:
+            ModelUnavailable: Its file is missing or damaged.
+        """
+        return _chatter()
 
     def check(self) -> None:
         """Check that the package is installed and the weights match, without loading the model.
@@ -120,6 +133,13 @@ def _averaged(
 
 # --------------------------------------------------------------------------------------------
 # Loading
+
+
+@lru_cache(maxsize=1)
+def _chatter() -> ChatterHead:
+    blob = verified_bytes(DATA / "chatter.json", CHATTER_SHA256, what="the weights for chatter", todo=_REINSTALL)
+    return ChatterHead.of(json.loads(blob))
+
 
 _LOADING = threading.Lock()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from wellkept.core.judging.calibration import Calibration
+    from wellkept.core.judging.chatter import ChatterHead
     from wellkept.core.judging.risk_bounds import Bounds
     from wellkept.policy import Risk
     from wellkept.types import Opinion, Vector
@@ -33,6 +34,7 @@ class Embedder(Protocol):
     """Turns texts into unit vectors.
 
     Attributes:
+        chatter: Optional; a head that knows chatter by these vectors. Without it no text is rejected by its meaning.
         id: Names model, weights, prefix and pooling; vectors of two ids are never mixed.
         dim: Length of a vector.
         calibration: Raw cosine to similarity; `UNCALIBRATED` requests a measurement.
@@ -54,6 +56,11 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Vectors in the order of the texts; raises `ModelError` when any text fails."""
         ...
+
+
+def chatter_of(embedder: Embedder) -> ChatterHead | None:
+    """The head of an embedder that knows chatter; None if it has none."""
+    return getattr(embedder, "chatter", None)
 
 
 class RelationModel(Protocol):

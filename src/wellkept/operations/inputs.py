@@ -50,6 +50,7 @@ class Writing(StatementFields):
     links: Labels = Field([], description="Ids to link to.")
     automatic: bool = Field(default=False, description="Captured automatically: apply the chatter filter.")
     frame: Label = Field("", description="The conversation frame it came from.")
+    keep: bool = Field(default=False, description="Store it even if it looks like chatter, with full importance.")
     idempotency_key: Label = Field("", description="A second write with the same key changes nothing.")
     recorded_at: Moment | None = Field(None, description="When it was first recorded in another system. ISO 8601.")
 

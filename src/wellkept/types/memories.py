@@ -71,6 +71,7 @@ class NewMemory(Statement):
         automatic: True when nobody explicitly asked to keep this text; only then the recording filter of
             its kind applies.
         frame: The conversation frame it came from, for the recording filter.
+        keep: True when the text must be stored even if it looks like chatter; the rule for empty filler still applies.
         idempotency_key: Makes a repeated call a no-op; the same key with another payload is an error.
         recorded_at: For imports, when it was first recorded elsewhere; otherwise the store's clock is used.
     """
@@ -78,6 +79,7 @@ class NewMemory(Statement):
     links: tuple[str, ...] = ()
     automatic: bool = False
     frame: str = ""
+    keep: bool = False
     idempotency_key: str = ""
     recorded_at: datetime | None = None
 
@@ -123,6 +125,7 @@ class MemoryFields(TypedDict, total=False):
     links: tuple[str, ...] | list[str]
     automatic: bool
     frame: str
+    keep: bool
     idempotency_key: str
     recorded_at: datetime | str | None
 

@@ -22,7 +22,7 @@ _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 _LISTS = ("tags", "provenance", "links")
 _NUMBERS = ("importance", "confidence", "access_count")
 _MOST_BYTES = 64 << 20
-_FLAGS = ("pinned", "automatic")
+_FLAGS = ("pinned", "automatic", "keep")
 _OBJECTS = ("metadata", "signals")
 
 
@@ -125,6 +125,9 @@ class WriteOptions(StatementOptions):
         "--automatic/--asked", panel=_WHENCE, help="Captured automatically: apply the chatter filter."
     )
     frame: str | None = option(panel=_WHENCE, help="Conversation frame, for the chatter filter.")
+    keep: bool | None = option(
+        "--keep/--no-keep", panel=_WHENCE, help="Store it even if it looks like chatter, with full importance."
+    )
     idempotency_key: str | None = option(
         "--key", panel=_WHENCE, help="A second write with the same key changes nothing."
     )

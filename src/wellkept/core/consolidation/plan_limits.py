@@ -19,7 +19,7 @@ from wellkept.errors import InvalidPlan
 from wellkept.types import Action, ConflictKind, Json, NewMemory, Plan, RowChange
 
 _HIDDEN = ("archived", "superseded")
-_NOT_SUMMED = frozenset(("links", "automatic", "frame", "idempotency_key", "recorded_at"))
+_NOT_SUMMED = frozenset(("links", "automatic", "frame", "keep", "idempotency_key", "recorded_at"))
 _PARTS = ("rows", "links", "unlinks", "aliases", "flags", "settles", "summary", "canonical")
 _OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "merge": ("rows", "links", "unlinks", "aliases", "flags", "settles", "canonical"),

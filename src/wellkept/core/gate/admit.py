@@ -3,7 +3,7 @@
 The rules run in the order of this file:
 
 1. `settle` needs no vector: content filters, verbatim repeats, reversion to a superseded text, ongoing episodes.
-2. `judge` compares: same slot, duplicate by similarity, conflict, update, new memory.
+2. `judge` rejects chatter and compares: same slot, duplicate by similarity, conflict, update, new memory.
 
 Any difference vetoes skip, merge and evolve. The relation model may overrule only soft differences
 (`core.judging.compare.SOFT`). This module writes nothing: the engine applies the decision's effects in the transaction
@@ -19,7 +19,7 @@ from wellkept.core.gate import probable_acts
 from wellkept.core.gate.growth import Grown, contradicted_parts, grown_ones
 from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
 from wellkept.core.gate.probable_acts import Probable
-from wellkept.core.gate.worth_keeping import refusal
+from wellkept.core.gate.worth_keeping import chatter_refusal, low_weight, refusal
 from wellkept.core.judging.compare import compare, is_sure
 from wellkept.core.judging.evidence import (
     Evidence,
@@ -54,6 +54,12 @@ def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | Non
 
 def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what `settle` left open."""
+    chatter = chatter_refusal(new, moment.policy.for_kind(new.kind), evidence.chatter)
+    return _placed(new, evidence, moment) if chatter is None else _rejected(new, chatter, evidence, moment)
+
+
+def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+    """Decide what becomes of a text that is worth keeping."""
     policy = moment.policy.for_kind(new.kind)
     memory = born(new, evidence, moment)
     judged = compared(new, policy, evidence, moment)
@@ -106,6 +112,7 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
     story.link(refined, "refines")
+    story.lighten(low_weight(new, policy, evidence.chatter))
     return story.decision()
 
 
@@ -135,8 +142,10 @@ def _sure_repeat(
 
 def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
     reason = refusal(new, policy)
-    if reason is None:
-        return None
+    return None if reason is None else _rejected(new, reason, evidence, moment)
+
+
+def _rejected(new: NewMemory, reason: Reason, evidence: Evidence, moment: Moment) -> Decision:
     return Decision(
         outcome="rejected",
         memory=None,

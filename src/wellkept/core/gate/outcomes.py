@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from wellkept.core.gate.worth_keeping import LOW_IMPORTANCE
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import (
@@ -256,7 +257,7 @@ class Story:
         self._moment = moment
         self._actions: dict[str, MatchAction] = {}
         self._reasons: list[Reason] = []
-        self._possible: list[Reason] = []
+        self._side_reasons: list[Reason] = []
         self._later: list[Effect] = []
         self._links: dict[tuple[str, str, str], Link] = {}
         self._conflicts: list[Conflict] = []
@@ -334,13 +335,19 @@ class Story:
         """Link the new memory to each older one that it may replace, so that recall puts it first."""
         for old in [old for old in olds if self._may_mark(old)][:MAX_LINKS]:
             self._note(LinkChange(None, Link(self._memory.id, old.id, MAY_UPDATE, self._moment.now)))
-            self._possible.append(Reason(MAY_UPDATE, f"{old.id} comes after it in answers"))
+            self._side_reasons.append(Reason(MAY_UPDATE, f"{old.id} comes after it in answers"))
 
     def may_restate(self, old: Memory | None) -> None:
         """Link the new memory to the one that it may restate, so that recall shows one of the two."""
         if old is not None and old.id not in self._superseded and old.id not in self._actions:
             self._note(LinkChange(None, Link(self._memory.id, old.id, MAY_RESTATE, self._moment.now)))
-            self._possible.append(Reason(MAY_RESTATE, f"{old.id} is shown once with it"))
+            self._side_reasons.append(Reason(MAY_RESTATE, f"{old.id} is shown once with it"))
+
+    def lighten(self, reason: Reason | None) -> None:
+        """Give the new memory a low importance, for this reason; without one it keeps its importance."""
+        if reason is not None:
+            self._memory = replace(self._memory, importance=LOW_IMPORTANCE)
+            self._side_reasons.append(reason)
 
     def decision(self) -> Decision:
         """The decision: superseded when an older memory was hidden, created otherwise."""
@@ -356,7 +363,7 @@ class Story:
             ),
             conflicts=tuple(self._conflicts),
             links=tuple(self._links.values()),
-            reasons=(*(self._reasons or (self._plain_reason(),)), *self._possible),
+            reasons=(*(self._reasons or (self._plain_reason(),)), *self._side_reasons),
             degraded=self._evidence.degraded,
         )
 

@@ -1,18 +1,26 @@
-"""What is worth keeping: the content filter and the recording filter, before any comparison.
+"""What is worth keeping: the content filter, the recording filter, and the opinion of the embedder's head on chatter.
 
-Precision comes first: a text is refused only when all of it is filler. Each refusal names its reason and is journaled
-with the text, so that it can be restored.
+Precision comes first: a text is refused only when all of it is filler, or when the head is so sure that it errs on less
+than one in two hundred texts that are worth keeping. Each refusal names its reason and is journaled with the text, so
+that it can be restored.
 """
 
 from __future__ import annotations
 
+from wellkept.core.judging.chatter import Chatter
 from wellkept.core.lexicon import lexicon
+from wellkept.core.reading.chat_turns import speaker
 from wellkept.core.text.forms import is_junk
 from wellkept.policy import KindPolicy
 from wellkept.types import NewMemory, Reason
 
 INFORMATIONAL_FRAMES = frozenset({"conversation", "question", "creative"})
 _HEAD = 500
+LOW_IMPORTANCE = 0.2
+"""Importance of a text that is probably chatter, unless the caller gave one."""
+LONGEST_CHATTER = 80
+"""Characters; a longer text says something."""
+_NEUTRAL = NewMemory.__dataclass_fields__["importance"].default
 
 
 def status_markers() -> tuple[str, ...]:
@@ -35,6 +43,35 @@ def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:
     if policy.admit == "decision":
         return _not_a_decision(new)
     return None
+
+
+def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
+    """Whether the head on chatter may speak of a text.
+
+    It may for kinds with the content filter that are compared by vector. A text that has a title, a summary, a subject
+    or a trigger, that is pinned, or that must be kept is not chatter, whatever its words are.
+    """
+    if "[[" in new.content or speaker(new.content):
+        return False  # it names another memory, or is a turn of a recorded conversation
+    said = new.keep or new.pinned or new.title or new.summary or new.subject or new.trigger
+    compared = policy.admit == "content" and "vector" in policy.stages
+    return compared and not said and len(new.content) <= LONGEST_CHATTER
+
+
+def chatter_refusal(new: NewMemory, policy: KindPolicy, chatter: Chatter | None) -> Reason | None:
+    """The reason why a text is rejected as chatter; None when it is not."""
+    if chatter is None or chatter.probability < chatter.reject_at or not is_plain(new, policy):
+        return None
+    return Reason("chatter", f"probability {chatter.probability:.4f}")
+
+
+def low_weight(new: NewMemory, policy: KindPolicy, chatter: Chatter | None) -> Reason | None:
+    """The reason why a text is stored with low importance; None when it is not, or the caller gave an importance."""
+    if chatter is None or chatter.probability < chatter.low_at or not is_plain(new, policy):
+        return None
+    if new.importance != _NEUTRAL:
+        return None
+    return Reason("low_importance", f"{LOW_IMPORTANCE}; probability {chatter.probability:.4f}")
 
 
 def _not_a_decision(new: NewMemory) -> Reason | None:

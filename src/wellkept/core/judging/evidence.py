@@ -30,6 +30,7 @@ from wellkept.types import (
 
 if TYPE_CHECKING:
     from wellkept.core.judging.calibration import Calibration
+    from wellkept.core.judging.chatter import Chatter
 
 _SHARED_WORDS = 0.6
 # Of 2,395 pairs at .60 to .80 in a store of 10,000, one was a conflict: comparing a few is enough.
@@ -61,6 +62,7 @@ class Evidence:
         bounds: Least probabilities for each action under the policy's risk.
         originals: Raw cosines of the originals of memories that have grown, by memory id, where they were computed.
         outage: True when the relation model failed; the memory is then stored unchecked for a later sweep.
+        chatter: How probably the text says nothing worth keeping; None where the embedder has no opinion.
         unjudged: True when pairs without an opinion were read by no model. Only the link band applies to them, because
             similarity alone never means *same*.
     """
@@ -82,6 +84,7 @@ class Evidence:
     bounds: Bounds = NEVER
     originals: Mapping[str, float] = field(default_factory=dict)
     outage: bool = False
+    chatter: Chatter | None = None
     unjudged: bool = False
 
 

@@ -50,6 +50,8 @@ _REASON_WORDS = {
     "conflict_raise": "the policy refuses conflicts",
     "ongoing_window": "the same episode is still going on",
     "junk": "not worth keeping",
+    "chatter": "it says nothing worth keeping",
+    "low_importance": "it may say nothing worth keeping, so it has a low importance",
     "recording_filter": "nothing was decided",
     "nothing_like_it": "no match found",
     "near_but_different": "similar to a stored memory, but not a duplicate",
@@ -240,7 +242,7 @@ def _reason_line(reason: Reason, matches: Sequence[Match]) -> str:
     if reason.rule == "nothing_like_it" and matches and (matches[0].similarity or 0.0) >= _NEAR:
         nearest = matches[0]
         return f'no sure match; nearest: "{excerpt(nearest.title, 60)}" ({_percent(nearest)}% similar)'
-    return f"{words} ({reason.detail})" if reason.rule in ("junk", "recording_filter") else words
+    return f"{words} ({reason.detail})" if reason.rule in ("junk", "chatter", "recording_filter") else words
 
 
 def why(result: WriteResult) -> str:

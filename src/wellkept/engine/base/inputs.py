@@ -31,7 +31,7 @@ MAX_BATCH = 1_000
 _LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
 _TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
 _LISTS = ("tags", "provenance", "links")
-_FLAGS = ("pinned", "automatic")
+_FLAGS = ("pinned", "automatic", "keep")
 _FIELDS = frozenset(NewMemory.__dataclass_fields__)
 
 

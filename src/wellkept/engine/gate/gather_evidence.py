@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from wellkept.core.gate.outcomes import born
+from wellkept.core.gate.worth_keeping import is_plain
 from wellkept.core.judging.evidence import (
     Evidence,
     Moment,
@@ -31,6 +32,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError
+from wellkept.models.port import chatter_of
 from wellkept.policy import KindPolicy, Policy
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -185,8 +187,10 @@ def with_vectors(
     if item.is_searched:
         degraded += ctx.scale.degraded
     found = _neighbours(ctx, tx, item, near)
+    head = chatter_of(ctx.embedder) if is_plain(item.new, item.policy) and embedded.chunks == 1 else None
     return replace(
         evidence,
+        chatter=head.read(item.text, embedded.vector) if head is not None else None,
         degraded=degraded if known else (*degraded, "language"),
         lexical=ctx.embedder.lexical or embedded.spelled or not known,
         calibration=ctx.scale.calibration,

@@ -12,6 +12,7 @@ from typing import Self
 
 from wellkept.core.gate.admit import settle
 from wellkept.core.gate.feedback_guard import echoed
+from wellkept.core.gate.worth_keeping import chatter_refusal
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.conflicts import parts
 from wellkept.engine.base.context import Context
@@ -164,6 +165,8 @@ class Judging:
 
     def _with_answers(self, item: Item, evidence: Evidence, moment: Moment) -> Evidence:
         """The evidence with the relation model's opinions, and with vectors of texts without their titles."""
+        if chatter_refusal(item.new, item.policy, evidence.chatter) is not None:
+            return evidence  # nothing is compared
         evidence = self._models.opinions.added(item.new, evidence, moment, item.policy.risk)
         evidence = with_originals(item.new, evidence, self._models.vectors, moment.policy)
         return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy.opposites)

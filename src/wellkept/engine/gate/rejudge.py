@@ -19,8 +19,9 @@ def decide(ctx: Context, tx: Tx, memory: Memory, vector: Vector, models: Models)
         UnansweredError: A model must be asked first, outside the transaction.
     """
     statement = {name: getattr(memory, name) for name in Statement.__dataclass_fields__}
+    new = NewMemory(**statement, keep=True, recorded_at=memory.created_at)  # it is stored: only its relations are asked
     models.vectors.adopt(text_of(memory), vector, memory.chunks)
-    judging = Judging(ctx, (NewMemory(**statement, recorded_at=memory.created_at),), models, stored=memory)
+    judging = Judging(ctx, (new,), models, stored=memory)
     judging.near.enter(tx)
     judging.near.wrote(replace(memory, status="archived"), None)  # not its own neighbour
     return judging.decide(tx, 0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from wellkept.core.judging.calibration import Calibration
-from wellkept.models.port import Embedder
+from wellkept.core.judging.chatter import ChatterHead
+from wellkept.models.port import Embedder, chatter_of
 
 
 class InFront:
@@ -30,6 +31,11 @@ class InFront:
     def calibration(self) -> Calibration:
         """See `Embedder`."""
         return self._embedder.calibration
+
+    @property
+    def chatter(self) -> ChatterHead | None:
+        """See `Embedder`."""
+        return chatter_of(self._embedder)
 
     @property
     def lexical(self) -> bool:

@@ -51,7 +51,7 @@ def given(entry: JournalEntry, born: Memory) -> NewMemory:
     """The input of the gate at the time.
 
     It is not recorded whether an accepted text was written automatically; it counts as explicit. A text
-    rejected by a filter is passed in as it was.
+    rejected by a filter is passed in as it was. Only a text that was rejected as chatter is judged for chatter again.
     """
     statement = {name: getattr(born, name) for name in Statement.__dataclass_fields__}
     rule, detail = entry.reasons[0].rule, entry.reasons[0].detail
@@ -60,6 +60,7 @@ def given(entry: JournalEntry, born: Memory) -> NewMemory:
     return NewMemory(
         **statement,
         automatic=filtered,
+        keep=rule != "chatter",
         frame=frames[0] if filtered and frames else "",
         recorded_at=born.created_at if born.created_at != born.updated_at else None,
     )

@@ -1,0 +1,116 @@
+"""What says nothing worth keeping: the head's probability, and what becomes of the text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from wellkept.core.gate.admit import judge
+from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE
+from wellkept.core.judging.calibration import IDENTITY
+from wellkept.core.judging.chatter import Chatter, ChatterHead, facts_of
+from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.policy import PRESETS, Policy
+from wellkept.types import ImportedMemory, NewMemory
+
+AT = Moment(datetime(2026, 3, 1, 12, tzinfo=UTC), "new", "n", Policy())
+SURE, LIKELY, UNSURE = Chatter(0.98, 0.9, 0.6), Chatter(0.7, 0.9, 0.6), Chatter(0.5999, 0.9, 0.6)
+
+
+def decided(chatter, text="off to lunch", kind="note", moment=AT, **fields):
+    """What becomes of a text, which rules say why, and with which importance it is stored."""
+    evidence = Evidence(calibration=IDENTITY, chatter=chatter)
+    told = judge(NewMemory(content=text, kind=kind, **fields), evidence, moment)
+    return told.outcome, [reason.rule for reason in told.reasons], told.memory and told.memory.importance
+
+
+@pytest.mark.parametrize(
+    ("chatter", "expected"),
+    [
+        (None, ("created", ["nothing_like_it"], 0.5)),
+        (UNSURE, ("created", ["nothing_like_it"], 0.5)),
+        (replace(SURE, probability=0.6), ("created", ["nothing_like_it", "low_importance"], LOW_IMPORTANCE)),
+        (LIKELY, ("created", ["nothing_like_it", "low_importance"], LOW_IMPORTANCE)),
+        (replace(SURE, probability=0.8999), ("created", ["nothing_like_it", "low_importance"], LOW_IMPORTANCE)),
+        (replace(SURE, probability=0.9), ("rejected", ["chatter"], None)),
+        (SURE, ("rejected", ["chatter"], None)),
+    ],
+)
+def test_sure_chatter_is_rejected_and_likely_chatter_weighs_little(chatter, expected):
+    assert decided(chatter) == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"keep": True},
+        {"pinned": True},
+        {"title": "Lunch"},
+        {"summary": "out"},
+        {"subject": "Ines"},
+        {"trigger": "at noon"},
+        {"text": "off to [[Lunch]]"},
+        {"text": "Ana: off to lunch"},
+        {"text": "x" * (LONGEST_CHATTER + 1)},
+        {"kind": "episode"},
+        {"kind": "turn_summary"},
+        {"kind": "decision"},
+    ],
+    ids=str,
+)
+def test_the_head_does_not_speak_of_what_somebody_means_to_keep_or_of_events(fields):
+    for chatter in (SURE, LIKELY):
+        outcome, rules, importance = decided(chatter, **fields)
+        assert (outcome, importance) == ("created", 0.5)
+        assert not {"chatter", "low_importance"}.intersection(rules)
+
+
+def test_a_policy_without_the_content_filter_stores_everything():
+    open_policy = Policy(kinds={**Policy().kinds, "note": replace(PRESETS["general"], admit="anything")})
+    assert decided(SURE, moment=replace(AT, policy=open_policy)) == ("created", ["nothing_like_it"], 0.5)
+
+
+@pytest.mark.parametrize("importance", [0.0, 0.4, 0.9])
+def test_an_importance_of_the_caller_stays(importance):
+    assert decided(LIKELY, importance=importance) == ("created", ["nothing_like_it"], importance)
+
+
+def test_the_refusal_says_how_probable_it_is_and_holds_the_text():
+    evidence = Evidence(calibration=IDENTITY, chatter=SURE)
+    told = judge(NewMemory(content="off to lunch", kind="note"), evidence, AT)
+    assert told.reasons[0].detail == "probability 0.9800"
+    assert told.dropped is not None
+    assert told.dropped.content == "off to lunch"
+    assert told.dropped.importance == 0.5
+    assert not told.effects
+
+
+def test_an_imported_text_is_weighed_like_any_other():
+    evidence = Evidence(calibration=IDENTITY, chatter=SURE)
+    assert judge(ImportedMemory(content="off to lunch", kind="note"), evidence, AT).outcome == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("bias", "weight", "probability"),
+    [(0.0, 0.0, 0.5), (0.0, 2.0, 0.8808), (-100.0, 0.0, 0.0), (100.0, 0.0, 1.0), (1.0, -1.0, 0.5)],
+)
+def test_the_probability_is_rounded_and_bounded(bias, weight, probability):
+    count = len(facts_of("a"))
+    head = ChatterHead((weight, 0.0), (0.0,) * count, bias, 0.9, 0.6)
+    assert head.probability("a", np.array([1.0, 0.0], dtype=np.float32)) == probability
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [("Tea at four.", "Tea at 4."), ("Tea?", "Tea!"), ("Tea", "tea"), ("喝茶", "ab"), ("Ask Ines", "Ask ines")],
+)
+def test_facts_tell_texts_apart_that_differ_in_form(text, other):
+    assert facts_of(text) != facts_of(other)
+
+
+def test_facts_of_any_text_are_finite_and_few():
+    for text in ("", " ", "\U0001f44d", "a" * 100_000, "\u202e"):
+        assert all(0 <= fact < 20 for fact in facts_of(text))

@@ -1,0 +1,318 @@
+"""The head over the sentence vector that knows chatter: fitted on stories, measured on authors that it never saw.
+
+    python -m training.keeping --out build/keeping.json --quality quality/stories.jsonl
+
+A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise: from the training stories,
+from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the
+dossiers. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the
+share of wrong acts among the writes that are worth keeping stays under its bound, with 95 % confidence by a bootstrap
+over stories; no larger share of `--facts` may be rejected either. `--quality` and `--others` are only reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.stories import TRAINING, stories
+from wellkept.core.gate.worth_keeping import LONGEST_CHATTER
+from wellkept.core.judging.chatter import ChatterHead, facts_of
+from wellkept.core.reading.chat_turns import speaker
+from wellkept.core.text.forms import is_junk
+from wellkept.models.minilm import MiniLmEmbedder
+
+LINES = Path(__file__).parent / "chatter" / "lines.jsonl"
+DOSSIERS, SHORT = Path(__file__).parent / "dossiers", 60
+"""Where further facts come from, and the longest that counts as short."""
+PENALTIES = (50.0, 100.0, 300.0)
+"""Of squared weights of standardised features."""
+MOST_REJECTED, MOST_LOWERED = 0.005, 0.02
+"""Largest share of writes worth keeping that may be rejected, and that may be stored with low importance."""
+LEAST_SURE = 0.7
+"""No text is rejected below; .53 kept the bound, and refused plain sentences about software in our own tests."""
+ROUNDS, STEPS, RESAMPLED, SEED, DECIMALS = 10, 16, 1000, 1, 4
+
+Numbers: TypeAlias = NDArray[np.float64]
+Single: TypeAlias = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Texts with their vectors and facts; without those that the rule for junk refuses.
+
+    Attributes:
+        noise: Whether each says nothing worth keeping.
+        story: The story of each; empty outside stories.
+        junk: Lines of noise, and lines worth keeping, that the rule refuses.
+    """
+
+    texts: list[str]
+    vectors: NDArray[np.float32]
+    noise: NDArray[np.bool_]
+    story: list[str]
+    author: list[str]
+    junk: tuple[int, int] = (0, 0)
+
+    @property
+    def rows(self) -> Numbers:
+        """The features of each line."""
+        return np.hstack([self.vectors.astype(np.float64), np.array([facts_of(text) for text in self.texts])])
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path("build/vectors"), help="folder for vectors")
+    parser.add_argument("--quality", type=Path, help="stories that are only reported")
+    parser.add_argument("--facts", type=Path, help="plain facts, one a line, that bound rejections too")
+    parser.add_argument("--others", type=Path, nargs="*", default=[], help="text files, one plain fact a line")
+    args = parser.parse_args()
+    train, own = of_stories(*TRAINING, cache=args.cache), of_lines(args.cache)
+    select, calibrate = of_stories("select", cache=args.cache), of_stories("calibrate", cache=args.cache)
+    rows, noise = np.vstack([train.rows, own.rows]), np.concatenate([train.noise, own.noise])
+    tried = {penalty: fitted(rows, noise, penalty) for penalty in PENALTIES}
+    losses = {penalty: loss(head, select) for penalty, head in tried.items()}
+    print("log loss on select:", {penalty: round(value, 4) for penalty, value in losses.items()})
+    head = tried[min(losses, key=lambda penalty: losses[penalty])]
+    reject_at = max(LEAST_SURE, least_of(head, calibrate, MOST_REJECTED))
+    if args.facts:
+        reject_at = max(reject_at, least_for_facts(head, _facts(args.facts, args.cache)))
+    head = replace(head, reject_at=reject_at, low_at=least_of(head, calibrate, MOST_LOWERED))
+    print(f"reject at {head.reject_at}, low importance at {head.low_at}")
+    for author in sorted(set(calibrate.author)):
+        report(head, _of_author(calibrate, author), f"calibrate {author}")
+    report(head, calibrate, "calibrate")
+    if args.quality:
+        report(head, of_stories(args.quality.stem, folder=args.quality.parent, cache=args.cache), "quality")
+    for path in args.others:
+        report(head, _facts(path, args.cache), path.stem)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    plain = {"embedder": MiniLmEmbedder.id, **_plain(head)}
+    args.out.write_text(json.dumps(plain) + "\n", encoding="utf-8")
+
+
+# --------------------------------------------------------------------------------------------
+# Lines
+
+
+def of_stories(*files: str, cache: Path, folder: Path | None = None) -> Lines:
+    """The writes of stories."""
+    found = stories(*files, folder=folder) if folder else stories(*files)
+    told = [(story, line) for story in found for line in story.lines]
+    return lines_of(
+        [line.text for _, line in told],
+        [line.act == "noise" for _, line in told],
+        cache,
+        story=[story.id for story, _ in told],
+        author=[story.author for story, _ in told],
+    )
+
+
+def of_lines(cache: Path) -> Lines:
+    """Our own lines, and short facts of the dossiers, which are all worth keeping."""
+    told = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
+    told += [
+        {**line, "text": form} for line in told if line["keep"] for form in _forms(line["text"]) if form != line["text"]
+    ]
+    facts = [
+        text
+        for path in sorted(DOSSIERS.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for fact in json.loads(line)["facts"]
+        for text in fact["same"][-1:]
+        if len(text) <= SHORT
+    ]
+    texts = [line["text"] for line in told] + facts
+    return lines_of(texts, [not line["keep"] for line in told] + [False] * len(facts), cache)
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    """The same fact in other dress, so that neither a full stop nor a capital letter makes it one."""
+    bare = text.removesuffix(".").removesuffix("!")
+    return bare, bare[:1].lower() + bare[1:], bare + "!"
+
+
+def _facts(path: Path, cache: Path) -> Lines:
+    texts = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return lines_of(texts, [False] * len(texts), cache)
+
+
+def lines_of(
+    texts: Sequence[str],
+    noise: Sequence[bool],
+    cache: Path,
+    *,
+    story: Sequence[str] = (),
+    author: Sequence[str] = (),
+) -> Lines:
+    """Texts with their vectors; what the embedder cannot read, and junk, is left out."""
+    vectors = embedded(texts, cache)
+    junk = np.array([is_junk(text) is not None for text in texts])
+    kept = [at for at, text in enumerate(texts) if not junk[at] and vectors[at].any()]
+    said = np.array(noise, dtype=bool)
+    return Lines(
+        [texts[at] for at in kept],
+        vectors[kept],
+        said[kept],
+        [story[at] for at in kept] if story else [""] * len(kept),
+        [author[at] for at in kept] if author else [""] * len(kept),
+        (int((junk & said).sum()), int((junk & ~said).sum())),
+    )
+
+
+def embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
+    """The vectors of the packaged embedder, kept on disk; zeros for a text that it cannot read."""
+    key = hashlib.sha256("\0".join([MiniLmEmbedder.id, *texts]).encode()).hexdigest()[:16]
+    path = cache / f"{key}.npy"
+    if path.exists():
+        return np.load(path)  # type: ignore[no-any-return]
+    cache.mkdir(parents=True, exist_ok=True)
+    embedder, found = MiniLmEmbedder(), np.zeros((len(texts), MiniLmEmbedder.dim), dtype=np.float32)
+    order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+    for start in range(0, len(order), 64):
+        block = order[start : start + 64]
+        for at, made in zip(block, embedder.embed([texts[at] for at in block]), strict=True):
+            if made.vector is not None:
+                found[at] = made.vector
+    np.save(path, found)
+    return found
+
+
+def _of_author(lines: Lines, author: str) -> Lines:
+    at = [place for place, one in enumerate(lines.author) if one == author]
+    return Lines(
+        [lines.texts[place] for place in at],
+        lines.vectors[at],
+        lines.noise[at],
+        [lines.story[place] for place in at],
+        [author] * len(at),
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Fit and thresholds
+
+
+def fitted(rows: Numbers, noise: NDArray[np.bool_], penalty: float) -> ChatterHead:
+    """A logistic regression by Newton's method, with its weights rounded as they ship."""
+    mean, width = rows.mean(0), rows.std(0) + 1e-9
+    values = np.hstack([(rows - mean) / width, np.ones((len(rows), 1))]).astype(np.float32)
+    pull = np.full(values.shape[1], penalty, dtype=np.float32)
+    pull[-1] = 1e-9
+    weights = np.zeros(values.shape[1], dtype=np.float32)
+    for _ in range(ROUNDS):
+        chance = 1 / (1 + np.exp(-np.clip(values @ weights, -30, 30)))
+        slope = values.T @ (noise.astype(np.float32) - chance) - pull * weights
+        weights = weights + _step(values, chance * (1 - chance), pull, slope)
+    plain = weights[:-1] / width
+    bias = round(float(weights[-1] - plain @ mean), DECIMALS)
+    shipped = [round(float(weight), DECIMALS) for weight in plain]
+    return ChatterHead(
+        tuple(shipped[: MiniLmEmbedder.dim]), tuple(shipped[MiniLmEmbedder.dim :]), bias, reject_at=2.0, low_at=2.0
+    )
+
+
+def _step(values: Single, bends: Single, pull: Single, slope: Single) -> Single:
+    """Newton's step by conjugate gradients: the matrix is never made."""
+    step, rest = np.zeros_like(slope), slope.copy()
+    way, size = rest.copy(), float(rest @ rest)
+    for _ in range(STEPS):
+        bent = values.T @ (bends * (values @ way)) + pull * way
+        far = size / float(way @ bent)
+        step, rest = step + np.float32(far) * way, rest - np.float32(far) * bent
+        before, size = size, float(rest @ rest)
+        if size < 1e-6:
+            break
+        way = rest + np.float32(size / before) * way
+    return step
+
+
+def scores_of(head: ChatterHead, lines: Lines) -> Numbers:
+    """The probability of each line, as the product computes it; 0 where the product does not ask."""
+    return np.array(
+        [head.probability(text, lines.vectors[at]) if _is_asked(text) else 0.0 for at, text in enumerate(lines.texts)]
+    )
+
+
+def _is_asked(text: str) -> bool:
+    return len(text) <= LONGEST_CHATTER and not speaker(text)
+
+
+def loss(head: ChatterHead, lines: Lines) -> float:
+    """The mean log loss."""
+    scores = np.clip(scores_of(head, lines), 1e-4, 1 - 1e-4)
+    return float(-np.log(np.where(lines.noise, scores, 1 - scores)).mean())
+
+
+def least_of(head: ChatterHead, lines: Lines, most: float) -> float:
+    """The lowest probability at which wrong acts on writes worth keeping stay under the bound."""
+    scores, resampled = scores_of(head, lines), _Resampled(lines)
+    least = 2.0
+    for step in range(99, 19, -1):
+        if resampled.upper(scores >= step / 100) > most:
+            break
+        least = step / 100
+    return least
+
+
+def least_for_facts(head: ChatterHead, facts: Lines) -> float:
+    """The lowest probability at which the share of plain facts that are rejected stays under the bound."""
+    scores = scores_of(head, facts)
+    allowed = (step / 100 for step in range(20, 100) if (scores >= step / 100).mean() <= MOST_REJECTED)
+    return next(allowed, 2.0)
+
+
+class _Resampled:
+    """Shares among the writes worth keeping, over resampled stories."""
+
+    def __init__(self, lines: Lines) -> None:
+        names = {name: place for place, name in enumerate(sorted(set(lines.story)))}
+        self._keep = ~lines.noise
+        self._of = np.array([names[name] for name in lines.story])
+        self._size = np.bincount(self._of, weights=self._keep.astype(float), minlength=len(names))
+        self._chosen = np.random.default_rng(SEED).integers(0, len(names), (RESAMPLED, len(names)))
+
+    def upper(self, acted: NDArray[np.bool_]) -> float:
+        """The upper bound of the share, with 95 % confidence."""
+        wrong = np.bincount(self._of, weights=(acted & self._keep).astype(float), minlength=len(self._size))
+        return float(np.quantile(wrong[self._chosen].sum(1) / self._size[self._chosen].sum(1), 0.95))
+
+
+def report(head: ChatterHead, lines: Lines, name: str) -> None:
+    """Print the share of noise that is refused, and of writes worth keeping that are."""
+    scores, keep = scores_of(head, lines), ~lines.noise
+    noise, kept = int(lines.noise.sum()) + lines.junk[0], int(keep.sum()) + lines.junk[1]
+    by_head = scores >= head.reject_at
+    low = (scores >= head.low_at) & ~by_head
+    wrong, upper = int((by_head & keep).sum()) + lines.junk[1], _Resampled(lines).upper(by_head)
+    print(
+        f"{name}: noise refused {(int((by_head & lines.noise).sum()) + lines.junk[0]) / max(1, noise):.3f} of {noise}"
+        f" (by the rule alone {lines.junk[0] / max(1, noise):.3f}), low {int((low & lines.noise).sum())}; "
+        f"wrongly refused {wrong} of {kept} = {wrong / max(1, kept):.4f}, at most {upper:.4f}; "
+        f"wrongly low {int((low & keep).sum())}"
+    )
+    for at in np.flatnonzero(by_head & keep)[:12]:
+        print(f"   wrongly refused {scores[at]:.4f}: {lines.texts[at][:100]}")
+
+
+def _plain(head: ChatterHead) -> dict[str, object]:
+    return {
+        "reject_at": head.reject_at,
+        "low_at": head.low_at,
+        "bias": head.bias,
+        "facts": list(head.facts),
+        "vector": list(head.vector),
+    }
+
+
+if __name__ == "__main__":
+    main()
