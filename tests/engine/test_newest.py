@@ -41,7 +41,7 @@ def store_both(table: Desk, case: Case) -> None:
 
 
 def answers(table: Desk, **options: object) -> list[Hit]:
-    return list(table.store.recall(ASKED, touch=False, **options))
+    return list(table.store.recall(ASKED, touch=False, min_score=0, **options))
 
 
 def links(table: Desk) -> list[Link]:

@@ -59,7 +59,7 @@ class QuerySeen:
     """Recall results of a query.
 
     Attributes:
-        texts: Texts of the hits, best first.
+        texts: Texts of the hits, best first: the memory and the wording that matched, as recall shows them.
         each_once: Whether no two hits state the same value of one key.
     """
 

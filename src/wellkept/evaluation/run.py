@@ -18,7 +18,7 @@ from wellkept.evaluation.outcome import Change, seen
 from wellkept.evaluation.pair_metrics import Case
 from wellkept.evaluation.story_metrics import TOP, StorySeen
 from wellkept.policy import Policy
-from wellkept.types import Memory, MemoryChange, Statement, WriteResult
+from wellkept.types import Hit, Memory, MemoryChange, Statement, WriteResult
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
@@ -238,9 +238,14 @@ def _run_story(story: Story, setup: Setup, store: MemoryStore, clock: _Clock) ->
     for query in story.queries:
         hits = store.recall(query.text, limit=_SHOWN, touch=False)
         once = ledger.each_once(hit.memory.id for hit in hits)
-        queries.append(QuerySeen(query, tuple(hit.memory.content for hit in hits), once))
+        queries.append(QuerySeen(query, tuple(_shown(hit) for hit in hits), once))
     findable = tuple(_is_found(store, seen) for seen in writes if seen.write.act != "noise")
     return StorySeen(story, tuple(writes), tuple(queries), findable)
+
+
+def _shown(hit: Hit) -> str:
+    """The text of a hit as recall shows it: the memory, and the wording that fits the query better."""
+    return hit.memory.content if hit.wording is None else f"{hit.memory.content}\n{hit.wording.content}"
 
 
 def _is_found(store: MemoryStore, seen: WriteSeen) -> bool:

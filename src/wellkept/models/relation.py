@@ -31,7 +31,7 @@ from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 WEIGHTS_SHA256 = "c94f1c43ae47eba5ddc0401ccd3e5680ecae8fe5f523bd78fd7285bc8cd837ab"
-CARD_SHA256 = "0addc29bcd72c7073677b1fb1461075e7f6bb0b88cb0df12ac6ccdabf8c5d591"
+CARD_SHA256 = "8b498d868581368660e527fef5e2a088b97d80361b5356b739c64ccb3fc06ef8"
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 _READERS = min(4, os.cpu_count() or 1)

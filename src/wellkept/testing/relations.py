@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import Risk
 from wellkept.types import Opinion
+
+_CONFLICT = Head(
+    tuple(float(place == ODDS_OF_THE_ACT) for place in range(FEATURES["mark"])), 0.0, english=2.0, other=2.0
+)
+"""A head that gives P(*conflict*) and never marks by itself."""
 
 
 class FakeRelationModel:
@@ -38,7 +45,8 @@ class FakeRelationModel:
 
     def bounds(self, risk: Risk) -> Bounds:
         """Round thresholds, higher under `strict`."""
-        return Bounds(0.9, 0.5, 0.8, 0.5, 0.9) if risk == "balanced" else Bounds(0.98, 0.5, 0.95, 0.5, 0.98)
+        bounds = Bounds(0.9, 0.5, 0.8, 0.5, 0.9) if risk == "balanced" else Bounds(0.98, 0.5, 0.95, 0.5, 0.98)
+        return replace(bounds, mark=_CONFLICT)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """Opinions in the order of the pairs."""

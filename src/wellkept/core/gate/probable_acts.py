@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 from wellkept.core.judging.compare import compare
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
@@ -18,8 +19,8 @@ from wellkept.types import Candidate, Memory, NewMemory
 
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
-MAY_UPDATE_AT = 0.3
-"""Least P(*conflict*) at which recall puts the newer text before the older."""
+MAY_UPDATE_AT = 0.2
+"""Least probability of an update at which recall puts the newer text before the older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +67,28 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
 
     The order of answers hides nothing, so it may be wrong more often than a mark.
     """
-    if moment.policy.for_kind(new.kind).updates == "list" or is_question(new.content) or is_turn(new.content):
+    head = evidence.bounds.mark
+    if moment.policy.for_kind(new.kind).updates == "list" or head is None or is_turn(new.content):
         return ()
-    found = {
-        head.id: head
-        for hit, row in _read(new, evidence, moment)
-        if evidence.opinions[row.id].conflict >= MAY_UPDATE_AT
-        and may_outdate(new, row, head := hit.memory, moment)
-        and not is_turn(row.content)
-    }
-    return tuple(found.values())
+    found = _Listed.of("mark", new, evidence, moment)
+    chances = ((found.rows[place], found.chance(head, place)) for place in found.places)
+    return tuple({hit.memory.id: hit.memory for (hit, _), chance in chances if chance >= MAY_UPDATE_AT}.values())
 
 
 def _probable(
     act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment, *, at: float | None = None
 ) -> Probable | None:
     """The candidate that the act would concern; None if its probability is below `at`, by default the act's bound."""
-    if head is None or is_question(new.content):
+    if head is None:
         return None
-    found = list(_read(new, evidence, moment))
-    may = may_restate if act == "fold" else may_outdate
-    places = [place for place, (hit, row) in enumerate(found) if may(new, row, hit.memory, moment)]
-    if not places:
+    found = _Listed.of(act, new, evidence, moment)
+    if not found.places:
         return None
-    read = [Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in found]
-    place = best_for(act, read, places)
-    probability = head.probability(features_of(act, new.content, read, place))
+    place = best_for(act, found.read, found.places)
+    probability = found.chance(head, place)
     if probability < (head.least(new.content) if at is None else at):
         return None
-    hit, row = found[place]
+    hit, row = found.rows[place]
     calibration = evidence.calibration
     comparison = compare(
         new,
@@ -107,7 +101,39 @@ def _probable(
     return Probable(Judged(hit, comparison), row, probability)
 
 
-def _read(new: NewMemory, evidence: Evidence, moment: Moment) -> Iterator[tuple[Candidate, Memory]]:
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The candidates of a text as the head over the list sees them.
+
+    Attributes:
+        rows: Each candidate as the memory that it stands for, and the row that was read.
+        read: The same rows as inputs of the head.
+        places: Positions of those that the act may concern.
+    """
+
+    act: Act
+    new: str
+    rows: tuple[tuple[Candidate, Memory], ...]
+    read: tuple[Read, ...]
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment) -> Self:
+        """The candidates of a text for an act; a question restates and outdates nothing."""
+        rows = () if is_question(new.content) else tuple(_read(evidence))
+        may = may_restate if act == "fold" else may_outdate
+        read = (
+            Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in rows
+        )
+        places = (place for place, (hit, row) in enumerate(rows) if may(new, row, hit.memory, moment))
+        return cls(act, new.content, rows, tuple(read), tuple(places))
+
+    def chance(self, head: Head, place: int) -> float:
+        """The probability that the act concerns this candidate."""
+        return head.probability(features_of(self.act, self.new, self.read, place))
+
+
+def _read(evidence: Evidence) -> Iterator[tuple[Candidate, Memory]]:
     """The candidates with an opinion, each as the memory that it stands for and the row that was read."""
     for candidate in evidence.neighbours:
         row = candidate.memory

@@ -20,6 +20,10 @@ from wellkept.types import Opinion
 
 Act: TypeAlias = Literal["fold", "mark"]
 
+FEATURES = {"fold": 36, "mark": 26}
+"""Number of features of a candidate, by act."""
+ODDS_OF_THE_ACT = 5
+"""Place of the log-odds of the act's own probability among them."""
 _LEAST = 1e-4
 _MOST_COUNTED = 3
 """Numbers and names beyond this many add nothing."""
@@ -89,7 +93,7 @@ def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[f
     Returns:
         Log-odds of the opinion and of the act; the cosine and its distance to the nearest and to the next; the largest
         log-odds among the others and in the whole list; shares of common words; counts of common and differing
-        numbers and names; lengths.
+        numbers and names; lengths. To fold also the probabilities themselves and their distance to the others'.
     """
     found = read[place]
     others = [item for at, item in enumerate(read) if at != place]
@@ -109,6 +113,26 @@ def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[f
         _odds(max(item.opinion.refines for item in read)),
         _odds(max(item.opinion.conflict for item in read)),
         *_words_in_common(found.text, new),
+        *(_shares(found, others, len(read)) if act == "fold" else ()),
+    )
+
+
+def _shares(found: Read, others: Sequence[Read], count: int) -> tuple[float, ...]:
+    """The probabilities themselves and their distance to the others: log-odds alone hide how sure the model is."""
+    said = found.opinion
+    beyond = max((item.opinion.repeats for item in others), default=0.0)
+    against = max((item.opinion.conflict for item in others), default=0.0)
+    return (
+        said.same,
+        said.refines,
+        said.generalises,
+        said.conflict,
+        said.repeats**4,
+        said.same * said.conflict,
+        said.refines * said.same,
+        said.repeats - beyond,
+        said.conflict - against,
+        float(count),
     )
 
 

@@ -104,21 +104,20 @@ def activation(
 
 
 LEAST_SHARE = 0.2
-"""Least share of the older one's score that a newer contradicting statement must have."""
+"""Least share of the older one's score that a newer one must have which a conflict or a mark lists."""
+VERBATIM_AT = 0.9
+"""Cosine at which a hit says what the query says; a possible update that nothing lists does not outrank it."""
 
 
 def newer_first(
-    scores: Mapping[str, float], contradicted: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
+    scores: Mapping[str, float], pairs: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
 ) -> list[str]:
-    """Ids by score, but the newer of a contradicting pair precedes the older.
-
-    The newer one moves only if its score is at least a share of the older one's. The caller decides which pairs count,
-    such as likely updates in other words that nothing flagged.
+    """Ids by score, but the newer of a pair about the same thing precedes the older.
 
     Args:
         scores: Score of each id, best first.
-        contradicted: Pairs (older, newer) to order, oldest pair first.
-        least: Least share of the older one's score.
+        pairs: (older, newer) to order, oldest pair first.
+        least: The newer one moves only if its score is at least this share of the older one's.
 
     Example:
         >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])
@@ -127,7 +126,7 @@ def newer_first(
         ['a', 'x', 'b']
     """
     order = list(scores)
-    for older, newer in contradicted:
+    for older, newer in pairs:
         if older not in scores or newer not in scores or scores[newer] < least * scores[older]:
             continue
         if order.index(newer) > order.index(older):

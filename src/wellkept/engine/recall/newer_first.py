@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from wellkept.core.recall import moves
+from wellkept.core.recall import moves, rank
 from wellkept.core.recall.moves import Pair
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
@@ -40,7 +40,10 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime, *, possible: bool) -> 
         older, newer = sorted((by_id[item.a], by_id[item.b]), key=lambda end: _asserted(end, now))
         pairs.append(Pair(newer.id, _reason(item, older, newer)))
     known = {frozenset((item.a, item.b)) for item in conflicts}
+    verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
     for newer, older in _possible_updates(tx, by_id) if possible else ():
+        if older.id in verbatim:
+            continue
         if frozenset((newer.id, older.id)) not in known and _asserted(older, now) < _asserted(newer, now):
             pairs.append(Pair(newer.id, Move(older.id, "updates")))
     pairs.sort(key=lambda one: (*_asserted(by_id[one.newer], now), one.older))
