@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
+from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import compare
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
@@ -121,7 +122,7 @@ class _Listed:
     def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment) -> Self:
         """The candidates of a text for an act; a question restates and outdates nothing."""
         rows = () if is_question(new.content) else tuple(_read(evidence))
-        may = may_restate if act == "fold" else may_outdate
+        may = _may_fold if act == "fold" else may_outdate
         read = (
             Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in rows
         )
@@ -131,6 +132,12 @@ class _Listed:
     def chance(self, head: Head, place: int) -> float:
         """The probability that the act concerns this candidate."""
         return head.probability(features_of(self.act, self.new, self.read, place))
+
+
+def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether the text may restate a memory, and no decisive difference from what was read forbids it."""
+    found = differences(row.content, new.content, moment.policy.opposites)
+    return may_restate(new, row, head, moment) and not any(item.decisive for item in found)
 
 
 def _read(evidence: Evidence) -> Iterator[tuple[Candidate, Memory]]:
