@@ -128,6 +128,7 @@ train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and re
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.train --checkpoint build/minilm/model.safetensors \
 		--vocabulary build/minilm/vocab.txt --out build/relation --steps 12000 $(TRAINING)
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/relation --vocabulary build/minilm/vocab.txt
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.heads --cache build/opinions.json
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.evaluate
 
 embedder: $(TRAIN)/.installed  ## make the embedder's weights file anew: minutes

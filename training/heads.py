@@ -1,20 +1,23 @@
 """The heads over the list: fitted on the calibration authors, measured by leaving one author out.
 
-    python -m training.heads --near NEAR.txt --strange STRANGE.txt --cache build/opinions.json
+    python -m training.heads --cache build/opinions.json [--near NEAR.txt] [--strange STRANGE.txt]
 
 Each line of a calibration story is compared with earlier lines as the gate compares it: the nearest, and those that
 share most words (`core.judging.what_to_ask.chosen`); the relation model that ships reads them. A logistic regression
 over `core.judging.list_head` learns when to fold and when to mark. It is fitted in stores that hold the story alone and
-in stores that hold a crowd of texts besides. The least probability of each act is the lowest at which the share of
-wrong acts among all writes stays under its bound in every store: alone, and beside 1,000 and 20,000 strangers, whose
-texts are not those of the fit. The bound holds for English and for the other languages, with 95 % confidence by a
-bootstrap over stories, since the lines of one story are dependent; no author's own share exceeds twice the bound.
+in stores that hold a crowd of texts besides.
+
+The least probability of each act is the lowest at which the share of wrong acts among all writes stays under its bound
+in every store: alone, and beside 1,000 and 20,000 strangers, whose texts are not those of the fit if `--strange` names
+others. The bound holds for English and for the other languages, with 95 % confidence by a bootstrap over stories, since
+the lines of one story are dependent; no author's own share exceeds twice the bound.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.export import RUNTIME, WEIGHTS, pin
+from training.material import cases
 from training.stories import Line, Story, labels_of, stories
 from wellkept.core.judging.calibration import MINILM
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
@@ -98,12 +102,13 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", nargs="+", default=["calibrate"])
-    parser.add_argument("--near", type=Path, required=True, help="strangers of the fit, one text a line")
-    parser.add_argument("--strange", type=Path, required=True, help="strangers of the bounds, one text a line")
+    parser.add_argument("--near", type=Path, help="strangers of the fit, one text a line; default: training cases")
+    parser.add_argument("--strange", type=Path, help="strangers of the bounds, one text a line")
     parser.add_argument("--cache", type=Path, required=True, help="opinions that are known; written")
     args = parser.parse_args()
     found = stories(*args.files)
-    near, strange = (crowd_of(lines(path)[:LARGE]) for path in (args.near, args.strange))
+    near = crowd_of((lines(args.near) if args.near else of_cases())[:LARGE])
+    strange = crowd_of(lines(args.strange)[:LARGE]) if args.strange else near
     few = Crowd(strange.texts[:SMALL], strange.vectors[:SMALL])
     nobody = Crowd((), np.zeros((0, 384), dtype=np.float32))
     stores = {
@@ -113,8 +118,7 @@ def main() -> None:
     known.read(pair for items in stores.values() for item in items for pair in pairs_of(item))
     heads: dict[str, object] = {}
     for act in ACTS:
-        cases = {name: cases_of(act, items, known) for name, items in stores.items()}
-        heads[act] = made(act, cases)
+        heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
     pieces = settings.pop("pieces")
@@ -129,6 +133,13 @@ def main() -> None:
 def lines(path: Path) -> list[str]:
     """The texts of a file, one a line."""
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def of_cases() -> list[str]:
+    """The sentences of the training cases, in a fixed random order."""
+    found = sorted({text for case in cases("train") for texts in case.parts.values() for text in texts})
+    random.Random(SEED).shuffle(found)
+    return found
 
 
 def crowd_of(texts: Sequence[str]) -> Crowd:
