@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wellkept.core.judging.compare import compare, is_vetoed, one_word_swapped, shared_words
 from wellkept.core.judging.risk_bounds import NEAR_AT, NEVER, Bounds
-from wellkept.core.reading.chat_turns import is_turn
+from wellkept.core.reading.chat_turns import is_turn, speaker
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import is_ahead, is_expired
 from wellkept.core.text.forms import canonical, search_terms, slot_key
@@ -274,9 +274,8 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
         return False
     if not in_scope(new, head, moment.policy.for_kind(new.kind)) and not is_of_family(new, head, moment.policy):
         return False
-    if _is_episode(head.kind, moment.policy) or is_ahead(
-        new, head, recorded=new.recorded_at or moment.now, now=moment.now
-    ):
+    ahead = is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now)
+    if ahead or _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
         return False
     return fields_agree(new, head)
 
@@ -293,6 +292,12 @@ def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
 def _is_current(row: Memory, head: Memory, moment: Moment) -> bool:
     current = row.status in SEARCHED and head.status == "active" and not is_expired(head, moment.now)
     return current and not is_question(row.content)
+
+
+def _speakers_differ(one: str, other: str) -> bool:
+    """Whether two turns of a conversation name different speakers: what "I" means differs then."""
+    first, second = speaker(one), speaker(other)
+    return bool(first and second and first != second)
 
 
 def _is_episode(kind: str, policy: Policy) -> bool:
