@@ -180,7 +180,8 @@ def run_pairs(pairs: Sequence[Pair], setup: Setup, progress: Progress | None = N
 
 
 def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: _Clock) -> Case:
-    fields: dict[str, Any] = {"kind": setup.kind}
+    # Pairs show how two texts relate; whether one is worth keeping is another question.
+    fields: dict[str, Any] = {"kind": setup.kind, "keep": True}
     if setup.with_subject and pair.subject:
         fields["subject"] = pair.subject
     first = _changed(store, pair.old, fields, pair.place)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from wellkept.core.differences.find import differences
-from wellkept.core.judging.compare import compare
+from wellkept.core.judging.compare import compare, is_changed
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import text_to_read
@@ -135,9 +135,10 @@ class _Listed:
 
 
 def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
-    """Whether the text may restate a memory, and no decisive difference from what was read forbids it."""
-    found = differences(row.content, new.content, moment.policy.opposites)
-    return may_restate(new, row, head, moment) and not any(item.decisive for item in found)
+    """Whether the text may restate a memory, and is not the statement that was read with a change."""
+    opposites = moment.policy.opposites
+    found = differences(row.content, new.content, opposites)
+    return may_restate(new, row, head, moment) and not is_changed(new.content, row.content, found, opposites)
 
 
 def _read(evidence: Evidence) -> Iterator[tuple[Candidate, Memory]]:

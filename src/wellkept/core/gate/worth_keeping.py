@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from wellkept.core.judging.chatter import Chatter
 from wellkept.core.lexicon import lexicon
-from wellkept.core.reading.chat_turns import speaker
+from wellkept.core.reading.chat_turns import asks, speaker
 from wellkept.core.text.forms import is_junk
 from wellkept.policy import KindPolicy
 from wellkept.types import NewMemory, Reason
@@ -59,8 +59,13 @@ def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
 
 
 def chatter_refusal(new: NewMemory, policy: KindPolicy, chatter: Chatter | None) -> Reason | None:
-    """The reason why a text is rejected as chatter; None when it is not."""
+    """The reason why a text is rejected as chatter; None when it is not.
+
+    A question is never rejected: it may be something to look into.
+    """
     if chatter is None or chatter.probability < chatter.reject_at or not is_plain(new, policy):
+        return None
+    if asks(new.content):
         return None
     return Reason("chatter", f"probability {chatter.probability:.4f}")
 

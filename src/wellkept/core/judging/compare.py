@@ -271,6 +271,18 @@ def is_vetoed(new: str, old: str, found: Sequence[Difference], opposites: Opposi
     return bool(real) and shared_words(new, old, opposites) >= NEARLY_THE_SAME_WORDS
 
 
+def is_changed(new: str, old: str, found: Sequence[Difference], opposites: Opposites = NO_OPPOSITES) -> bool:
+    """Whether the texts are one statement with a change: a decisive difference, or one in nearly the same words.
+
+    A paraphrase shows soft differences too, but it uses other words; where nearly all words are the same, what differs
+    is the point.
+    """
+    real = [item for item in found if not _is_misspelt(item)]
+    if any(item.decisive for item in real):
+        return True
+    return bool(real) and shared_words(new, old, opposites) >= NEARLY_THE_SAME_WORDS
+
+
 def one_word_swapped(found: Sequence[Difference]) -> bool:
     """Whether the only difference is one replaced word: "Ana leads", "Ben leads".
 
