@@ -200,6 +200,20 @@ def test_five_decisions_that_say_the_same_are_one_and_the_newest_is_shown() -> N
     assert len(group.repeats) == 4
 
 
+@pytest.mark.parametrize(
+    ("new", "shown"),
+    [
+        (REPORT.replace("my full", "my current"), "m1"),  # the words say so, and the newest is shown
+        ("Everything is up, nothing is pending", "m0"),  # the guess alone joins them
+    ],
+)
+def test_a_possible_restatement_keeps_the_better_hit_only_where_nothing_else_joins_the_two(
+    new: str, shown: str
+) -> None:
+    [group] = grouped([decision(0, REPORT), decision(1, new)], alike=[frozenset(("m0", "m1"))])
+    assert group.shown.memory.id == shown
+
+
 def test_three_distinct_decisions_are_kept() -> None:
     """S3-26 test 22."""
     texts = ["Use PostgreSQL for events", "Ship the export behind a flag", "Hire a second reviewer"]

@@ -13,16 +13,19 @@ from typing import Any
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from scenarios.test_titles import INSIGHTS
 from wellkept import Filter, MemoryStore, NewMemory, WriteResult
 from wellkept.core.judging.evidence import rests_on_words
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import evolution
+from wellkept.core.text.forms import canonical
 from wellkept.engine.gate.check_similar import check_similar
 from wellkept.policy import EVOLUTION_THRESHOLDS, SIMILARITY_EDGE_THRESHOLD, TOLD_AGAIN_AT
 from wellkept.testing.clock import FrozenClock
 
 WORDINGS = [(old, new) for first, *others in INSIGHTS for old in (first,) for new in others]
+WORDINGS_ONLY = Filter(statuses=("wording",))
 REFINEMENTS = (
     ("The hook runs after each session", "The hook runs after each session and stores what was learnt in the wiki"),
     ("Backups run every night.", "Backups run every night at two o'clock and are kept for thirty days."),
@@ -49,6 +52,12 @@ def opened() -> Iterator[MemoryStore]:
         yield store
 
 
+@pytest.fixture(scope="module")
+def letter() -> Iterator[MemoryStore]:
+    with wellkept.open("memory:", clock=FrozenClock(), policy=to_the_letter()) as store:
+        yield store
+
+
 @pytest.fixture
 def store(opened: MemoryStore) -> MemoryStore:
     """A namespace that nothing has been written to, of a store that has loaded its models."""
@@ -68,8 +77,21 @@ def told(store: MemoryStore, old: str, new: str, **fields: Any) -> WriteResult:
 
 
 @pytest.mark.parametrize(("old", "new"), WORDINGS)
-def test_an_insight_told_again_keeps_to_the_tiers(store: MemoryStore, old: str, new: str) -> None:
+def test_an_insight_told_again_is_kept_as_a_wording_and_listed_once(store: MemoryStore, old: str, new: str) -> None:
+    """I1: nothing is dropped on a model's word."""
+    result = told(store, old, new, kind="lesson")
+    [head] = store.list()
+    [wording] = store.list(WORDINGS_ONLY)
+    assert (result.outcome, result.memory and result.memory.id) == ("restated", head.id)
+    assert (head.content, wording.content, wording.superseded_by) == (old, new, head.id)
+    assert [(link.src, link.rel, link.dst) for link in result.links] == [(wording.id, "restates", head.id)]
+    assert [entry for entry in store.journal() if entry.dropped is not None] == []
+
+
+@pytest.mark.parametrize(("old", "new"), WORDINGS)
+def test_to_the_letter_an_insight_told_again_keeps_to_the_tiers(letter: MemoryStore, old: str, new: str) -> None:
     """S0-10, S0-31, S0-36, S0-39: dropped if the model is certain, linked from .90 on, otherwise only reported."""
+    store = letter.in_namespace(f"tier/{next(_numbers)}")
     result = told(store, old, new, kind="lesson")
     match = result.matches[0]
     assert match.opinion is not None and match.similarity is not None
@@ -84,11 +106,11 @@ def test_an_insight_told_again_keeps_to_the_tiers(store: MemoryStore, old: str, 
         assert bool(rels) == (match.similarity >= SIMILARITY_EDGE_THRESHOLD)
 
 
-def test_what_the_model_is_sure_of_is_dropped_and_what_it_is_not_is_kept(opened: MemoryStore) -> None:
+def test_to_the_letter_what_the_model_is_sure_of_is_dropped_and_what_it_is_not_is_kept(letter: MemoryStore) -> None:
     """S0-10: both happen among ten insights in three wordings, so that neither tier is tried in vain."""
     outcomes = []
     for old, new in WORDINGS:
-        outcomes.append(told(opened.in_namespace(f"both/{next(_numbers)}"), old, new, kind="lesson").outcome)
+        outcomes.append(told(letter.in_namespace(f"both/{next(_numbers)}"), old, new, kind="lesson").outcome)
     assert 3 <= outcomes.count("duplicate") < len(outcomes)
     assert set(outcomes) == {"duplicate", "created"}
 
@@ -193,18 +215,41 @@ def test_what_is_like_a_text_can_be_asked_for_without_writing(store: MemoryStore
 # The matrix of conflicts
 
 
-@pytest.mark.parametrize(("mode", "importance"), [("supersede", 0.9), ("supersede_sure", 0.3), ("warn", 0.3)])
-def test_a_repeat_under_supersede_raises_the_importance(store: MemoryStore, mode: Any, importance: float) -> None:
-    """S2-28: merged into the stored one, verbatim and paraphrased."""
+MODES = pytest.mark.parametrize(("mode", "importance"), [("supersede", 0.9), ("supersede_sure", 0.3), ("warn", 0.3)])
+
+
+@MODES
+def test_a_repeat_under_supersede_raises_the_importance_and_a_wording_does_not(
+    store: MemoryStore, mode: Any, importance: float
+) -> None:
+    """S2-28: a wording changes nothing of its head."""
     for old, new in (("Use ruff for linting.", "use ruff for linting"), *WORDINGS):
         here = store.in_namespace(f"{store.namespace}/{next(_numbers)}")
         first = here.remember(old, importance=0.3).memory
         assert first is not None
         result = here.remember(new, importance=0.9, on_conflict=mode)
+        verbatim = canonical(old) == canonical(new)
+        assert result.outcome == ("duplicate" if verbatim else "restated")
+        assert here.get(first.id, touch=False).importance == (importance if verbatim else 0.3)
+
+
+@MODES
+def test_to_the_letter_a_paraphrase_under_supersede_raises_the_importance_too(
+    letter: MemoryStore, mode: Any, importance: float
+) -> None:
+    """S2-28: merged into the stored one, verbatim and paraphrased."""
+    merged = 0
+    for old, new in (("Use ruff for linting.", "use ruff for linting"), *WORDINGS):
+        here = letter.in_namespace(f"raised/{next(_numbers)}")
+        first = here.remember(old, importance=0.3).memory
+        assert first is not None
+        result = here.remember(new, importance=0.9, on_conflict=mode)
+        merged += result.outcome == "duplicate"
         raised = importance if result.outcome == "duplicate" else 0.3
         assert here.get(first.id, touch=False).importance == raised
         if result.outcome == "created":  # the model is not sure, or a rule forbids: nothing is lost, and it is told
             assert result.links or result.conflicts or result.matches[0].relation != "same"
+    assert merged >= 3
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def grouped(
                 break
         else:
             shelf.add(hit)
-    return _newer_first([_group(members, alike) for members in shelf.rows], hits, disputes)
+    return _newer_first([_group(members, judge.guessed) for members in shelf.rows], hits, disputes)
 
 
 def open_pairs(
@@ -176,14 +176,22 @@ class _Judge:
         self._alike = alike
         self._by_words = by_words
         self._opposites = opposites
+        self.guessed: set[frozenset[str]] = set()
+        """Pairs that nothing but a possible restatement joins."""
 
     def says_the_same(self, one: Memory, other: Memory) -> bool:
         older, newer = sorted((one, other), key=_age)
         pair = frozenset((older.id, newer.id))
         if pair in self._apart:
             return False
-        if pair in self._alike and _read(newer, older, self._opposites).relation != "conflict":
+        if self._is_the_same(newer, older):
             return True
+        if pair in self._alike and _read(newer, older, self._opposites).relation != "conflict":
+            self.guessed.add(pair)
+            return True
+        return False
+
+    def _is_the_same(self, newer: Memory, older: Memory) -> bool:
         if not _may_be_one(newer, older):
             return False
         if canonical(newer.content) == canonical(older.content):
@@ -256,13 +264,13 @@ def _read(new: Memory, old: Memory, opposites: Opposites, opinion: Opinion | Non
 # Groups
 
 
-def _group(members: Sequence[Hit], alike: Collection[frozenset[str]]) -> Group:
+def _group(members: Sequence[Hit], guessed: Collection[frozenset[str]]) -> Group:
     """The newest active member is shown, at the best member's rank, with the conflicts of all members.
 
-    Where a possible restatement joins them, the best hit is shown: a guess must not outrank a better match.
+    Where only a possible restatement joins them, the best hit is shown: a guess must not outrank a better match.
     """
     order = sorted(members, key=lambda hit: (hit.memory.status == "active", *_age(hit.memory)), reverse=True)
-    if any(frozenset((one.memory.id, other.memory.id)) in alike for one in members for other in members):
+    if any(frozenset((one.memory.id, other.memory.id)) in guessed for one in members for other in members):
         order = list(members)
     conflicts = {item.key: item for hit in order for item in hit.conflicts}
     return Group(order[0], tuple(order[1:]), members[0].score, tuple(conflicts.values()))
