@@ -546,6 +546,7 @@ def test_kinds_whose_repeats_are_events_never_merge(world: Worlds, kind: str) ->
     assert before == 3 and plan.actions == ()
 
 
+@pytest.mark.parametrize("policy", KEPT)
 @pytest.mark.parametrize(
     "other",
     [
@@ -559,13 +560,15 @@ def test_kinds_whose_repeats_are_events_never_merge(world: Worlds, kind: str) ->
     ],
     ids=str,
 )
-def test_the_same_words_about_something_else_are_another_memory(merging: Worlds, other: dict[str, Any]) -> None:
-    """I2, B-37, S0-52: and the model's word does not change that."""
+def test_the_same_words_about_something_else_are_another_memory(
+    world: Worlds, other: dict[str, Any], policy: str
+) -> None:
+    """I2, B-37, S0-52: and the model's word does not change that; only a kind of the same family may be folded."""
     base: dict[str, Any] = {
         "kind": "fact", "subject": "006", "attribute": "status", "polarity": 1, "trigger": "At a time",
         "event_time": datetime(2026, 3, 1, tzinfo=UTC),
     }  # fmt: skip
-    here = merging({("Done.", "It is done."): 0.99})
+    here = world({("Done.", "It is done."): 0.99}, policy=KEPT[policy])
     for text, fields in (("It is all done now.", base), ("It is all done now!", {**base, **other})):
         here.write(text, on_conflict="ignore", **fields)
         here.clock.advance(minutes=1)
@@ -573,6 +576,7 @@ def test_the_same_words_about_something_else_are_another_memory(merging: Worlds,
     all_the_same(here, ("It is all done now.", "It is all done now!"))
     plan = here.store.plan(Consolidation(look_at=0.0, ask_at=0.0))
     assert of_type(plan, MERGE) == [], rows
+    assert of_type(plan, FOLD) == [] or set(other) == {"kind"}, rows
 
 
 def test_contradictions_across_kinds_are_flagged_and_never_merged(world: Worlds) -> None:
