@@ -991,6 +991,9 @@ def test_what_a_write_has_decided_a_pass_does_not_undo(world: Worlds, case: Case
     run = here.store.execute(plan)
     assert run.errors == 0 and here.store.execute(plan).executed == 0
     assert here.store.verify() == ()
+    for action in (*of_type(plan, MERGE), *of_type(plan, FOLD)):
+        merged = [before[one] for one in action.targets]
+        assert compare(merged[0], merged[-1], cosine=None, similarity=0.99).relation != "conflict"
     for action in of_type(plan, MERGE):
         merged = [before[one] for one in action.targets]
         assert liar or len({canonical(row.content) for row in merged}) == 1
