@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from scenarios.tidy import ALL_NEAR, BUS, NO_TEA, TEA, all_the_same, fill, model, of_type, states
 from scenarios.world import BACKENDS, World, make, snapshot
 from stores import EVERYTHING
@@ -77,7 +78,7 @@ def test_the_progress_of_each_step_is_told(here: World) -> None:
 
 def test_the_kinds_of_degradation_are_named_in_the_plan(tmp_path: Path) -> None:
     """I7: the report names parts that could not run."""
-    lexical = make("memory", tmp_path, embedder=FakeEmbedder(ALL_NEAR, lexical=True))
+    lexical = make("memory", tmp_path, embedder=FakeEmbedder(ALL_NEAR, lexical=True), policy=to_the_letter())
     fill(lexical, [*BUS, "Use SQLite.", "use sqlite!"])
     all_the_same(lexical, BUS)
     plan = lexical.store.plan()
@@ -97,7 +98,7 @@ def test_a_model_that_fails_in_the_middle_leaves_the_rules_to_decide(tmp_path: P
     whole = here.store.plan()
     model(here).failure = ModelUnavailable("down")
     told = here.store.plan()
-    assert whole.planned["merge"] == 3 and told.planned["merge"] == 0 and "relation" in told.degraded
+    assert whole.planned["fold"] == 3 and told.actions == () and "relation" in told.degraded
     here.store.close()
 
 
@@ -121,11 +122,15 @@ def test_memories_of_a_kind_that_the_policy_no_longer_knows_are_left_alone_and_t
 
 
 @each_backend
+@pytest.mark.parametrize(
+    ("policy", "act", "at", "status"), [(to_the_letter(), "merge", 0, "archived"), (Policy(), "fold", 1, "wording")],
+    ids=["letter", "default"],
+)  # fmt: skip
 def test_each_action_is_one_journal_entry_that_says_run_plan_rule_and_configuration(
-    backend: str, tmp_path: Path
+    backend: str, tmp_path: Path, policy: Policy, act: str, at: int, status: str
 ) -> None:
-    """S1-3, S1-45, I6."""
-    here = make(backend, tmp_path, ALL_NEAR)
+    """S1-3, S1-45, I6: the memory at this place is merged away or becomes a wording."""
+    here = make(backend, tmp_path, ALL_NEAR, policy=policy)
     rows = fill(here, [*TEA, NO_TEA])
     all_the_same(here, TEA)
     plan = here.store.plan()
@@ -134,16 +139,16 @@ def test_each_action_is_one_journal_entry_that_says_run_plan_rule_and_configurat
     entries = here.store.journal()[before:]
     assert [entry.seq for entry in entries] == [result.entry for result in report.results]
     assert {(entry.verb, entry.run_id, entry.actor) for entry in entries} == {("consolidate", report.run_id, "tester")}
-    assert [entry.outcome for entry in entries] == ["flag_contradiction", "merge"]
+    assert [entry.outcome for entry in entries] == ["flag_contradiction", act]
     for entry, action in zip(entries, plan.actions, strict=True):
         assert entry.reasons[0].rule == action.rationale.rule and entry.reasons[0].detail
         assert plan.plan_id in entry.reasons[1].detail and plan.config_hash in entry.reasons[1].detail
         assert action.id in entry.reasons[1].detail
         assert set(action.targets) <= set(entry.memory_ids)
     assert entries[0].conflict_keys == (here.store.conflicts()[0].key,)
-    story = here.store.history(rows[0].id)
-    assert [version.outcome for version in story][-1] == "merge"
-    assert story[-1].memory is not None and story[-1].memory.status == "archived"
+    story = here.store.history(rows[at].id)
+    assert [version.outcome for version in story][-1] == act
+    assert story[-1].memory is not None and story[-1].memory.status == status
     here.store.close()
 
 
@@ -167,7 +172,7 @@ def test_an_action_that_fails_is_told_in_the_log(here: World, caplog: pytest.Log
     broken = replace(ctx, storage=FaultyStorage(ctx.storage, at=1, error=Full("no space is left"), only=("apply",)))
     with caplog.at_level(logging.ERROR, "wellkept.consolidate"):
         report = execution.execute(broken, plan)
-    assert states(report) == [("merge", "failed")]
+    assert states(report) == [("fold", "failed")]
     assert any("CONSOLIDATE/ERROR" in record.getMessage() for record in caplog.records)
 
 
@@ -201,7 +206,7 @@ def test_memories_that_are_gone_or_changed_are_named(here: World) -> None:
     here.store.erase(rows[0].id)
     here.store.forget(rows[2].id)
     report = here.store.execute(plan)
-    assert states(report) == [("merge", "stale"), ("merge", "stale")]
+    assert states(report) == [("fold", "stale"), ("fold", "stale")]
     assert rows[0].id in report.results[0].why and rows[2].id in report.results[1].why
 
 

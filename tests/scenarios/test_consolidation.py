@@ -1,10 +1,14 @@
-"""Consolidation end to end on both backends: detect, plan, execute, execute again, take back (S1, F-26, F-27)."""
+"""Consolidation end to end on both backends: detect, plan, execute, execute again, take back (S1, F-26, F-27).
+
+Merges of different texts are those of a policy that drops repeats; the default policy folds them instead.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ from typing import Any
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from scenarios.cases import CASES, VERBATIM_BLOCKS, Case
 from scenarios.tidy import (
     ALL_NEAR,
@@ -41,15 +46,24 @@ from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import Scope
 
 MERGE = "merge"
+FOLD = "fold"
 FLAG = "flag_contradiction"
+KEPT = {"letter": to_the_letter(), "default": None}
+"""Policies that merge and that fold what the model takes for the same."""
+
+
+@pytest.fixture
+def merging(world: Worlds) -> Worlds:
+    """Creates worlds that merge what the model takes for the same, instead of keeping it as a wording."""
+    return partial(world, policy=to_the_letter())
 
 
 # -- F-26: a cluster of three and a contradiction inside -------------------------------------
 
 
-def test_a_cluster_of_three_is_merged_and_the_contradiction_inside_is_flagged_once(world: Worlds) -> None:
+def test_a_cluster_of_three_is_merged_and_the_contradiction_inside_is_flagged_once(merging: Worlds) -> None:
     """F-26, B-6, S1-4, S1-31: dry run twice, execute twice."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, [*TEA, NO_TEA])
     with here.store._ctx.storage.begin("default", write=True) as tx:
         tx.touch({row.id: (count, here.clock(), None) for row, count in zip(rows, (1, 2, 4, 0), strict=True)})
@@ -79,13 +93,41 @@ def test_a_cluster_of_three_is_merged_and_the_contradiction_inside_is_flagged_on
     assert here.store.verify() == ()
 
 
+def test_by_default_a_cluster_of_three_is_folded_and_the_contradiction_inside_is_flagged_once(world: Worlds) -> None:
+    """Design 12: the oldest text stays the head, the others are its wordings, and nothing is dropped."""
+    here = world(ALL_NEAR)
+    rows = fill(here, [*TEA, NO_TEA])
+    all_the_same(here, TEA)
+    plan = here.store.plan()
+    assert counted(plan) == {FOLD: 1, FLAG: 1}
+    (fold,) = of_type(plan, FOLD)
+    assert fold.canonical == rows[0].id and set(fold.targets) == {row.id for row in rows[:3]}
+    done = here.store.execute(plan)
+    assert [result.state for result in done.results] == ["executed", "executed"]
+    (conflict,) = here.store.conflicts()
+    assert (conflict.a, conflict.b, conflict.kind) == (rows[0].id, rows[3].id, "contradiction")
+    assert texts(here.rows()) == [TEA[0], NO_TEA]
+    wordings = here.rows("wording")
+    assert texts(wordings) == [*TEA[1:]] and {row.superseded_by for row in wordings} == {rows[0].id}
+    assert here.rows()[0].confirmations == 2
+    after = snapshot(here.store)
+    assert [result.state for result in here.store.execute(plan).results] == ["done", "done"]
+    assert snapshot(here.store) == after
+    assert here.store.plan().actions == () and here.store.verify() == ()
+
+
 def test_a_cluster_that_fails_is_rolled_back_alone_and_a_later_execute_finishes(tmp_path: Path) -> None:
     """F-27, S1-44: the failure strikes in the second of two merges."""
     for call in ("apply", "commit"):
         broken = FaultyStorage(DictStorage(), error=Full("no space is left"), only=(call,))
         clock, model_ = FrozenClock(), FakeRelationModel()
         store = wellkept.open(
-            broken, embedder=FakeEmbedder({**ALL_NEAR}), clock=clock, new_id=CountingIds(), relation_model=model_
+            broken,
+            policy=to_the_letter(),
+            embedder=FakeEmbedder({**ALL_NEAR}),
+            clock=clock,
+            new_id=CountingIds(),
+            relation_model=model_,
         )
         for text in (*TEA, *BUS):
             store.remember(text, on_conflict="ignore")
@@ -115,9 +157,9 @@ def test_a_cluster_that_fails_is_rolled_back_alone_and_a_later_execute_finishes(
         store.close()
 
 
-def test_a_flag_that_failed_alone_is_opened_by_a_later_execute_although_its_memory_was_merged(world: Worlds) -> None:
+def test_a_flag_that_failed_alone_is_opened_by_a_later_execute_although_its_memory_was_merged(merging: Worlds) -> None:
     """S1-44: executed actions of a plan do not make its other actions stale."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     fill(here, [*TEA, NO_TEA])
     all_the_same(here, TEA)
     plan = here.store.plan()
@@ -172,17 +214,20 @@ def test_retries_allowed_and_not_allowed_are_one_finding_by_injected_similarity(
 # -- plans are determined by what stands in the store ----------------------------------------
 
 
-def test_both_backends_give_the_same_plan(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("letter", {MERGE: 3, FLAG: 1}), ("default", {MERGE: 1, FOLD: 2, FLAG: 1})]
+)
+def test_both_backends_give_the_same_plan(tmp_path: Path, policy: str, expected: dict[str, int]) -> None:
     """S1-5, I4, I9: same store, same plan_id."""
     plans = []
     for backend in BACKENDS:
-        here = make(backend, tmp_path, ALL_NEAR)
+        here = make(backend, tmp_path, ALL_NEAR, policy=KEPT[policy])
         fill(here, [*TEA, NO_TEA, *BUS, "Use SQLite.", "use sqlite!"])
         all_the_same(here, TEA, BUS)
         plans.append(here.store.plan())
         here.store.close()
     assert all(plan == plans[0] for plan in plans)
-    assert plans[0].planned[MERGE] == 3
+    assert counted(plans[0]) == expected
 
 
 def test_a_day_later_the_plan_is_the_same(world: Worlds) -> None:
@@ -200,9 +245,9 @@ def test_a_day_later_the_plan_is_the_same(world: Worlds) -> None:
 # -- what changes between plan and execution -------------------------------------------------
 
 
-def test_only_the_action_whose_row_has_changed_is_stale(world: Worlds) -> None:
+def test_only_the_action_whose_row_has_changed_is_stale(merging: Worlds) -> None:
     """B-22: the others are executed."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, [*TEA, *BUS])
     all_the_same(here, TEA, BUS)
     plan = here.store.plan()
@@ -216,9 +261,9 @@ def test_only_the_action_whose_row_has_changed_is_stale(world: Worlds) -> None:
     assert texts(here.rows()) == [*TEA, BUS[1]]
 
 
-def test_a_conflict_that_came_up_since_the_plan_vetoes_the_merge(world: Worlds) -> None:
+def test_a_conflict_that_came_up_since_the_plan_vetoes_the_merge(merging: Worlds) -> None:
     """B-6: a conflict changes no version of a memory, and is seen nevertheless."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, BUS)
     all_the_same(here, BUS)
     plan = here.store.plan()
@@ -229,9 +274,9 @@ def test_a_conflict_that_came_up_since_the_plan_vetoes_the_merge(world: Worlds) 
     assert of_type(here.store.plan(), MERGE) == []
 
 
-def test_reads_links_and_conflicts_made_since_the_plan_are_taken_along(world: Worlds) -> None:
+def test_reads_links_and_conflicts_made_since_the_plan_are_taken_along(merging: Worlds) -> None:
     """S1-39: none of them makes a new version of a row, so none makes the action stale."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     older, newer = fill(here, BUS)
     other, hidden = fill(here, ["Rain is wet.", "Old words about a bus."])
     all_the_same(here, BUS)
@@ -256,8 +301,8 @@ def test_reads_links_and_conflicts_made_since_the_plan_are_taken_along(world: Wo
     assert here.store.verify() == ()
 
 
-def test_a_plan_executed_after_one_entry_was_taken_back_by_hand_does_just_that_again(world: Worlds) -> None:
-    here = world(ALL_NEAR)
+def test_a_plan_executed_after_one_entry_was_taken_back_by_hand_does_just_that_again(merging: Worlds) -> None:
+    here = merging(ALL_NEAR)
     fill(here, [*TEA, *BUS])
     all_the_same(here, TEA, BUS)
     plan = here.store.plan()
@@ -266,9 +311,9 @@ def test_a_plan_executed_after_one_entry_was_taken_back_by_hand_does_just_that_a
     assert states(here.store.execute(plan)) == [(MERGE, "done"), (MERGE, "executed")]
 
 
-def test_a_merged_away_memory_can_be_restored_and_the_plan_is_stale_then_not_done(world: Worlds) -> None:
+def test_a_merged_away_memory_can_be_restored_and_the_plan_is_stale_then_not_done(merging: Worlds) -> None:
     """S1-56: a restore corrects a wrong merge; after it, the action is not `done`."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, BUS)
     all_the_same(here, BUS)
     plan = here.store.plan()
@@ -279,9 +324,9 @@ def test_a_merged_away_memory_can_be_restored_and_the_plan_is_stale_then_not_don
     assert here.store.verify() == ()
 
 
-def test_what_was_merged_before_and_restored_is_not_counted_twice(world: Worlds) -> None:
+def test_what_was_merged_before_and_restored_is_not_counted_twice(merging: Worlds) -> None:
     """F-26: the access sum is that of the reads there were."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, BUS)
     for _ in range(3):
         here.store.get(rows[0].id)
@@ -297,9 +342,9 @@ def test_what_was_merged_before_and_restored_is_not_counted_twice(world: Worlds)
 # -- what a merge leaves ---------------------------------------------------------------------
 
 
-def test_the_merged_away_text_said_again_is_a_duplicate_of_the_winner(world: Worlds) -> None:
+def test_the_merged_away_text_said_again_is_a_duplicate_of_the_winner(merging: Worlds) -> None:
     """B-8, I5."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     fill(here, BUS, kind="lesson")
     all_the_same(here, BUS)
     here.store.execute(here.store.plan())
@@ -308,10 +353,10 @@ def test_the_merged_away_text_said_again_is_a_duplicate_of_the_winner(world: Wor
     assert result.memory is not None and result.memory.content == BUS[1]
 
 
-def test_hashes_follow_over_two_merges(world: Worlds) -> None:
+def test_hashes_follow_over_two_merges(merging: Worlds) -> None:
     """B-8: a → b in one run, b → c in the next; a repeat of a finds c."""
     three = dict.fromkeys([(TEA[0], TEA[1]), (TEA[0], TEA[2]), (TEA[1], TEA[2])], 0.97)
-    here = world(three)
+    here = merging(three)
     fill(here, TEA[:2])
     all_the_same(here, TEA)
     here.store.execute(here.store.plan())
@@ -327,9 +372,9 @@ def test_hashes_follow_over_two_merges(world: Worlds) -> None:
     }  # S1-39, E-2.4: all of them, and not itself
 
 
-def test_conflicts_are_carried_over_to_the_winner(world: Worlds) -> None:
+def test_conflicts_are_carried_over_to_the_winner(merging: Worlds) -> None:
     """An open conflict of the memory that goes lives on in the name of the one that stays, once."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     older = fill(here, [BUS[0]])[0]
     against = here.write("The bus to town leaves at one.", on_conflict="warn")
     here.clock.advance(minutes=1)
@@ -347,13 +392,13 @@ def test_conflicts_are_carried_over_to_the_winner(world: Worlds) -> None:
     assert here.store.plan().actions == ()
 
 
-def test_a_conflict_between_two_memories_that_both_go_is_carried_to_both_winners(world: Worlds) -> None:
+def test_a_conflict_between_two_memories_that_both_go_is_carried_to_both_winners(merging: Worlds) -> None:
     """Two merges of one plan that concern each other: neither loses the conflict or a link of the other."""
     pairs = {
         ("The door is red.", "Red is the colour of the door."): 0.97,
         ("The door is blue.", "Blue is the colour of the door."): 0.97,
     }
-    here = world(pairs | dict.fromkeys(product(*pairs), 0.9))
+    here = merging(pairs | dict.fromkeys(product(*pairs), 0.9))
     a = fill(here, ["The door is red."])[0]
     c = here.write("The door is blue.").memory
     assert c is not None and len(here.store.conflicts()) == 1
@@ -390,9 +435,9 @@ def test_a_settled_conflict_stays_settled_under_the_winners_name(world: Worlds) 
 
 
 @pytest.mark.parametrize("resolution", ["keep_both", "dismissed"])
-def test_what_somebody_keeps_apart_stays_apart_whatever_says_the_same(world: Worlds, resolution: Any) -> None:
+def test_what_somebody_keeps_apart_stays_apart_whatever_says_the_same(merging: Worlds, resolution: Any) -> None:
     """B-6: of three that the model calls the same, two were kept by a person."""
-    here = world({pair: 0.97 for pair in [(TEA[0], TEA[1]), (TEA[0], TEA[2]), (TEA[1], TEA[2])]})
+    here = merging({pair: 0.97 for pair in [(TEA[0], TEA[1]), (TEA[0], TEA[2]), (TEA[1], TEA[2])]})
     here.write(TEA[0])
     here.clock.advance(minutes=1)
     here.write(TEA[1])  # reported as a possible repeat
@@ -409,10 +454,10 @@ def test_what_somebody_keeps_apart_stays_apart_whatever_says_the_same(world: Wor
     assert {merged.id, *merged.metadata["merged_from"]} & {repeat.a, repeat.b} != {repeat.a, repeat.b}
 
 
-def test_complete_linkage_holds_from_night_to_night(world: Worlds) -> None:
+def test_complete_linkage_holds_from_night_to_night(merging: Worlds) -> None:
     """S1-21: a chain of neighbours is not eaten up one link a night."""
     a, b, c = TEA
-    here = world({(a, b): 0.97, (b, c): 0.96, (a, c): 0.9})
+    here = merging({(a, b): 0.97, (b, c): 0.96, (a, c): 0.9})
     fill(here, TEA)
     all_the_same(here, (a, b), (b, c))
     for _ in range(3):
@@ -481,7 +526,7 @@ def test_texts_that_differ_are_never_merged_whatever_the_model_says(
         greedy = Rule(id="greedy", trigger="always", action="merge")
         for config in (None, Consolidation(rules=(greedy,), ask_at=0.0, look_at=0.0)):
             plan = here.store.plan(config)
-            assert of_type(plan, MERGE) == []
+            assert of_type(plan, MERGE) == of_type(plan, FOLD) == []
             here.store.execute(plan)
         assert sorted(texts(here.rows())) == sorted(pair)
         here.store.close()
@@ -501,6 +546,7 @@ def test_kinds_whose_repeats_are_events_never_merge(world: Worlds, kind: str) ->
     assert before == 3 and plan.actions == ()
 
 
+@pytest.mark.parametrize("policy", KEPT)
 @pytest.mark.parametrize(
     "other",
     [
@@ -514,13 +560,15 @@ def test_kinds_whose_repeats_are_events_never_merge(world: Worlds, kind: str) ->
     ],
     ids=str,
 )
-def test_the_same_words_about_something_else_are_another_memory(world: Worlds, other: dict[str, Any]) -> None:
-    """I2, B-37, S0-52: and the model's word does not change that."""
+def test_the_same_words_about_something_else_are_another_memory(
+    world: Worlds, other: dict[str, Any], policy: str
+) -> None:
+    """I2, B-37, S0-52: and the model's word does not change that; only a kind of the same family may be folded."""
     base: dict[str, Any] = {
         "kind": "fact", "subject": "006", "attribute": "status", "polarity": 1, "trigger": "At a time",
         "event_time": datetime(2026, 3, 1, tzinfo=UTC),
     }  # fmt: skip
-    here = world({("Done.", "It is done."): 0.99})
+    here = world({("Done.", "It is done."): 0.99}, policy=KEPT[policy])
     for text, fields in (("It is all done now.", base), ("It is all done now!", {**base, **other})):
         here.write(text, on_conflict="ignore", **fields)
         here.clock.advance(minutes=1)
@@ -528,6 +576,7 @@ def test_the_same_words_about_something_else_are_another_memory(world: Worlds, o
     all_the_same(here, ("It is all done now.", "It is all done now!"))
     plan = here.store.plan(Consolidation(look_at=0.0, ask_at=0.0))
     assert of_type(plan, MERGE) == [], rows
+    assert of_type(plan, FOLD) == [] or set(other) == {"kind"}, rows
 
 
 def test_contradictions_across_kinds_are_flagged_and_never_merged(world: Worlds) -> None:
@@ -539,7 +588,8 @@ def test_contradictions_across_kinds_are_flagged_and_never_merged(world: Worlds)
     plan = here.store.plan()
     assert [action.type for action in plan.actions] == [FLAG]
     all_the_same(here, pair)
-    assert of_type(here.store.plan(), MERGE) == []
+    plan = here.store.plan()
+    assert of_type(plan, MERGE) == of_type(plan, FOLD) == []
 
 
 # -- who is protected ------------------------------------------------------------------------
@@ -583,9 +633,9 @@ def test_a_memory_in_dispute_is_not_archived_away(world: Worlds) -> None:
     assert here.store.plan().planned["archive"] == 2
 
 
-def test_expired_memories_neither_merge_nor_contradict(world: Worlds) -> None:
+def test_expired_memories_neither_merge_nor_contradict(merging: Worlds) -> None:
     """B-9: an outdated statement is not active together with the current one."""
-    here = world({("The door is red.", "The door is blue."): 0.9, **ALL_NEAR})
+    here = merging({("The door is red.", "The door is blue."): 0.9, **ALL_NEAR})
     soon = here.clock() + timedelta(hours=1)
     fill(here, [{"content": "The door is red.", "expires_at": soon}, {"content": BUS[0], "expires_at": soon}])
     fill(here, ["The door is blue.", BUS[1], {"content": "Rain is wet.", "expires_at": soon}, "rain is wet"][:2])
@@ -595,9 +645,9 @@ def test_expired_memories_neither_merge_nor_contradict(world: Worlds) -> None:
     assert here.store.plan().actions == ()
 
 
-def test_a_copy_that_never_expires_keeps_the_merged_memory_alive(world: Worlds) -> None:
+def test_a_copy_that_never_expires_keeps_the_merged_memory_alive(merging: Worlds) -> None:
     """I1: also when the text that stays is that of a copy which would have expired."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     soon = here.clock() + timedelta(hours=1)
     fill(here, [BUS[0], {"content": BUS[1], "expires_at": soon}])
     all_the_same(here, BUS)
@@ -608,9 +658,9 @@ def test_a_copy_that_never_expires_keeps_the_merged_memory_alive(world: Worlds) 
     assert [hit.memory.id for hit in here.store.recall(BUS[1])] == [kept.id]
 
 
-def test_rules_that_say_noop_shield_clusters_and_memories(world: Worlds) -> None:
+def test_rules_that_say_noop_shield_clusters_and_memories(merging: Worlds) -> None:
     """S1-14: the first rule that fits decides; left alone is left alone by every later rule."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     fill(here, [*BUS, "A note that nobody ever reads."], tags=["keep"])
     here.clock.advance(days=60)
     all_the_same(here, BUS)
@@ -701,9 +751,9 @@ def test_a_scope_that_makes_no_sense_is_refused(world: Worlds) -> None:
             here.store.plan(scope=scope)
 
 
-def test_namespaces_do_not_meet(world: Worlds) -> None:
+def test_namespaces_do_not_meet(merging: Worlds) -> None:
     """I8: neither in a plan, nor in its execution, nor in taking it back."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     other = here.store.in_namespace("other")
     fill(here, [TEA[0], BUS[0]])
     for text in (TEA[1], BUS[0]):
@@ -726,8 +776,8 @@ def test_namespaces_do_not_meet(world: Worlds) -> None:
 # -- single actions --------------------------------------------------------------------------
 
 
-def test_single_actions_can_be_asked_for_or_left_out(world: Worlds) -> None:
-    here = world(ALL_NEAR)
+def test_single_actions_can_be_asked_for_or_left_out(merging: Worlds) -> None:
+    here = merging(ALL_NEAR)
     fill(here, [*TEA, NO_TEA, *BUS])
     all_the_same(here, TEA, BUS)
     plan = here.store.plan()
@@ -745,15 +795,19 @@ def test_single_actions_can_be_asked_for_or_left_out(world: Worlds) -> None:
 # -- taking a run back -----------------------------------------------------------------------
 
 
-def test_undo_of_a_run_restores_everything_and_can_be_taken_back_itself(world: Worlds) -> None:
+@pytest.mark.parametrize(("policy", "action"), [("letter", MERGE), ("default", FOLD)])
+def test_undo_of_a_run_restores_everything_and_can_be_taken_back_itself(
+    world: Worlds, policy: str, action: str
+) -> None:
     """I1: rows with their usage, links, conflicts, aliases, to the byte."""
-    here = world(ALL_NEAR)
+    here = world(ALL_NEAR, policy=KEPT[policy])
     rows = fill(here, [*TEA, NO_TEA, *BUS])
     here.store.link(rows[3].id, rows[0].id, "related")
     here.store.get(rows[1].id)
     all_the_same(here, TEA, BUS)
     before = snapshot(here.store).without_journal()
     plan = here.store.plan()
+    assert counted(plan) == {action: 2, FLAG: 1}
     run = here.store.execute(plan)
     after = snapshot(here.store).without_journal()
     here.clock.advance(days=1)
@@ -770,8 +824,8 @@ def test_undo_of_a_run_restores_everything_and_can_be_taken_back_itself(world: W
     assert here.store.verify() == ()
 
 
-def test_undo_refuses_naming_what_stands_on_it_and_takes_back_the_rest_on_request(world: Worlds) -> None:
-    here = world(ALL_NEAR)
+def test_undo_refuses_naming_what_stands_on_it_and_takes_back_the_rest_on_request(merging: Worlds) -> None:
+    here = merging(ALL_NEAR)
     fill(here, [*TEA, *BUS])
     all_the_same(here, TEA, BUS)
     before = snapshot(here.store)
@@ -793,9 +847,9 @@ def test_undo_refuses_naming_what_stands_on_it_and_takes_back_the_rest_on_reques
     assert snapshot(here.store).without_journal() == before.without_journal()
 
 
-def test_what_was_erased_since_does_not_come_back_and_blocks_only_its_own_cluster(world: Worlds) -> None:
+def test_what_was_erased_since_does_not_come_back_and_blocks_only_its_own_cluster(merging: Worlds) -> None:
     """I1: erase is for good; the rest of the run can still be taken back."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, [*TEA, *BUS])
     all_the_same(here, TEA, BUS)
     run = here.store.execute(here.store.plan())
@@ -816,7 +870,7 @@ def test_what_was_erased_since_does_not_come_back_and_blocks_only_its_own_cluste
 def test_a_writer_in_another_thread_is_neither_lost_nor_in_the_way(backend: str, tmp_path: Path) -> None:
     """I3: forty merges with a concurrent writer; every merge is complete, done or stale."""
     pairs = {(f"Machine {n} is painted.", f"There is paint on machine {n}."): 0.97 for n in range(40)}
-    here = make(backend, tmp_path, pairs)
+    here = make(backend, tmp_path, pairs, policy=to_the_letter())
     fill(here, [text for pair in pairs for text in pair])
     all_the_same(here, *pairs)
     plan = here.store.plan()
@@ -892,9 +946,9 @@ def test_a_very_long_text_is_merged_only_with_its_equal(tmp_path: Path) -> None:
      {"merged_from": {"a": 1}, "promoted": ["R3-promote-high-value-procedural"]}],
     ids=str,
 )  # fmt: skip
-def test_metadata_that_only_looks_like_ours_does_no_harm(world: Worlds, metadata: dict[str, Any]) -> None:
+def test_metadata_that_only_looks_like_ours_does_no_harm(merging: Worlds, metadata: dict[str, Any]) -> None:
     """A writer may put anything there; no plan breaks of it."""
-    here = world(ALL_NEAR)
+    here = merging(ALL_NEAR)
     rows = fill(here, [*BUS, "A procedure."], metadata=metadata, tags=["sop"], importance=0.8)
     with here.store._ctx.storage.begin("default", write=True) as tx:
         tx.touch({row.id: (9, here.clock(), None) for row in rows})
@@ -937,6 +991,9 @@ def test_what_a_write_has_decided_a_pass_does_not_undo(world: Worlds, case: Case
     run = here.store.execute(plan)
     assert run.errors == 0 and here.store.execute(plan).executed == 0
     assert here.store.verify() == ()
+    for action in (*of_type(plan, MERGE), *of_type(plan, FOLD)):
+        merged = [before[one] for one in action.targets]
+        assert compare(merged[0], merged[-1], cosine=None, similarity=0.99).relation != "conflict"
     for action in of_type(plan, MERGE):
         merged = [before[one] for one in action.targets]
         assert liar or len({canonical(row.content) for row in merged}) == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from stores import BACKENDS, place
 from wellkept import Filter, MemoryStore, Policy
 from wellkept.core.judging.risk_bounds import Bounds
@@ -212,7 +213,8 @@ def test_a_part_that_is_split_off_leaves_the_text_of_its_head_with_a_model_that_
 
 def test_without_wordings_an_addition_stays_only_in_the_text_with_a_model_that_is_sure_of_each(tmp_path):
     first, addition, *_ = CHAINS["English"]
-    with wellkept.open(str(tmp_path / "drop.db"), relation_model=RefinesTheOriginal([first])) as store:
+    where, model = str(tmp_path / "drop.db"), RefinesTheOriginal([first])
+    with wellkept.open(where, policy=to_the_letter(), relation_model=model) as store:
         assert told(store, (first, addition)) == ["created", "evolved"]
         assert store.list(Filter(statuses=("wording",))) == ()
 

@@ -58,12 +58,15 @@ def test_a_pair_is_a_conflict_at_writing_and_in_consolidation_where_the_policy_n
     assert [item.kind == "antonym" for match in told.matches for item in match.differences if item.decisive] == (
         [True] if named else []
     )
+    # Without the pair the model alone decides; it may see an update here, or even a restatement.
     for result in (asked, told):
-        assert [item.kind for item in result.conflicts] == (["contradiction"] if named else [])
+        kinds = [item.kind for item in result.conflicts]
+        assert kinds == ["contradiction"] if named else "contradiction" not in kinds
     kept = stores[named].in_namespace(f"plan/{old}")
     for text in (old, new):
         kept.remember(text, kind="note", on_conflict="ignore")
-    assert [action.type for action in kept.plan().actions] == (["flag_contradiction"] if named else [])
+    actions = [action.type for action in kept.plan().actions]
+    assert actions == ["flag_contradiction"] if named else "flag_contradiction" not in actions
 
 
 @pytest.mark.parametrize(

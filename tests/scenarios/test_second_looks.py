@@ -13,7 +13,7 @@ import pytest
 import wellkept
 from stores import embedded, place, snapshot
 from wellkept import DEFAULT_RULES, Consolidation, Filter, MemoryStore, Policy
-from wellkept.core.judging.list_head import Head
+from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import Risk
 from wellkept.testing.clock import CountingIds, FrozenClock
@@ -24,7 +24,10 @@ from wellkept.types import ALL_STATUSES, NewMemory
 KEPT_APART = "[kinds.fact]\n{0}[kinds.note]\n{0}"
 BEFORE = Policy.from_toml(KEPT_APART.format('repeats = "drop"\nupdates = "list"\n'))
 AFTER = Policy.from_toml(KEPT_APART.format('repeats = "fold"\nupdates = "mark"\nfamily = "statements"\n'))
-ACT = Head((0.0,) * 5 + (1.0,) + (0.0,) * 20, 0.0, 0.6)
+HEADS = {
+    act: Head(tuple(float(place == ODDS_OF_THE_ACT) for place in range(count)), 0.0, english=0.6, other=0.6)
+    for act, count in FEATURES.items()
+}
 """The probability of the act is that of the opinion."""
 
 HEAD = "The invoices are sent by Marta."
@@ -41,7 +44,7 @@ class WithHeads(FakeRelationModel):
     """A relation model that also decides over lists of candidates."""
 
     def bounds(self, risk: Risk) -> Bounds:
-        return replace(super().bounds(risk), fold=ACT, mark=ACT)
+        return replace(super().bounds(risk), fold=HEADS["fold"], mark=HEADS["mark"])
 
 
 def model() -> WithHeads:
