@@ -1,8 +1,11 @@
 """Search before store: the same insight leaves one row (source 000).
 
+The stores of these tests keep to the letter of the source: a repeat is dropped. The default policy keeps it as a
+wording of the stored row: `engine/test_repeats_by_default.py`.
+
 The relation model of these tests leaves every pair to rules and similarity (`FakeRelationModel.defers`), which the
 packaged one never does: bounds can so be tried to the fourth decimal. The twins with the packaged models stand in
-`scenarios/test_shipped_bands.py` and `scenarios/test_seed_sentences.py`.
+`scenarios/test_shipped_bands.py` and `scenarios/test_example_sentences.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import replace
 
 import pytest
 
+from letter import to_the_letter
 from wellkept.core.records.explain import check_similar
 from wellkept.errors import ModelUnavailable, NotFound, UnknownKind
 from wellkept.policy import DEFAULT_KINDS, Band, Policy
@@ -26,6 +30,12 @@ NEVER_CHECKED = [
     "thesis", "signal", "trade", "trade_entry", "trade_close", "trade_modify", "watchpoint", "turn_summary",
     "session_summary",
 ]  # fmt: skip
+
+
+@pytest.fixture
+def make(make):
+    """Opens stores that drop repeats, unless the test names a policy."""
+    return lambda **options: make(**({"policy": to_the_letter()} | options))
 
 
 def pair(table, cosine, *, kind="lesson", old=L1, new=PARAPHRASE, title=""):
@@ -522,6 +532,6 @@ def test_the_hash_stages_work_without_a_model(make):
 def test_a_band_of_ones_own_moves_the_tiers(make):
     """S0-9: constants are named and come from the policy, never from the code."""
     lesson = replace(DEFAULT_KINDS["lesson"], bands=(Band(0.8, "skip"), Band(0.6, "link")))
-    table = make(policy=Policy(kinds={**DEFAULT_KINDS, "lesson": lesson}))
+    table = make(policy=to_the_letter(Policy(kinds={**DEFAULT_KINDS, "lesson": lesson})))
     _, write = pair(table, 0.8)
     assert write().outcome == "duplicate"

@@ -1,7 +1,8 @@
 """The golden scenarios as data: stored texts, the next text with its cosines, and the expected state.
 
 The frozen clock is at 2026-01-01 12:00 UTC, and all times are earlier. Rows are named by their texts; an evolved row by
-all of them, joined by " + ".
+all of them, joined by " + ". A case that drops a repeat runs by the letter of the sources and has a twin under the
+default policy, which keeps it as a wording.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from letter import to_the_letter
 from wellkept.policy import Policy
 from wellkept.types import OnConflict
 
@@ -26,8 +28,9 @@ class Case:
     Attributes:
         stored / new: The texts written before, and the text to decide about.
         cosines: Exact cosines; all other pairs have 0.
+        letter: Whether repeats are dropped and updates listed, as in the sources; otherwise the default policy holds.
         rule: The first rule that must have fired.
-        active / hidden: Rows afterwards, active and superseded, sorted by name.
+        active / hidden / wordings: Rows afterwards, active, superseded and wordings, sorted by name.
         links: (source, relation, target).
         conflicts: (kind, reason, resolution).
     """
@@ -37,19 +40,20 @@ class Case:
     new: Mapping[str, Any]
     cosines: Mapping[tuple[str, str], float] = field(default_factory=dict)
     on_conflict: OnConflict | None = None
+    letter: bool = False
     outcome: str
     rule: str
     active: tuple[str, ...]
     hidden: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
     links: tuple[Triple, ...] = ()
     conflicts: tuple[tuple[str, str, str | None], ...] = ()
 
     @property
     def policy(self) -> Policy:
-        """The default policy, with this case's answer to a conflict."""
-        if self.on_conflict is None:
-            return Policy()
-        return Policy().with_conflict(self.new["kind"], self.on_conflict)
+        """The default policy or the letter of the sources, with this case's answer to a conflict."""
+        policy = to_the_letter() if self.letter else Policy()
+        return policy if self.on_conflict is None else policy.with_conflict(self.new["kind"], self.on_conflict)
 
     @property
     def items(self) -> tuple[Mapping[str, Any], ...]:
@@ -84,7 +88,7 @@ INSIGHT = (
     Case(
         name="F-1 lesson: a paraphrase at .9500 is a duplicate",
         stored=(says("lesson", L1),), new=says("lesson", L1_AGAIN), cosines={(L1, L1_AGAIN): 0.95},
-        outcome="duplicate", rule="similarity_skip", active=(L1,),
+        letter=True, outcome="duplicate", rule="similarity_skip", active=(L1,),
     ),
     Case(
         name="F-2 lesson: at .9499 it is created and linked once",
@@ -110,7 +114,7 @@ INSIGHT = (
         name="F-4 lesson: its paraphrase is found behind fifteen newer ones",
         stored=(says("lesson", L1), *(says("lesson", text) for text in NEWER)), new=says("lesson", L1_AGAIN),
         cosines={(L1, L1_AGAIN): 0.97},
-        outcome="duplicate", rule="similarity_skip", active=tuple(sorted((L1, *NEWER))),
+        letter=True, outcome="duplicate", rule="similarity_skip", active=tuple(sorted((L1, *NEWER))),
     ),
     Case(
         name="F-5 lesson: a dormant one blocks",
@@ -189,7 +193,7 @@ def _knowledge(cosine: float, outcome: str, rule: str, *active: str) -> Case:
     return Case(
         name=f"{'F-16' if cosine == 0.88 else 'F-17'} knowledge: at {cosine:.4f} it is {outcome}",
         stored=(says("knowledge", K1),), new=says("knowledge", K2), cosines={(K1, K2): cosine},
-        outcome=outcome, rule=rule, active=active,
+        letter=True, outcome=outcome, rule=rule, active=active,
     )  # fmt: skip
 
 
@@ -287,4 +291,43 @@ OTHERS = (
     _decision("an automatic record elsewhere", "created", "own_event", frame="task", automatic=True),
 )  # fmt: skip
 
-CASES = (*INSIGHT, *APPEND_ONLY, *VETOES, *GENERAL, *KNOWLEDGE, *FACTS, *OTHERS)
+
+def _folded(name: str, kind: str, old: str, new: str, cosine: float, **more: Any) -> Case:
+    return Case(
+        name=name, stored=(says(kind, old), *more.pop("also", ())), new=says(kind, new), cosines={(old, new): cosine},
+        outcome="restated", rule="similarity_skip", active=tuple(sorted((old, *more.pop("others", ())))),
+        wordings=(new,), links=((new, "restates", old),), **more,
+    )  # fmt: skip
+
+
+def _grown(cosine: float) -> Case:
+    return Case(
+        name=f"F-16 knowledge, by default: at {cosine:.4f} it is evolved, and the addition is a wording too",
+        stored=(says("knowledge", K1),), new=says("knowledge", K2), cosines={(K1, K2): cosine},
+        outcome="evolved", rule="similarity_evolve", active=(f"{K1} + {K2}",), wordings=(K2,),
+        links=((K2, "restates", f"{K1} + {K2}"),),
+    )  # fmt: skip
+
+
+FOLDED = (
+    _folded("F-1 lesson, by default: a paraphrase at .9500 is a wording", "lesson", L1, L1_AGAIN, 0.95),
+    _folded(
+        "F-4 lesson, by default: its paraphrase behind fifteen newer ones is a wording", "lesson", L1, L1_AGAIN, 0.97,
+        also=tuple(says("lesson", text) for text in NEWER), others=NEWER,
+    ),
+    _folded("F-1 fact, by default: a paraphrase at .9500 is a wording", "fact", K1, K2, 0.95),
+    _folded(
+        "F-14 semantic, supersede: a paraphrase at .9500 is a wording", "semantic", K1, K2, 0.95,
+        on_conflict="supersede",
+    ),
+    _folded("F-17 knowledge, by default: at 0.8801 it is a wording", "knowledge", K1, K2, 0.8801),
+    _grown(0.88),
+    _grown(0.65),
+    Case(
+        name="F-17 knowledge, by default: at 0.6499 it is created",
+        stored=(says("knowledge", K1),), new=says("knowledge", K2), cosines={(K1, K2): 0.6499},
+        outcome="created", rule="nothing_like_it", active=(K1, K2),
+    ),
+)  # fmt: skip
+
+CASES = (*INSIGHT, *APPEND_ONLY, *VETOES, *GENERAL, *KNOWLEDGE, *FACTS, *OTHERS, *FOLDED)

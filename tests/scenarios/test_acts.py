@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
+from letter import to_the_letter
 from scenarios.cases import FLAKE8, K1, K2, L1, L1_AGAIN, NEVER, RUFF, USE, says
+from scenarios.tidy import model
 from scenarios.world import World, found_anywhere, snapshot
 from wellkept.core.records.lifecycle import lifecycle
 from wellkept.core.records.merge import evolution
@@ -16,10 +19,17 @@ from wellkept.core.records.vectors import cosine, rounded
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import ConflictError, ModelUnavailable
 from wellkept.policy import DEFAULT_KINDS, Policy
-from wellkept.types import Filter, Memory
+from wellkept.types import ALL_STATUSES, Filter, Memory
 
 Worlds = Callable[..., World]
 ALL_KINDS = tuple(DEFAULT_KINDS)
+BY_DEFAULT, TO_THE_LETTER = "by default", "to the letter"
+either_policy = pytest.mark.parametrize("rules", [BY_DEFAULT, TO_THE_LETTER])
+
+
+def policy_of(rules: str) -> Policy:
+    """The default policy keeps a repeat as a wording; the letter of the sources drops it."""
+    return Policy() if rules == BY_DEFAULT else to_the_letter()
 
 
 def alive(here: World, memory: Memory) -> str:
@@ -32,7 +42,7 @@ def alive(here: World, memory: Memory) -> str:
 
 def test_the_message_of_a_duplicate_names_the_stored_lesson(world: Worlds) -> None:
     """F-1, S0-32."""
-    here = world({(L1, L1_AGAIN): 0.95})
+    here = world({(L1, L1_AGAIN): 0.95}, policy=to_the_letter())
     first = here.write(says("lesson", L1, title="Funding"))
     again = here.write(says("lesson", L1_AGAIN))
     assert first.memory is not None
@@ -59,7 +69,7 @@ def test_a_repeat_is_found_behind_nearer_rows_that_are_out_of_scope(world: World
     for text in strangers:
         here.write(says("semantic", text, tags=["theirs"]), on_conflict="ignore")
     again = here.write(says("semantic", K2, tags=["ours"]))
-    assert again.outcome == "duplicate"
+    assert again.outcome == "restated"
     assert again.memory is not None and first.memory is not None
     assert again.memory.id == first.memory.id
 
@@ -167,8 +177,8 @@ def test_an_evolved_row_shows_the_original_and_the_dated_update(world: Worlds) -
 
 
 def test_twelve_updates_keep_ten_in_sight_and_all_in_history(world: Worlds) -> None:
-    """F-18, B-7, B-8, S4-11: and the vector is always that of the present text."""
-    here = world()
+    """F-18, B-7, B-8, S4-11: and the vector is always that of the present text; by default only ten are added."""
+    here = world(policy=to_the_letter())
     first = "The night shift reports to the duty officer."
     whole, earlier = first, []
     texts = [f"The duty officer of the night shift also looks after the {word}." for word in NEWER_THINGS]
@@ -259,33 +269,40 @@ def test_a_text_written_during_an_outage_is_stored_and_marked(world: Worlds, kin
     assert here.store.verify() == ()
 
 
+BEHIND = {BY_DEFAULT: "wording", TO_THE_LETTER: "superseded"}
+"""The status of a repeat that the sweep puts behind the kept row."""
+L1_ONCE_MORE = "The position is cut when the funding turns negative."
 OUTAGES = (
-    # kind, stored, new, cosine, active afterwards, links, conflicts (open)
-    ("lesson", L1, L1_AGAIN, 0.97, (L1,), ("supersedes",), ()),
-    ("lesson", L1, L1_AGAIN, 0.92, (L1, L1_AGAIN), ("related",), ()),
-    ("lesson", "threshold 0.85", "threshold 0.95", 0.99, ("threshold 0.85", "threshold 0.95"), (), ("contradiction",)),
-    ("knowledge", K1, K2, 0.9, (K1,), ("supersedes",), ()),
-    ("knowledge", K1, K2, 0.8, (K1, K2), ("related",), ()),
-    ("semantic", RUFF, FLAKE8, 0.85, (FLAKE8, RUFF), (), ("contradiction",)),
-    ("fact", "The API listens on port 1.", "The API listens on port 2.", 0.9, ("The API listens on port 2.",),
-     ("supersedes",), ()),
-    ("thesis", L1, L1_AGAIN, 0.99, (L1, L1_AGAIN), (), ()),
+    # kind, stored, new, cosine, (active afterwards, links, conflicts (open))
+    ("lesson", L1, L1_AGAIN, 0.97, ((L1,), ("restates",), ())),
+    ("lesson", L1, L1_AGAIN, 0.92, ((L1, L1_AGAIN), ("related",), ())),
+    ("lesson", "threshold 0.85", "threshold 0.95", 0.99,
+     (("threshold 0.85", "threshold 0.95"), (), ("contradiction",))),
+    ("knowledge", K1, K2, 0.9, ((K1,), ("restates",), ())),
+    ("knowledge", K1, K2, 0.8, ((K1, K2), ("related",), ())),
+    ("semantic", RUFF, FLAKE8, 0.85, ((FLAKE8, RUFF), (), ("contradiction",))),
+    ("fact", "The API listens on port 1.", "The API listens on port 2.", 0.9,
+     (("The API listens on port 2.",), ("supersedes",), ())),
+    ("thesis", L1, L1_AGAIN, 0.99, ((L1, L1_AGAIN), (), ())),
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "old", "new", "near", "active", "links", "conflicts"), OUTAGES)
+@either_policy
+@pytest.mark.parametrize(("kind", "old", "new", "near", "expected"), OUTAGES)
 def test_the_sweep_after_an_outage_decides_as_the_gate_would_have(
     world: Worlds,
     kind: str,
     old: str,
     new: str,
     near: float,
-    active: tuple[str, ...],
-    links: tuple[str, ...],
-    conflicts: tuple[str, ...],
+    expected: tuple[tuple[str, ...], ...],
+    rules: str,
 ) -> None:
-    """F-28: a duplicate goes behind the kept one, a conflict is flagged; a second sweep changes nothing."""
-    here = world({(old, new): near})
+    """F-28: a repeat goes behind the kept one, a conflict is flagged; a second sweep changes nothing."""
+    active, links, conflicts = expected
+    here = world({(old, new): near}, policy=policy_of(rules))
+    if rules == TO_THE_LETTER:
+        links = tuple("supersedes" if rel == "restates" else rel for rel in links)
     kept = here.write(says(kind, old)).memory
     here.embedder.fail_with = ModelUnavailable("no model")
     late = here.write(says(kind, new)).memory
@@ -298,7 +315,8 @@ def test_the_sweep_after_an_outage_decides_as_the_gate_would_have(
     assert tuple(rel for _, _, rel, _ in picture.links) == links
     assert tuple(item.kind for item in here.store.conflicts()) == conflicts
     if active == (old,):
-        assert here.store.get(late.id).superseded_by == kept.id
+        behind = here.store.get(late.id)
+        assert (behind.status, behind.superseded_by) == (BEHIND[rules], kept.id)
     assert found_anywhere(here.store, new)
     assert here.store.verify() == ()
     here.clock.advance(hours=1)
@@ -306,9 +324,10 @@ def test_the_sweep_after_an_outage_decides_as_the_gate_would_have(
     assert snapshot(here.store) == picture
 
 
-def test_both_texts_of_an_outage_find_each_other_afterwards(world: Worlds) -> None:
+@either_policy
+def test_both_texts_of_an_outage_find_each_other_afterwards(world: Worlds, rules: str) -> None:
     """F-28: nothing was stored before the outage; the sweep still sees that the two say the same."""
-    here = world({(L1, L1_AGAIN): 0.97})
+    here = world({(L1, L1_AGAIN): 0.97}, policy=policy_of(rules))
     here.embedder.fail_with = ModelUnavailable("no model")
     first, second = here.write(says("lesson", L1)).memory, here.write(says("lesson", L1_AGAIN)).memory
     assert first is not None and second is not None
@@ -316,13 +335,14 @@ def test_both_texts_of_an_outage_find_each_other_afterwards(world: Worlds) -> No
     here.store.reembed()
     active = here.rows()
     assert len(active) == 1
-    assert {row.superseded_by for row in here.rows("superseded")} == {active[0].id}
+    assert {row.superseded_by for row in here.rows(BEHIND[rules])} == {active[0].id}
     assert here.store.verify() == ()
 
 
-def test_after_the_sweep_the_dropped_words_lead_to_the_kept_row(world: Worlds) -> None:
-    """F-28, B-9: a duplicate hidden by the sweep is no superseded statement; a repeat of it is still a duplicate."""
-    here = world({(L1, L1_AGAIN): 0.97})
+@either_policy
+def test_after_the_sweep_the_words_behind_the_kept_row_lead_to_it(world: Worlds, rules: str) -> None:
+    """F-28, B-9: a repeat hidden by the sweep is no superseded statement; a repeat of it is still a duplicate."""
+    here = world({(L1, L1_AGAIN): 0.97}, policy=policy_of(rules))
     kept = here.write(says("lesson", L1)).memory
     here.embedder.fail_with = ModelUnavailable("no model")
     here.write(says("lesson", L1_AGAIN))
@@ -332,6 +352,36 @@ def test_after_the_sweep_the_dropped_words_lead_to_the_kept_row(world: Worlds) -
     assert again.outcome == "duplicate"
     assert again.memory is not None and kept is not None
     assert again.memory.id == kept.id
+
+
+@either_policy
+def test_the_wordings_of_a_row_that_the_sweep_puts_behind_another_move_along(world: Worlds, rules: str) -> None:
+    """F-28: the row got a wording of its own before the sweep; none is lost, whatever policy sweeps."""
+    here = world({(L1, L1_AGAIN): 0.96, (L1_AGAIN, L1_ONCE_MORE): 0.96, (L1, L1_ONCE_MORE): 0.89})
+    kept = here.write(says("lesson", L1)).memory
+    model(here).failure = ModelUnavailable("no model")
+    late = here.write(says("lesson", L1_AGAIN)).memory
+    model(here).failure = None
+    assert kept is not None and late is not None
+    last = here.write(says("lesson", L1_ONCE_MORE))
+    assert (last.outcome, last.id) == ("restated", late.id)
+    here.store._ctx = replace(here.store._ctx, policy=policy_of(rules))
+    before = snapshot(here.store).without_journal()
+    here.store.reembed()
+    (row,) = here.rows()
+    assert (row.id, found_anywhere(here.store, L1_AGAIN)) == (kept.id, True)
+    assert {(one.content, one.superseded_by) for one in here.rows(BEHIND[rules])} >= {(L1_AGAIN, kept.id)}
+    assert {(one.content, one.superseded_by) for one in here.rows("wording")} >= {(L1_ONCE_MORE, kept.id)}
+    assert here.store.verify() == ()
+    swept = here.store.journal()[-1].seq
+    again = here.write(says("lesson", L1_ONCE_MORE))
+    assert (again.outcome, again.id) == ("duplicate", kept.id)
+    here.store.undo(again.entry)
+    here.store.undo(swept)
+    assert snapshot(here.store).without_journal() == before
+    here.store.reembed()
+    here.store.erase(kept.id)
+    assert not any(L1_ONCE_MORE in one.content for one in here.rows(*ALL_STATUSES))
 
 
 @pytest.mark.parametrize(("resolution", "said"), [("keep_old", K2), ("keep_new", K1)])
@@ -352,17 +402,21 @@ def test_the_loser_of_a_settled_repeat_leads_to_the_winner(world: Worlds, resolu
 # -- F-29, F-30: writers and namespaces ------------------------------------------------------
 
 
+@either_policy
 @pytest.mark.parametrize("kind", ["lesson", "semantic", "fact", "knowledge"])
-def test_threads_that_say_the_same_leave_one_row(world: Worlds, kind: str) -> None:
-    """F-29, I3; processes are in tests/concurrency."""
+def test_threads_that_say_the_same_leave_one_row(world: Worlds, kind: str, rules: str) -> None:
+    """F-29, I3; by default the other text stands behind it, once. Processes are in tests/concurrency."""
     spellings = (L1, L1.upper(), L1_AGAIN, L1_AGAIN.upper())
-    here = world(dict.fromkeys(combinations(spellings, 2), 0.97), policy=Policy().with_conflict(kind, "supersede"))
+    policy = policy_of(rules).with_conflict(kind, "supersede")
+    here = world(dict.fromkeys(combinations(spellings, 2), 0.97), policy=policy)
     texts = spellings * 4
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda text: here.store.remember(text, kind=kind), texts))
     outcomes = sorted(result.outcome for result in results)
-    assert outcomes == ["created", *["duplicate"] * (len(texts) - 1)]
+    kept = ["restated"] if rules == BY_DEFAULT else []
+    assert outcomes == ["created", *["duplicate"] * (len(texts) - 1 - len(kept)), *kept]
     (row,) = here.rows()
+    assert len(here.rows("wording")) == len(kept)
     assert row.confirmations == len(texts) - 1
     assert [entry.seq for entry in here.store.journal()] == list(range(1, len(texts) + 1))
 

@@ -2,7 +2,7 @@
 
 The relation model of these tests leaves every pair to rules and similarity (`FakeRelationModel.defers`), which the
 packaged one never does: bounds can so be tried to the fourth decimal. The twins with the packaged models stand in
-`scenarios/test_shipped_bands.py` and `scenarios/test_seed_sentences.py`.
+`scenarios/test_shipped_bands.py` and `scenarios/test_example_sentences.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scenarios.cases import CASES, VERBATIM_BLOCKS, Case
 from scenarios.world import Snapshot, World, snapshot
 from wellkept.core.records.merge import segments
 from wellkept.errors import ConflictError
-from wellkept.types import WriteResult
+from wellkept.types import ALL_STATUSES, WriteResult
 
 Worlds = Callable[..., World]
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -31,11 +31,10 @@ def assert_holds(case: Case, picture: Snapshot) -> None:
     names = name_rows(picture)
     by_status = {
         status: tuple(sorted(names[row.id] for row in picture.memories if row.status == status))
-        for status in ("active", "superseded", "archived", "erased")
+        for status in ALL_STATUSES
     }
-    assert by_status == {
-        "active": tuple(sorted(case.active)), "superseded": tuple(sorted(case.hidden)), "archived": (), "erased": (),
-    }  # fmt: skip
+    expected_rows = {"active": case.active, "superseded": case.hidden, "wording": case.wordings}
+    assert by_status == {status: tuple(sorted(expected_rows.get(status, ()))) for status in ALL_STATUSES}
     links = sorted((names[src], rel, names[dst]) for src, dst, rel, _ in picture.links)
     assert links == sorted(case.links)
     conflicts = sorted((item.kind, item.reason, str(item.resolution)) for item in picture.conflicts)
@@ -46,7 +45,7 @@ def assert_holds(case: Case, picture: Snapshot) -> None:
 def assert_decided(case: Case, result: WriteResult) -> None:
     assert (result.outcome, result.reasons[0].rule) == (case.outcome, case.rule)
     assert result.message  # I6
-    if case.outcome == "duplicate":
+    if case.outcome in ("duplicate", "restated"):
         assert result.memory is not None
         assert result.memory.id in result.message  # S0-32
 
@@ -160,7 +159,9 @@ def test_one_write_repeated_only_confirms(world: Worlds, case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if case.outcome in ("created", "superseded", "evolved", "duplicate")], ids=str
+    "case",
+    [case for case in CASES if case.outcome in ("created", "superseded", "evolved", "duplicate", "restated")],
+    ids=str,
 )
 def test_every_decision_can_be_taken_back(world: Worlds, case: Case) -> None:
     """I1: undo restores exactly the former state."""

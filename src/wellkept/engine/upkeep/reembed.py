@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 
 from wellkept.core.records.lifecycle import supersede
@@ -19,6 +20,7 @@ from wellkept.engine.base.retry import whole
 from wellkept.engine.gate import rejudge
 from wellkept.engine.gate.acts import apply, with_vector
 from wellkept.engine.gate.judging import Models
+from wellkept.engine.lookup.standing import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, until_answered
 from wellkept.errors import EmbedderMismatch, ModelError
@@ -270,7 +272,8 @@ def _late_effects(
         after = hidden.after if isinstance(hidden, MemoryChange) else None
         # Its hashes point at the kept row, so that writing the text again is a duplicate.
         led = absorbed(kept.id, segments(memory), frozenset())
-        return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked, *led]
+        along = _moved_along(tx, memory, kept.id, ctx.clock())
+        return [MemoryChange(memory, replace(after, version=checked.version) if after else None), linked, *led, *along]
     there = {(item.src, item.dst, item.rel) for item in tx.links((memory.id,))}
     effects: list[Effect] = []
     proposed = decision.effects
@@ -286,7 +289,9 @@ def _late_effects(
                 effects.append(effect)
             case MemoryChange(Memory() as before, Memory() as after) if before.id != memory.id:
                 counts["superseded"] += after.status == "superseded"
-                effects.append(effect)
+                if decision.outcome == "restated":  # it counts for the head how often the row was said
+                    after = replace(after, confirmations=after.confirmations + memory.confirmations)
+                effects.append(MemoryChange(before, after))
             case MemoryChange(None, Memory() as after) if after.status in ("superseded", "wording"):
                 # It is older information than the stored row, or restates it, so this row goes behind it.
                 counts["superseded"] += 1
@@ -294,6 +299,22 @@ def _late_effects(
                     checked, status=after.status, superseded_by=after.superseded_by, superseded_at=after.superseded_at
                 )
                 effects.append(MemoryChange(memory, buried))
+                if after.status == "wording":
+                    effects += _moved_along(tx, memory, after.superseded_by, buried.updated_at)
             case _:
                 pass
     return effects
+
+
+def _moved_along(tx: Tx, memory: Memory, head: str, at: datetime) -> list[Effect]:
+    """Effects that move the wordings of a row that goes behind another memory behind that memory too."""
+    effects: list[Effect] = []
+    for row in wordings_behind(tx, (memory.id,)).get(memory.id, ()):
+        effects.append(MemoryChange(row, replace(row, superseded_by=head, updated_at=at, version=row.version + 1)))
+        effects += [LinkChange(link, None) for link in tx.links((row.id,)) if _is_between(link, row.id, memory.id)]
+        effects.append(LinkChange(None, Link(row.id, head, "restates", at)))
+    return effects
+
+
+def _is_between(link: Link, wording: str, head: str) -> bool:
+    return (link.src, link.dst, link.rel) == (wording, head, "restates")
