@@ -245,13 +245,14 @@ def test_a_memory_grows_by_ten_texts_and_the_next_are_its_wordings_by_injected_s
     """Every text stays readable and is known again; the memory shows its original and ten additions."""
     table = make()
     row = grow(table, K1, TWELVE[:10])
-    for text in TWELVE[10:]:
+    more = [TWELVE[10], "Guests sign in at the gate"]
+    for text in more:
         table.fake.relate(row.content, text, 0.7)
         result = know(table, text)
         assert (result.outcome, result.memory.id, result.reasons[0].rule) == ("restated", row.id, "no_room_to_grow")
     assert table.rows("active") == [row.content] and all(text in row.content for text in (K1, *TWELVE[:10]))
-    assert table.rows("wording") == TWELVE
-    for text in TWELVE:
+    assert table.rows("wording") == [*TWELVE[:10], *more]
+    for text in (*TWELVE[:10], *more):
         assert know(table, text).outcome == "duplicate"
 
 
