@@ -170,9 +170,7 @@ def test_an_answer_that_is_no_vector_is_an_outage_and_never_stored(make, how):
     assert table.store.verify() == ()
 
 
-@pytest.mark.parametrize(
-    ("verb", "policy"), [("revise", Policy()), ("merge", Policy()), ("restore", to_the_letter())]
-)
+@pytest.mark.parametrize(("verb", "policy"), [("revise", Policy()), ("merge", Policy()), ("restore", to_the_letter())])
 def test_acts_that_change_a_text_work_during_an_outage(make, verb, policy):
     table = make(policy=policy)  # a dropped text, unlike a wording, has no vector yet
     table.near(NewMemory(content=OLD, kind="lesson"), NewMemory(content=NEW, kind="lesson"), 0.97)
