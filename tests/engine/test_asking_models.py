@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from wellkept import ImportSpec
 from wellkept.core.judging.calibration import IDENTITY, Calibration
 from wellkept.core.text.forms import embed_text
 from wellkept.engine.models.scale import Embed, Scale
 from wellkept.engine.verbs.store import MemoryStore
+from wellkept.policy import Policy
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import Memory, Opinion, Statement
+from wellkept.types import ALL_STATUSES, Filter, Memory, Opinion, Statement
 
 OPENS = "The office opens at nine on Mondays in Berlin."
 SAME = "The office in Berlin opens on Mondays at nine o'clock."
@@ -49,19 +51,25 @@ class Counted(FakeRelationModel):
         return super().read(pairs)
 
 
-def test_uses_that_are_counted_while_a_model_is_asked_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("policy", "outcome", "uses"), [(Policy(), "restated", [5, 10]), (to_the_letter(), "duplicate", [15])]
+)
+def test_uses_that_are_counted_while_a_model_is_asked_are_kept(
+    tmp_path: Path, policy: Policy, outcome: str, uses: list[int]
+) -> None:
+    """Those of a dropped text are added to the memory, those of a wording stay with it."""
     model = Counted()
     model.declare(OPENS, SAME, same=0.99)
     lines = tmp_path / "lines.jsonl"
     lines.write_text(json.dumps({"content": SAME, "kind": "fact", "uses": 10}) + "\n", encoding="utf-8")
-    with wellkept.open("memory:", embedder=near(OPENS, SAME, 0.95), relation_model=model) as store:
+    with wellkept.open("memory:", embedder=near(OPENS, SAME, 0.95), relation_model=model, policy=policy) as store:
         kept = store.remember(OPENS, kind="fact").id
         model.meanwhile = store
         report = store.import_(lines, ImportSpec(mapping={"access_count": "uses"}))
-        assert report.counts == {"duplicate": 1}
-        memory = store.get(kept)
-    assert memory is not None
-    assert memory.access_count == 15
+        assert report.counts == {outcome: 1}
+        held = store.list(Filter(statuses=ALL_STATUSES))
+    assert [row.access_count for row in held] == uses
+    assert held[0].id == kept
 
 
 def test_a_batch_that_was_undone_is_embedded_at_once_when_it_comes_again() -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from wellkept.errors import ConflictError, CycleError, IllegalTransition, InvalidField, NotFound, SelfReference
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.testing.relations import FakeRelationModel
@@ -184,7 +185,7 @@ def test_the_judge_is_not_asked_where_the_rules_are_sure(make):
         ("warn", 0.95, PLAIN, PLAIN_REWORDED, "created", [PLAIN, PLAIN_REWORDED], ["duplicate"]),  # S2-35
         ("warn", 0.9499, PLAIN, PLAIN_REWORDED, "created", [PLAIN, PLAIN_REWORDED], []),
         ("supersede", 0.85, RUFF, FLAKE8, "superseded", [FLAKE8], ["contradiction"]),
-        ("supersede", 0.95, PLAIN, PLAIN_REWORDED, "duplicate", [PLAIN], []),
+        ("supersede", 0.95, PLAIN, PLAIN_REWORDED, "restated", [PLAIN], []),
         ("supersede", 0.9499, PLAIN, PLAIN_REWORDED, "created", [PLAIN, PLAIN_REWORDED], []),
         ("supersede", 0.82, PLAIN, PLAIN_REWORDED, "created", [PLAIN, PLAIN_REWORDED], []),  # F-14
         ("supersede_sure", 0.85, RUFF, FLAKE8, "superseded", [FLAKE8], ["contradiction"]),
@@ -242,13 +243,15 @@ def test_superseding_marks_the_old_one_in_column_and_link(make):
     assert table.store.get(stored.id).superseded_by == ""
 
 
-def test_merging_a_repeat_raises_importance_and_keeps_the_stored_text(make):
-    """S2-28, B-2: the incoming text adds nothing; the existing row stays."""
-    table = make()
+@pytest.mark.parametrize(("policy", "importance", "wordings"), [(to_the_letter(), 0.9, []), (Policy(), 0.4, [0.9])])
+def test_merging_a_repeat_keeps_the_stored_text(make, policy, importance, wordings):
+    """S2-28, B-2: a dropped text raises the importance of the existing row; a wording keeps its own."""
+    table = make(policy=policy)
     stored, write = pair(table, 0.96, old=PLAIN, new=PLAIN_REWORDED, old_fields={"importance": 0.4})
     result = write(on_conflict="supersede", importance=0.9)
-    assert (result.memory.id, result.memory.importance, result.memory.content) == (stored.id, 0.9, PLAIN)
+    assert (result.memory.id, result.memory.importance, result.memory.content) == (stored.id, importance, PLAIN)
     assert result.memory.confirmations == 1
+    assert [row.importance for row in table.store.list(Filter(statuses=("wording",)))] == wordings
 
 
 def test_a_plain_neighbour_is_linked_not_superseded(make):

@@ -19,6 +19,7 @@ class EarlierEmbedder(MiniLmEmbedder):
     """The embedder under the id that its weights had before, with vectors that differ a little."""
 
     id = EARLIER
+    chatter = None  # the head on chatter is fitted to the vectors of the present weights
 
     def embed(self, texts):
         return [

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from letter import to_the_letter
 from wellkept.core.records.codec import dumps, to_plain
 from wellkept.errors import IllegalTransition, NotFound
+from wellkept.policy import Policy
 from wellkept.types import ALL_STATUSES, Filter, NewMemory
 
 SECRET = "zebrafinch"
@@ -122,18 +124,22 @@ def test_former_versions_of_a_grown_memory_go_too(table):
     assert_gone(table, SECRET, "started by hand", "automatic")
 
 
-def test_texts_dropped_as_its_repeats_go_too(table):
-    """A dropped text says the same as the erased one."""
+@pytest.mark.parametrize(("policy", "outcome"), [(Policy(), "restated"), (to_the_letter(), "duplicate")])
+def test_texts_kept_or_dropped_as_its_repeats_go_too(make, policy, outcome):
+    """A wording, or a dropped text, says the same as the erased one."""
+    table = make(policy=policy)
     old = f"The {SECRET} build runs in a container"
     new = f"A container is where the {SECRET} build runs"
     table.near(NewMemory(content=old, kind="lesson"), NewMemory(content=new, kind="lesson"), 0.97)
     row = table.store.remember(old, kind="lesson").memory
-    dropped = table.store.remember(new, kind="lesson")
-    assert dropped.outcome == "duplicate"
+    repeat = table.store.remember(new, kind="lesson")
+    assert (repeat.outcome, repeat.memory.id) == (outcome, row.id)
+    text = repeat.dropped or next(one.id for one in table.store.list(Filter(statuses=("wording",))))
+    assert SECRET in traces(table)
     table.store.erase(row.id)
     assert_gone(table, SECRET)
-    with pytest.raises(NotFound):
-        table.store.restore(dropped.dropped)
+    with pytest.raises((NotFound, IllegalTransition)):
+        table.store.restore(text)
 
 
 def test_excerpts_in_conflicts_go_too(table):

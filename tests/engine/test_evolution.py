@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from letter import to_the_letter
 from wellkept.core.records.merge import evolution
 from wellkept.core.records.vectors import cosine
 from wellkept.errors import ModelUnavailable
@@ -86,8 +87,8 @@ def test_the_canonical_form_does_not_lose_what_carries_meaning(make, a, b):
 @pytest.mark.parametrize(
     ("value", "outcome"),
     [
-        (1.0, "duplicate"),
-        (0.8801, "duplicate"),  # F-17
+        (1.0, "restated"),
+        (0.8801, "restated"),  # F-17
         (0.8800, "evolved"),  # S4-8, F-16
         (0.7000, "evolved"),
         (0.6500, "evolved"),
@@ -102,9 +103,20 @@ def test_the_bands_have_exact_bounds_by_injected_similarity(make, value, outcome
     result = know(table, K2)
     assert result.outcome == outcome
     assert (result.memory.id == stored.id) is (outcome != "created")
-    if outcome == "duplicate":
+    if outcome == "restated":
         assert result.matches[0].stage == "vector" and result.matches[0].similarity == value
-        assert result.message.startswith("Duplicate") and result.reasons[0].rule == "similarity_skip"
+        assert result.reasons[0].rule == "similarity_skip"
+        assert (table.rows("active"), table.rows("wording")) == ([K1], [K2])
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(1.0, "duplicate"), (0.8801, "duplicate"), (0.8800, "evolved")])
+def test_where_repeats_are_dropped_the_same_bands_drop_them(make, value, outcome):
+    """S4-3, S4-8: the letter of the source."""
+    table = make(policy=to_the_letter())
+    stored = pair(table, value)
+    result = know(table, K2)
+    assert (result.outcome, result.memory.id, len(table.rows())) == (outcome, stored.id, 1)
+    assert result.message.startswith("Duplicate") is (outcome == "duplicate")
 
 
 @pytest.mark.parametrize("value", [0.65, 0.7, 0.88, 0.95, 0.99])
@@ -173,7 +185,7 @@ def test_long_texts_of_the_same_words_are_known_by_their_hash(make):
 
 
 def test_an_evolved_memory_keeps_the_original_and_appends_by_injected_similarity(make):
-    """S4-10, S4-11, S4-12, S4-20, F-16."""
+    """S4-10, S4-11, S4-12, S4-20, F-16: the added text is also a wording, so that its own words find it."""
     table = make()
     stored = pair(table, 0.88)
     table.clock.advance(days=3)
@@ -185,7 +197,7 @@ def test_an_evolved_memory_keeps_the_original_and_appends_by_injected_similarity
         "last_evolution": table.clock().isoformat(),
         "history": [{"date": "2026-01-04", "preview": K2, "similarity": 0.88}],
     }
-    assert table.rows() == [result.memory.content]
+    assert (table.rows("active"), table.rows("wording")) == ([result.memory.content], [K2])
     assert "update 1" in result.message
 
 
@@ -197,7 +209,7 @@ def test_the_same_update_twice_is_skipped(make):
     for text in (K2, K2.lower() + "!", K1):
         again = know(table, text)
         assert (again.outcome, again.memory.id, again.memory.evolution_count) == ("duplicate", stored.id, 1)
-    assert len(table.rows()) == 1
+    assert (len(table.rows("active")), table.rows("wording")) == (1, [K2])
 
 
 def test_the_vector_follows_the_grown_text(make):
@@ -213,23 +225,41 @@ def test_the_vector_follows_the_grown_text(make):
     assert table.store.verify() == ()
 
 
-def test_a_memory_that_grew_twelve_times_keeps_every_text_readable_by_injected_similarity(make):
-    """S4-11, S4-20, S4-21, B-7, F-18."""
+TWELVE = [
+    "Releases go through the platform team",
+    "Nobody ships before lunch",
+    "The changelog is written first",
+    "Screenshots belong into the ticket",
+    "Rollbacks are practised quarterly",
+    "Customers hear about outages by mail",
+    "Translations arrive from an agency",
+    "Licences are checked automatically",
+    "Old branches get deleted",
+    "Backups leave the building nightly",
+    "Secrets live in a vault",
+    "Interns may watch everything",
+]
+
+
+def test_a_memory_grows_by_ten_texts_and_the_next_are_its_wordings_by_injected_similarity(make):
+    """Every text stays readable and is known again; the memory shows its original and ten additions."""
     table = make()
-    texts = [
-        "Releases go through the platform team",
-        "Nobody ships before lunch",
-        "The changelog is written first",
-        "Screenshots belong into the ticket",
-        "Rollbacks are practised quarterly",
-        "Customers hear about outages by mail",
-        "Translations arrive from an agency",
-        "Licences are checked automatically",
-        "Old branches get deleted",
-        "Backups leave the building nightly",
-        "Secrets live in a vault",
-        "Interns may watch everything",
-    ]
+    row = grow(table, K1, TWELVE[:10])
+    more = [TWELVE[10], "Guests sign in at the gate"]
+    for text in more:
+        table.fake.relate(row.content, text, 0.7)
+        result = know(table, text)
+        assert (result.outcome, result.memory.id, result.reasons[0].rule) == ("restated", row.id, "no_room_to_grow")
+    assert table.rows("active") == [row.content] and all(text in row.content for text in (K1, *TWELVE[:10]))
+    assert table.rows("wording") == [*TWELVE[:10], *more]
+    for text in (*TWELVE[:10], *more):
+        assert know(table, text).outcome == "duplicate"
+
+
+def test_a_memory_that_grew_twelve_times_keeps_every_text_readable_by_injected_similarity(make):
+    """S4-11, S4-20, S4-21, B-7, F-18: the letter of the source, where no wordings are kept."""
+    table = make(policy=to_the_letter())
+    texts = TWELVE
     row = grow(table, K1, texts)
     assert (row.evolution_count, len(row.updates)) == (12, 10)
     assert [item["preview"] for item in evolution(row)["history"]] == texts[2:]

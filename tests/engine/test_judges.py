@@ -89,11 +89,11 @@ def test_its_word_neither_hides_nor_refuses(make, on_conflict):
     assert (result.outcome, table.rows("active")) == ("created", [OLD, NEW])
 
 
-def test_a_repeat_is_skipped_whatever_a_judge_thinks(make):
+def test_a_restatement_is_kept_behind_its_head_whatever_a_judge_thinks(make):
     judge = Judge()
     table = make(judge=judge)
     _, result = written(table, cosine=0.97, new="At Acme Ana works", kind="lesson")
-    assert (result.outcome, judge.asked) == ("duplicate", [])
+    assert (result.outcome, judge.asked) == ("restated", [])
 
 
 def test_ones_own_function_and_a_judge_may_serve_together_and_each_is_asked_once(make):

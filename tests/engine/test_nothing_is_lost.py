@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.errors import IllegalTransition, NotFound
+from letter import to_the_letter
+from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
+from wellkept.policy import Policy
+from wellkept.testing.relations import FakeRelationModel
+from wellkept.types import Filter
 
 SETTINGS = "The deploy script reads its settings from deploy.toml."
 MORE = "The deploy script also reads its settings from the environment."
 
 
-def test_an_evolved_memory_takes_more_than_the_text(make):
-    """I1: ids, tags and missing fields of the added text are kept; the journal has all of it."""
-    table = make()
+@pytest.mark.parametrize("policy", [Policy(), to_the_letter()], ids=["kept", "dropped"])
+def test_an_evolved_memory_takes_more_than_the_text(make, policy):
+    """I1: ids, tags and missing fields of the added text are kept; a wording, or the journal, has all of it."""
+    table = make(policy=policy)
     table.near(SETTINGS, MORE, 0.8)
     table.store.remember(SETTINGS, kind="knowledge", tags=["a"], provenance=["p1"])
     result = table.store.remember(
@@ -26,7 +31,9 @@ def test_an_evolved_memory_takes_more_than_the_text(make):
         {"k": 1},
         "wiki",
     )
-    assert table.store.journal()[-1].dropped.confidence == 0.4
+    wordings = table.store.list(Filter(statuses=("wording",)))
+    (whole,) = wordings or (table.store.journal()[-1].dropped,)
+    assert (whole.content, whole.confidence, whole.tags, whole.provenance) == (MORE, 0.4, ("b",), ("p2",))
 
 
 def test_a_judge_that_fails_loses_nothing(make):
@@ -157,3 +164,38 @@ def test_a_merge_that_cannot_be_done_is_refused_and_the_conflict_stays_open(make
         table.store.resolve(conflict.key, "merge")
     assert table.snapshot() == before
     assert table.store.resolve(conflict.key, "dismissed").resolution == "dismissed"
+
+
+def test_a_link_does_not_come_back_without_the_memory_it_leads_to(make):
+    """I1: the write of the second text is undone, then the first, then the undo of the second."""
+    table = make()
+    table.near(SETTINGS, MORE, 0.92)
+    first = table.store.remember(SETTINGS, kind="lesson")
+    second = table.store.remember(MORE, kind="lesson")
+    assert [(link.dst, link.rel) for link in second.links] == [(first.memory.id, "related")]
+    taken, gone = table.store.undo(second.entry), table.store.undo(first.entry)
+    with pytest.raises(UndoBlocked) as caught:
+        table.store.undo(taken)
+    assert caught.value.entries == (gone,)
+    table.store.undo(gone)
+    table.store.undo(taken)
+    assert table.rows("active") == [SETTINGS, MORE]
+    assert table.store.verify() == ()
+
+
+@pytest.mark.parametrize(("told", "rel"), [({"distinct": 1.0}, "related"), ({"conflict": 0.3}, "may_update")])
+def test_two_texts_linked_to_one_memory_are_undone_in_any_order(make, told, rel):
+    """A link changes neither of its memories, so the later text does not hold the earlier one."""
+    texts = ("The archive stands in Bremen", "Old files are in Kiel", "Papers of former years lie in Mainz")
+    model = FakeRelationModel()
+    for text in texts[1:]:
+        model.declare(texts[0], text, **told)
+    table = make(relation_model=model)
+    for text in texts[1:]:
+        table.near(texts[0], text, 0.92)
+    table.near(texts[1], texts[2], 0.75)
+    _, second, third = (table.store.remember(text, kind="lesson") for text in texts)
+    assert all(rel in {link.rel for link in result.links} for result in (second, third))
+    table.store.undo(second.entry)
+    assert table.rows("active") == [texts[0], texts[2]]
+    assert table.store.verify() == ()

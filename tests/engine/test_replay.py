@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from letter import to_the_letter
 from properties import acts
 from properties.acts import Act
 from properties.test_stories import fresh, run
@@ -87,13 +88,14 @@ def test_an_import_is_replayed_and_an_export_brought_back_is_not_a_decision(back
 # -- what a changed policy would do ----------------------------------------------------------
 
 
-def test_a_lower_band_drops_what_was_stored(table: Desk) -> None:
+@pytest.mark.parametrize(("repeats", "outcome"), [("fold", "restated"), ("drop", "duplicate")])
+def test_a_lower_band_folds_or_drops_what_was_stored(table: Desk, repeats: str, outcome: str) -> None:
     table.near(OLD, AGAIN, 0.92)
     first = table.store.remember(OLD, kind="lesson").memory
     table.store.remember(AGAIN, kind="lesson")
-    bands = '[kinds.lesson]\nbands = [{at = 0.90, outcome = "skip"}]\n'
+    bands = f'[kinds.lesson]\nrepeats = "{repeats}"\nbands = [{{at = 0.90, outcome = "skip"}}]\n'
     report = tried(table, bands)
-    assert moves(report) == [(2, "created", "duplicate")]
+    assert moves(report) == [(2, "created", outcome)]
     [item] = report.differences
     assert (item.old.similarity, item.new.similarity, item.new.reasons[0].rule) == (0.92, 0.92, "similarity_skip")
     assert first is not None
@@ -101,7 +103,7 @@ def test_a_lower_band_drops_what_was_stored(table: Desk) -> None:
     assert (item.differs, item.cause, item.old.links) == (("outcome",), "policy", 1)
     assert [(one.old, one.new, one.count) for one in report.counts] == [
         ("created", "created", 1),
-        ("created", "duplicate", 1),
+        ("created", outcome, 1),
     ]
 
 
@@ -150,7 +152,7 @@ def test_strict_risk_stores_what_the_model_is_only_fairly_sure_of(table: Desk) -
     for text in (OLD, AGAIN):
         table.store.remember(text, kind="lesson")
     report = tried(table, '[kinds.lesson]\nrisk = "strict"\n')
-    assert moves(report) == [(2, "duplicate", "created")]
+    assert moves(report) == [(2, "restated", "created")]
     assert report.differences[0].cause == "policy"
 
 
@@ -206,7 +208,7 @@ def test_a_consolidation_in_between_counts_as_it_did(table: Desk) -> None:
 
 
 def test_forward_lets_the_new_decisions_make_the_world(table: Desk) -> None:
-    """A text the new policy does not drop is there for the next one; acts are taken over as far as they fit."""
+    """A text the new policy does not fold is there for the next one; acts are taken over as far as they fit."""
     table.near(OLD, AGAIN, 0.96)
     first = table.store.remember(OLD, kind="lesson").memory
     table.store.remember(AGAIN, kind="lesson")
@@ -214,9 +216,9 @@ def test_forward_lets_the_new_decisions_make_the_world(table: Desk) -> None:
     table.store.forget(first.id)
     table.store.remember(AGAIN, kind="lesson")
     new = '[kinds.lesson]\nbands = [{at = 0.99, outcome = "skip"}]\n'
-    assert moves(tried(table, new)) == [(2, "duplicate", "created")]
+    assert moves(tried(table, new)) == [(2, "restated", "created")]
     report = tried(table, new, forward=True)
-    assert moves(report) == [(2, "duplicate", "created"), (4, "created", "duplicate")]
+    assert moves(report) == [(2, "restated", "created"), (4, "created", "duplicate")]
     assert report.active == (1, 1)
     assert {item.cause for item in report.differences} == {"unknown"}
 
@@ -298,28 +300,33 @@ def test_what_was_decided_in_an_outage_is_listed(table: Desk) -> None:
 # -- models ----------------------------------------------------------------------------------
 
 
-def test_the_embedder_is_asked_only_for_what_is_not_stored(table: Desk) -> None:
-    """A dropped text has no vector in the store; all others have theirs."""
+@pytest.mark.parametrize(("used", "asked"), [(Policy(), []), (to_the_letter(), [True])], ids=["kept", "dropped"])
+def test_the_embedder_is_asked_only_for_what_is_not_stored(
+    make: Callable[..., Desk], used: Policy, asked: list[bool]
+) -> None:
+    """A dropped text has no vector in the store; all others, wordings among them, have theirs."""
+    table = make(policy=used)
     table.near(OLD, AGAIN, 0.96)
     for text in (OLD, AGAIN, "Something else entirely."):
         table.store.remember(text, kind="lesson")
     seen = len(table.fake.texts_seen)
-    assert tried(table, Policy()).decisions == 3
-    assert [AGAIN in text for text in table.fake.texts_seen[seen:]] == [True]
+    assert tried(table, used).decisions == 3
+    assert [AGAIN in text for text in table.fake.texts_seen[seen:]] == asked
 
 
-def test_a_model_that_is_down_ends_the_replay_with_its_error(table: Desk) -> None:
-    """Half a replay would tell differences that are none (I7)."""
+def test_a_model_that_is_down_ends_the_replay_with_its_error(make: Callable[..., Desk]) -> None:
+    """Half a replay would tell differences that are none (I7); the embedder is asked for the dropped text."""
+    table = make(policy=to_the_letter())
     table.near(OLD, AGAIN, 0.96)
     for text in (OLD, AGAIN):
         table.store.remember(text, kind="lesson")
     table.store._ctx.relation_model.failure = ModelUnavailable("relations down")
     with pytest.raises(ModelUnavailable, match="relations down"):
-        replay(table.store._ctx, Policy())
+        replay(table.store._ctx, to_the_letter())
     table.store._ctx.relation_model.failure = None
     table.fake.fail_with = ModelUnavailable("embedder down")
     with pytest.raises(ModelUnavailable, match="embedder down"):
-        replay(table.store._ctx, Policy())
+        replay(table.store._ctx, to_the_letter())
 
 
 def test_a_difference_that_no_policy_made_says_so(make: Callable[..., Desk]) -> None:

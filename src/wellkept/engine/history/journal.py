@@ -11,9 +11,22 @@ from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx
-from wellkept.types import Effect, JournalEntry, LinkChange, Memory, MemoryChange, Reason, Vector, Version
+from wellkept.types import (
+    MAY_RESTATE,
+    MAY_UPDATE,
+    Effect,
+    JournalEntry,
+    LinkChange,
+    Memory,
+    MemoryChange,
+    Reason,
+    Vector,
+    Version,
+)
 
 _AT_ONCE = 50
+_PLAIN = ("related", MAY_UPDATE, MAY_RESTATE)
+"""Relations of links that the gate makes between two memories without changing either."""
 
 
 def history(ctx: Context, memory_id: str) -> tuple[Version, ...]:
@@ -149,7 +162,12 @@ def refuse_if_blocked(tx: Tx, entry: JournalEntry) -> None:
     if any(found.verb == "erase" for found in tx.journal(memory_ids=ids, after=entry.seq)):
         raise IllegalTransition(f"entry {entry.seq} touches a memory that was erased", where="undo")
     stakes, links = _stakes(entry.effects)
-    standing = [found for found in later if found.seq not in undone and _is_in_the_way(found, stakes, links)]
+    ends = _ends_of_removed_links(entry.effects)
+    standing = [
+        found
+        for found in later
+        if found.seq not in undone and (_is_in_the_way(found, stakes, links) or not ends.isdisjoint(_removed(found)))
+    ]
     if standing:
         names = ", ".join(f"{found.seq} ({found.verb}: {found.outcome})" for found in reversed(standing))
         raise UndoBlocked(
@@ -170,11 +188,23 @@ def _stakes(effects: Iterable[Effect]) -> tuple[frozenset[str], frozenset[tuple[
     links: set[tuple[str, str]] = set()
     for effect in effects:
         link = effect.before or effect.after if isinstance(effect, LinkChange) else None
-        if link is not None and link.rel == "related":
+        if link is not None and link.rel in _PLAIN:
             links.add((link.src, link.dst))
         else:
             ids.update(touched((effect,)))
     return frozenset(ids), frozenset(links)
+
+
+def _ends_of_removed_links(effects: Iterable[Effect]) -> frozenset[str]:
+    """Memories that must exist when the entry is undone, because the undo restores a link to them."""
+    links = (effect.before for effect in effects if isinstance(effect, LinkChange) and effect.before is not None)
+    return frozenset(end for link in links for end in (link.src, link.dst))
+
+
+def _removed(entry: JournalEntry) -> frozenset[str]:
+    """Memories that no longer exist after the entry."""
+    changes = (effect for effect in entry.effects if isinstance(effect, MemoryChange) and effect.after is None)
+    return frozenset(_id(change.before) for change in changes)
 
 
 def _is_in_the_way(later: JournalEntry, ids: frozenset[str], links: frozenset[tuple[str, str]]) -> bool:
