@@ -70,6 +70,23 @@ def test_what_the_head_takes_for_a_restatement_stands_behind_the_memory(row, opt
         assert (born.after.status, born.after.superseded_by, decision.memory.id) == ("wording", row.id, row.id)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Run the tests before merging.", "Merge before running the tests."),
+        ("Refunds are allowed within 30 days", "Refunds are allowed after 30 days"),
+        ("Wir migrieren gerade auf Postgres", "Wir haben auf Postgres migriert"),
+        ("We will migrate to Postgres.", "We have migrated to Postgres."),
+        ("Only admins can delete projects", "Admins can only delete projects"),
+    ],
+)
+def test_a_statement_that_is_turned_round_in_the_same_words_restates_nothing(old, new):
+    for before, after in ((old, new), (new, old)):
+        decision = decided((memory(content=before), replace(SAME, same=0.98, refines=0.0)), said={"content": after})
+        assert decision.outcome == "created"
+        assert "may_restate" not in {reason.rule for reason in decision.reasons}
+
+
 def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording():
     wording = memory("wording", status="wording", superseded_by="head")
     decision = decided((wording, SAME), heads={"wording": memory("head", "Rent: first of the month.")})
