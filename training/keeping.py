@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.stories import TRAINING, stories
-from wellkept.core.gate.worth_keeping import LONGEST_CHATTER
+from wellkept.core.gate.worth_keeping import is_small_talk
 from wellkept.core.judging.chatter import ChatterHead, facts_of
-from wellkept.core.reading.chat_turns import speaker
 from wellkept.core.text.forms import is_junk
 from wellkept.models.minilm import MiniLmEmbedder
 
@@ -239,12 +238,11 @@ def _step(values: Single, bends: Single, pull: Single, slope: Single) -> Single:
 def scores_of(head: ChatterHead, lines: Lines) -> Numbers:
     """The probability of each line, as the product computes it; 0 where the product does not ask."""
     return np.array(
-        [head.probability(text, lines.vectors[at]) if _is_asked(text) else 0.0 for at, text in enumerate(lines.texts)]
+        [
+            head.probability(text, lines.vectors[at]) if is_small_talk(text) else 0.0
+            for at, text in enumerate(lines.texts)
+        ]
     )
-
-
-def _is_asked(text: str) -> bool:
-    return len(text) <= LONGEST_CHATTER and not speaker(text)
 
 
 def loss(head: ChatterHead, lines: Lines) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wellkept.core.gate.admit import judge
-from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE
+from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE, is_small_talk
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.chatter import Chatter, ChatterHead, facts_of
 from wellkept.core.judging.evidence import Evidence, Moment
@@ -55,6 +55,14 @@ def test_sure_chatter_is_rejected_and_likely_chatter_weighs_little(chatter, expe
         {"text": "off to [[Lunch]]"},
         {"text": "Ana: off to lunch"},
         {"text": "x" * (LONGEST_CHATTER + 1)},
+        {"text": "see app.config"},
+        {"text": "looking at maxRetries"},
+        {"text": "checking retry_limit"},
+        {"text": "off to ~/src/app"},
+        {"text": "back on v2.1"},
+        {"text": "running --lf now"},
+        {"text": "again `make`"},
+        {"text": "смотрю pytest"},
         {"kind": "episode"},
         {"kind": "turn_summary"},
         {"kind": "decision"},
@@ -114,3 +122,25 @@ def test_facts_tell_texts_apart_that_differ_in_form(text, other):
 def test_facts_of_any_text_are_finite_and_few():
     for text in ("", " ", "\U0001f44d", "a" * 100_000, "\u202e"):
         assert all(0 <= fact < 20 for fact in facts_of(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("off to lunch", True),
+        ("see you at 5pm", True),
+        ("brb, 10 min", True),
+        ("back on the 2nd, e.g. Monday", True),
+        ("yes and/or no", True),
+        ("wait...what", True),
+        ("hi @all", True),
+        ("Доброе утро, ok", True),
+        ("a.b.cc", False),
+        ("see https://example.org", False),
+        ("C++", False),
+        ("p95 is fine", False),
+        ("x" * LONGEST_CHATTER, True),
+    ],
+)
+def test_everyday_signs_are_no_code(text, expected):
+    assert is_small_talk(text) is expected

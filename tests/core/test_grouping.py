@@ -336,3 +336,65 @@ def test_grouping_twice_changes_nothing(given_: tuple[list[Hit], dict[tuple[str,
     assert {group.ids for group in grouped(shown, opinions=opinions, sure_at=SURE)} == {
         (one.memory.id,) for one in shown
     }
+
+
+# -- possible restatements -------------------------------------------------------------------
+
+
+def linked(*pairs: tuple[int, int]) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset((f"m{a}", f"m{b}")) for a, b in pairs)
+
+
+def test_of_two_possible_restatements_the_better_hit_is_shown_and_the_other_listed() -> None:
+    for first, second in ((hit(0, OLD), hit(1, NEW)), (hit(1, NEW), hit(0, OLD))):
+        (group,) = grouped([first, second], alike=linked((0, 1)))
+        assert group.members == (first, second)
+        assert group.shown == first
+
+
+def test_a_possible_restatement_joins_no_third_text_by_a_chain() -> None:
+    hits = [hit(0, OLD), hit(1, NEW), hit(2, "Whoever is on duty is called for alerts")]
+    assert ids(hits, alike=linked((0, 1), (1, 2))) == [("m0", "m1"), ("m2",)]
+    assert ids(hits, alike=linked((0, 1), (1, 2), (0, 2))) == [("m0", "m1", "m2")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Alerts go to the duty phone", "Alerts do not go to the duty phone"),
+        ("The threshold is 0.85", "The threshold is 0.95"),
+        ("Die Datenbank hört auf Port 5433.", "Die Datenbank hört auf Port 5434."),
+        ("База слушает порт 5433.", "База слушает порт 5434."),
+        ("数据库在 5433 端口", "数据库在 5434 端口"),
+    ],
+)
+def test_a_contradiction_by_rule_outweighs_a_possible_restatement(old: str, new: str) -> None:
+    for hits in ([hit(0, old), hit(1, new)], [hit(1, new), hit(0, old)]):
+        assert all(len(group) == 1 for group in ids(hits, alike=linked((0, 1))))
+
+
+@settings(max_examples=80)
+@given(answers(), st.data())
+def test_possible_restatements_hide_nothing_and_group_no_contradiction(
+    given_: tuple[list[Hit], dict[tuple[str, str], Opinion]], data: st.DataObject
+) -> None:
+    """Whatever the gate has linked: every hit once, none beside what it contradicts, the best hit shown."""
+    hits, opinions = given_
+    numbers = list(combinations(range(len(hits)), 2))
+    pairs = st.lists(st.sampled_from(numbers), max_size=8) if numbers else st.just([])
+    alike, apart = linked(*data.draw(pairs)), linked(*data.draw(pairs)[:2])
+    groups = grouped(hits, opinions=opinions, sure_at=SURE, alike=alike, apart=apart)
+    assert sorted(key for group in groups for key in group.ids) == sorted(one.memory.id for one in hits)
+    recorded = {item.key: item for one in hits for item in one.conflicts}
+    assert {item.key for group in groups for item in group.conflicts} == set(recorded)
+    place = {one.memory.id: at for at, one in enumerate(hits)}
+    for group in groups:
+        assert all(not {item.a, item.b} <= set(group.ids) for item in recorded.values())
+        within = {frozenset(pair) for pair in combinations(group.ids, 2)}
+        assert not apart & within
+        for one, other in combinations(group.members, 2):
+            older, newer = sorted((one.memory, other.memory), key=lambda row: row.created_at)
+            assert compare(newer, older, cosine=None, similarity=None).relation != "conflict"
+            assert compare(older, newer, cosine=None, similarity=None).relation != "conflict"
+        if alike & within:
+            assert [place[key] for key in group.ids] == sorted(place[key] for key in group.ids)

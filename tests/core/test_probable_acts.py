@@ -10,7 +10,7 @@ import pytest
 from wellkept.core.gate.admit import judge
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.list_head import Head, Read, best_for, features_of
+from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head, Read, best_for, features_of
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
@@ -19,10 +19,16 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SAME = Opinion(same=0.7, refines=0.1, generalises=0.1, conflict=0.05, distinct=0.05)
 AGAINST = Opinion(same=0.05, refines=0.05, generalises=0.0, conflict=0.7, distinct=0.2)
 APART = Opinion(same=0.01, refines=0.01, generalises=0.01, conflict=0.02, distinct=0.95)
-WEIGHTS = (0.0,) * 5 + (1.0,) + (0.0,) * 20
-"""The log-odds of the act alone, so that the head's probability is that of the opinion."""
 SURE = Bounds(skip=0.95, link=2.0, evolve=2.0, flag=2.0, supersede=2.0)
-HEADS = replace(SURE, fold=Head(WEIGHTS, 0.0, 0.6), mark=Head(WEIGHTS, 0.0, 0.6))
+
+
+def head(act: Act, english: float = 0.6, other: float = 0.6) -> Head:
+    """A head that weighs the log-odds of the act alone, so that its probability is that of the opinion."""
+    weights = tuple(float(place == ODDS_OF_THE_ACT) for place in range(FEATURES[act]))
+    return Head(weights, 0.0, english, other)
+
+
+HEADS = replace(SURE, fold=head("fold"), mark=head("mark"))
 STATEMENTS = {"family": "statements", "repeats": "fold", "updates": "mark"}
 
 
@@ -64,6 +70,23 @@ def test_what_the_head_takes_for_a_restatement_stands_behind_the_memory(row, opt
         assert (born.after.status, born.after.superseded_by, decision.memory.id) == ("wording", row.id, row.id)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Run the tests before merging.", "Merge before running the tests."),
+        ("Refunds are allowed within 30 days", "Refunds are allowed after 30 days"),
+        ("Wir migrieren gerade auf Postgres", "Wir haben auf Postgres migriert"),
+        ("We will migrate to Postgres.", "We have migrated to Postgres."),
+        ("Only admins can delete projects", "Admins can only delete projects"),
+    ],
+)
+def test_a_statement_that_is_turned_round_in_the_same_words_restates_nothing(old, new):
+    for before, after in ((old, new), (new, old)):
+        decision = decided((memory(content=before), replace(SAME, same=0.98, refines=0.0)), said={"content": after})
+        assert decision.outcome == "created"
+        assert "may_restate" not in {reason.rule for reason in decision.reasons}
+
+
 def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording():
     wording = memory("wording", status="wording", superseded_by="head")
     decision = decided((wording, SAME), heads={"wording": memory("head", "Rent: first of the month.")})
@@ -72,7 +95,8 @@ def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording(
 
 @pytest.mark.parametrize(("least", "outcome"), [(0.8, "restated"), (0.8001, "created")])
 def test_the_least_probability_belongs_to_the_act(least, outcome):
-    assert decided((memory(), SAME), bounds=replace(SURE, fold=Head(WEIGHTS, 0.0, least))).outcome == outcome
+    bounds = replace(SURE, fold=head("fold", english=least, other=2.0))
+    assert decided((memory(), SAME), bounds=bounds).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -124,7 +148,8 @@ def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
         features_of("fold", "The flat costs 900.", read[:1], 0),
         features_of("fold", "The flat costs 900.", read, 0),
     )
-    assert len(alone) == len(beside) == len(WEIGHTS)
+    assert len(alone) == len(beside) == FEATURES["fold"]
+    assert len(features_of("mark", "The flat costs 900.", read, 0)) == FEATURES["mark"]
     assert alone != beside
     assert (best_for("fold", read, (0, 1)), best_for("mark", read, (0, 1))) == (0, 0)
     assert best_for("fold", read, (1,)) == 1
@@ -132,4 +157,4 @@ def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
 
 def test_a_head_without_as_many_weights_is_a_mistake():
     with pytest.raises(ValueError, match="shorter|longer"):
-        Head((1.0,), 0.0, 0.5).probability((1.0, 2.0))
+        Head((1.0,), 0.0, 0.5, 0.5).probability((1.0, 2.0))

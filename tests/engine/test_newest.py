@@ -121,6 +121,21 @@ def test_a_possible_update_is_taken_back_with_its_write(table):
     assert links(table) == []
 
 
+def test_an_edited_text_is_no_longer_taken_for_what_its_former_text_was(table):
+    """A link speaks of the words that the gate has read; undoing the edit brings it back."""
+    store_both(table, Case())
+    before = links(table)
+    row = next(row for row in table.store.list() if row.content == NEW)
+    table.store.revise(row.id, tags=("work",))
+    assert len(before) == 1 and links(table) == before
+    table.store.revise(row.id, content="Rain is expected on Tuesday")
+    assert links(table) == []
+    table.store.undo(table.store.journal(newest=1)[0].seq)
+    assert links(table) == before
+    table.store.revise(before[0].dst, content="Rain is expected on Tuesday")
+    assert links(table) == []
+
+
 def test_a_late_value_and_one_that_does_not_hold_yet_come_before_nothing(table):
     model = table.options["relation_model"]
     for days in (-30, 30):

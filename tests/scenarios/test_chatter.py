@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 import wellkept
 from stores import Desk, desk
+from wellkept import MemoryStore
 from wellkept.core.judging.chatter import Chatter
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Vector
 
 LUNCH, MAYBE, FACT = "off to lunch", "the kettle is on", "Invoices are sent on Mondays."
+SPEAKING = ("chatter", "junk", "low_importance")
 TOLD = {LUNCH: 0.97, MAYBE: 0.7}
 
 
@@ -105,3 +108,91 @@ def test_a_replay_under_the_same_policy_finds_nothing_changed(make):
         store.remember(text, kind="note", keep=keep)
     store.remember(LUNCH, kind="lesson")
     assert not store.replay(store._ctx.policy).differences
+
+
+# --------------------------------------------------------------------------------------------
+# The packaged head
+
+
+@pytest.fixture(scope="module")
+def packaged() -> Iterator[MemoryStore]:
+    with wellkept.open("memory:") as store:
+        yield store
+
+
+def fate(store: MemoryStore, text: str) -> tuple[str, str]:
+    """The outcome of a text on an empty namespace, and the rule that speaks of chatter, if one does."""
+    checked = store.in_namespace(sha256(text.encode()).hexdigest()).check(text, kind="note")
+    return checked.outcome, next((one.rule for one in checked.reasons if one.rule in SPEAKING), "")
+
+
+KEPT, LOW = ("created", ""), ("created", "low_importance")
+REFUSED, FILLER = ("rejected", "chatter"), ("rejected", "junk")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tea at four.", KEPT),
+        ("Alice leads billing.", KEPT),
+        ("Prefer tabs.", KEPT),
+        ("Alice leitet die Abrechnung.", KEPT),
+        ("Backups laufen nachts.", KEPT),
+        ("Té a las cuatro.", KEPT),
+        ("Alice dirige la facturación.", KEPT),
+        ("Чай в четыре.", KEPT),
+        ("Алиса руководит биллингом.", KEPT),
+        ("お茶は四時。", KEPT),
+        ("アリスは請求を担当している。", KEPT),
+        ("四点喝茶。", KEPT),
+        ("爱丽丝负责账单。", KEPT),
+        ("off to lunch", LOW),
+        ("still waiting for the build", LOW),
+        ("Guten Morgen zusammen", LOW),
+        ("un segundo, lo miro", LOW),
+        ("До завтра", LOW),
+        ("また明日", LOW),
+        ("大家早上好", LOW),
+        ("good morning everyone", REFUSED),
+        ("have a nice weekend!", REFUSED),
+        ("let me check that", REFUSED),
+        ("bis morgen", REFUSED),
+        ("jaja qué bueno", REFUSED),
+        ("明天见", REFUSED),
+        ("thanks a lot!", FILLER),
+        ("alles klar, danke", FILLER),
+        ("Большое спасибо!", FILLER),
+        ("お疲れ様です", FILLER),
+    ],
+)
+def test_small_talk_is_told_from_facts_in_several_languages(packaged, text, expected):
+    assert fate(packaged, text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Use mypy", "Tea at four.", "Alice leads billing.", "Ana is vegan.", "The door code changed."),
+        *("Nutze mypy", "Tee um vier.", "Alice leitet die Abrechnung.", "Ana ist Veganerin.", "Jonas mag Tee."),
+        *("Usa mypy", "Té a las cuatro.", "Alice dirige la facturación.", "Ana es vegana."),
+        *("Utilise mypy", "Thé à quatre heures.", "Alice dirige la facturation."),
+        *("Используй mypy", "Чай в четыре.", "Алиса руководит биллингом.", "Анна — веган.", "Бэкапы идут ночью."),
+        *("mypyを使う", "お茶は四時。", "アリスは請求を担当している。", "アナはビーガンです。"),
+        *("使用 mypy", "四点喝茶。", "爱丽丝负责账单。", "安娜吃素。", "备份在夜里运行。"),
+    ],
+)
+def test_a_plain_fact_of_one_short_sentence_is_stored(packaged, text):
+    """Some of them with low importance: a command of two words resembles what is said in passing."""
+    assert fate(packaged, text)[0] == "created"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("see app.config", "looking at maxRetries", "retry_limit again", "checking src/app/main.py now"),
+        *("back on v2.1", "running pytest --lf", "ok, `make test` now", "waiting for build()", "PORT=8080 now"),
+        *("mypyを使う", "сейчас смотрю pytest", "我看一下 Kafka"),
+    ],
+)
+def test_the_head_does_not_speak_of_code(packaged, text):
+    assert fate(packaged, text) == KEPT

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import wellkept
+from letter import to_the_letter
 from stores import BACKENDS, place
 from wellkept import Filter, MemoryStore, Policy
 from wellkept.errors import IllegalTransition
@@ -23,7 +24,7 @@ ALIKE = (
     ("Backups run every night at two.", "Every night at two the backups run."),
     ("The team uses PostgreSQL for all services.", "All services of the team use PostgreSQL."),
 )
-OLD, NEW = "The office is in Frankfurt.", "We moved the office to Dublin last week."
+OLD, NEW = "The website is hosted on Heroku.", "Since July we host the website on Render."
 
 
 @pytest.fixture(params=BACKENDS)
@@ -152,11 +153,24 @@ def test_a_mark_is_settled_like_a_conflict(store, resolution, left):
     assert store.conflicts() == ()
 
 
-def test_the_usual_policy_drops_restatements_and_lists_contradictions(tmp_path):
+def test_the_usual_policy_keeps_wordings_and_marks_updates():
     with wellkept.open("memory:") as store:
         store.remember(HEAD, kind="fact")
-        assert store.remember(WORDING, kind="fact").outcome == "duplicate"
+        assert store.remember(WORDING, kind="fact").outcome == "restated"
         store.remember(OLD, kind="fact")
         store.remember(NEW, kind="fact")
-        assert [item.kind for item in store.conflicts()] == ["contradiction"]
-        assert store.list(Filter(statuses=("wording",))) == ()
+        assert [item.kind for item in store.conflicts()] == ["outdated"]
+        assert contents(store) == [HEAD, OLD, NEW]
+        assert contents(store, "wording") == [WORDING]
+
+
+def test_a_policy_to_the_letter_drops_restatements_and_marks_nothing():
+    with wellkept.open("memory:", policy=to_the_letter()) as store:
+        store.remember(HEAD, kind="fact")
+        told = store.remember(WORDING, kind="fact")
+        journaled = store.journal(newest=1)[0].dropped
+        assert (told.outcome, journaled and journaled.content) == ("duplicate", WORDING)
+        store.remember(OLD, kind="fact")
+        store.remember(NEW, kind="fact")
+        assert "outdated" not in {item.kind for item in store.conflicts()}
+        assert contents(store, *ALL_STATUSES) == [HEAD, OLD, NEW]

@@ -16,12 +16,15 @@ from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
-from wellkept.types import Candidate, Memory, NewMemory
+from wellkept.types import Candidate, DifferenceKind, Memory, NewMemory
 
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
 MAY_UPDATE_AT = 0.2
 """Least probability of an update at which recall puts the newer text before the older."""
+_TURNING: frozenset[DifferenceKind] = frozenset(("antonym", "order", "scope", "time"))
+"""Differences that turn a statement round in the same words, which a model hardly sees: before or after, only, a plan
+or a deed. They are no contradiction, but forbid a fold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,9 @@ def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool
     """Whether the text may restate a memory, and is not the statement that was read with a change."""
     opposites = moment.policy.opposites
     found = differences(row.content, new.content, opposites)
-    return may_restate(new, row, head, moment) and not is_changed(new.content, row.content, found, opposites)
+    if any(item.kind in _TURNING for item in found) or is_changed(new.content, row.content, found, opposites):
+        return False
+    return may_restate(new, row, head, moment)
 
 
 def _read(evidence: Evidence) -> Iterator[tuple[Candidate, Memory]]:

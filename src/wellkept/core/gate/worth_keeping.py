@@ -7,9 +7,12 @@ that it can be restored.
 
 from __future__ import annotations
 
+import re
+
 from wellkept.core.judging.chatter import Chatter
 from wellkept.core.lexicon import lexicon
 from wellkept.core.reading.chat_turns import asks, speaker
+from wellkept.core.reading.lexer import prepared, token_pattern
 from wellkept.core.text.forms import is_junk
 from wellkept.policy import KindPolicy
 from wellkept.types import NewMemory, Reason
@@ -20,6 +23,13 @@ LOW_IMPORTANCE = 0.2
 """Importance of a text that is probably chatter, unless the caller gave one."""
 LONGEST_CHATTER = 80
 """Characters; a longer text says something."""
+_CODE = frozenset({"url", "mail", "ip", "version", "flag", "path", "special", "dotted", "mixed"})
+"""Tokens of the lexer that no small talk contains: `app.config`, `src/a/b.py`, `max_size`, `v2`, `utf8`, `C++`."""
+_CODE_SIGNS = re.compile(r"`|[a-z][A-Z]|\w\(\)|\w=\w|\w::\w|->")
+"""Other signs of code: quotes of code, camelCase, calls, assignments, paths of names, arrows."""
+_TERM = re.compile(r"[A-Za-z]{3}")
+_NOT_LATIN = re.compile("[\u0370-\u058f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Greek to Armenian, kana, ideographs and hangul; a word in Latin letters beside them is a name or a term."""
 _NEUTRAL = NewMemory.__dataclass_fields__["importance"].default
 
 
@@ -51,11 +61,25 @@ def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
     It may for kinds with the content filter that are compared by vector. A text that has a title, a summary, a subject
     or a trigger, that is pinned, or that must be kept is not chatter, whatever its words are.
     """
-    if "[[" in new.content or speaker(new.content):
-        return False  # it names another memory, or is a turn of a recorded conversation
     said = new.keep or new.pinned or new.title or new.summary or new.subject or new.trigger
     compared = policy.admit == "content" and "vector" in policy.stages
-    return compared and not said and len(new.content) <= LONGEST_CHATTER
+    return compared and not said and is_small_talk(new.content)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a text may be small talk: it is short, links to no memory, names no speaker and contains no code.
+
+    A word in Latin letters counts as code in a text of another script.
+
+    Example:
+        >>> is_small_talk("off to lunch"), is_small_talk("retry_limit is per host")
+        (True, False)
+    """
+    if len(text) > LONGEST_CHATTER or "[[" in text or speaker(text):
+        return False
+    if _CODE_SIGNS.search(text) or _TERM.search(text) and _NOT_LATIN.search(text):
+        return False
+    return all(found.lastgroup not in _CODE for found in token_pattern().finditer(prepared(text)))
 
 
 def chatter_refusal(new: NewMemory, policy: KindPolicy, chatter: Chatter | None) -> Reason | None:

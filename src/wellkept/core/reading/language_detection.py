@@ -98,7 +98,7 @@ def is_english(text: str) -> bool:
         >>> [is_english(text) for text in ("The rent is 900 euros.", "Die Miete ist nun 900 Euro.", "Аренда 900 евро.")]
         [True, False, False]
     """
-    return language_of(text).code == "en" and language_is_known(text)
+    return language_of(text).grammar.wordnet and language_is_known(text)
 
 
 @remembered(4 * MIB)
