@@ -111,7 +111,7 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
         case "duplicate" if memory is not None:
             return f"same as {_number(memory.id, numbers)}"
         case "restated" if memory is not None:
-            return f"a wording of {_number(memory.id, numbers)}"
+            return f"kept behind {_number(memory.id, numbers)}"
         case "reused" if memory is not None:
             return f"continues {_number(memory.id, numbers)}"
         case "evolved" if memory is not None:
