@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellkept.cli.demo.story import Answer, Figures, Line, Step, Story, TakenBack
-from wellkept.core.records.explain import difference_words, why
+from wellkept.core.records.explain import chance, difference_words, why
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.types import Conflict, ConflictKind, Memory, WriteResult
 from wellkept.types.showing import count_of
@@ -120,10 +120,14 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
             return f"kept as history of {_number(memory.superseded_by, numbers)}"
         case _:
             replaced = [link.dst for link in result.links if link.rel == "supersedes"]
-            open_ones = [conflict.a for conflict in result.conflicts if conflict.resolution is None]
-            linked = [link.dst for link in result.links if link.rel == "related" and link.dst not in open_ones]
-            parts = (("replaces", replaced), ("compare with", open_ones), ("linked to", linked))
-            return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in parts if ids)
+            unsettled = [conflict for conflict in result.conflicts if conflict.resolution is None]
+            marked = [conflict.a for conflict in unsettled if conflict.kind == "outdated"]
+            open_ones = [conflict.a for conflict in unsettled if conflict.kind != "outdated"]
+            linked = [
+                link.dst for link in result.links if link.rel == "related" and link.dst not in (*open_ones, *marked)
+            ]
+            named = (("replaces", replaced), ("outdates", marked), ("compare with", open_ones), ("linked to", linked))
+            return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in named if ids)
 
 
 # --------------------------------------------------------------------------------------------
@@ -148,7 +152,7 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
     evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
     late = figures.updates - evolved - superseded
     again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
-    flagged = ", ".join(f"{kinds[kind]} {words}" for kind, (_, words) in _CONFLICTS.items())
+    flagged = ", ".join(f"{kinds[kind]} {words}" for kind, (_, words) in _CONFLICTS.items() if kinds[kind]) or "none"
     if figures.expired:
         flagged += f"; {figures.expired} expired, both texts stay"
     _heading(console, "Summary")
@@ -186,7 +190,7 @@ def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping
     for conflict in conflicts:
         deciding = [item for item in conflict.differences if item.decisive] or list(conflict.differences)
         words = ", ".join(difference_words(item) for item in deciding)
-        head = Text(f"  {_CONFLICTS[conflict.kind][0]}", "yellow")
+        head = Text(f"  {_CONFLICTS[conflict.kind][0]}{chance(conflict.probability)}", "yellow")
         head.append(plain(f": {words}" if words else "", console))
         _indented(console, head, 0, hang=4)
         for memory_id, text in ((conflict.a, conflict.excerpt_a), (conflict.b, conflict.excerpt_b)):
