@@ -20,7 +20,7 @@ from wellkept.client import AsyncClient, Client
 from wellkept.core.records.codec import dumps
 from wellkept.errors import WellkeptError
 from wellkept.operations.registry import OPERATIONS
-from wellkept.types import ExpandSpec, Filter, HybridWeights, JournalEntry, NewMemory, Scope
+from wellkept.types import ExpandSpec, Filter, HybridWeights, JournalEntry, NewMemory, PackOptions, Scope
 
 DEFAULT = tuple(row.name for row in OPERATIONS if row.toolset == "default" and hasattr(MemoryStore, row.name))
 BEYOND = tuple(row.name for row in OPERATIONS if row.toolset == "full" and hasattr(MemoryStore, row.name))
@@ -34,8 +34,19 @@ HERE_ONLY = {
 
 
 def parameters(verb: Any, without: set[str] = frozenset()) -> list[tuple[Any, ...]]:  # type: ignore[assignment]
-    told = inspect.signature(verb).parameters.values()
+    told = [one for item in inspect.signature(verb).parameters.values() for one in spelt_out(item)]
     return [(item.name, item.kind, item.default, item.annotation) for item in told if item.name not in without]
+
+
+def spelt_out(item: inspect.Parameter) -> list[inspect.Parameter]:
+    """A parameter; `**options: Unpack[PackOptions]` as the named parameters that it stands for."""
+    if item.annotation != "Unpack[PackOptions]":
+        return [item]
+    told = PackOptions.__annotations__.items()
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
+        for name, kind in told
+    ]
 
 
 @pytest.mark.parametrize("name", DEFAULT)
@@ -97,6 +108,7 @@ STORY: tuple[tuple[str, Step], ...] = (
     ("as a preset", lambda s: s.recall("limit", mode="hybrid", weights="hybrid-created")),
     ("in the past", lambda s: s.recall("limit", as_of=datetime(2030, 1, 1, tzinfo=UTC), expand=ExpandSpec(depth=2))),
     ("packed", lambda s: s.pack("limit", budget_tokens=200, exclude=["nothing"], session="chat")),
+    ("packed whole", lambda s: s.pack("limit", min_score=0)),
     ("one", lambda s: s.get(ids(s)[0])),
     ("one, untouched", lambda s: s.get(ids(s)[0], touch=False)),
     ("conflicts", lambda s: s.conflicts()),

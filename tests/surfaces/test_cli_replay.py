@@ -35,7 +35,7 @@ def test_differences_are_told_with_their_reason_and_found_by_the_exit_code(past:
     shown = past("replay", "--policy", "new.toml", code=3).stdout
     assert "3 decisions replayed, 1 would differ" in shown
     line = next(line for line in shown.splitlines() if line.strip().startswith("2 "))
-    assert [word in line for word in ("the office", "duplicate", "created", "not compared")] == [True] * 4
+    assert [word in line for word in ("the office", "duplicate", "created", "keeps every record")] == [True] * 4
     assert content(past) == before
 
 
@@ -66,7 +66,7 @@ def test_the_same_policy_finds_nothing(past: Cli) -> None:
 
 
 def test_bounds_and_the_forward_mode(past: Cli) -> None:
-    assert "Stopped at the limit; --after 1 goes on" in past("replay", "--policy", "new.toml", "--limit", "1").stdout
+    assert "Stopped at the limit; --after 1 continues" in past("replay", "--policy", "new.toml", "--limit", "1").stdout
     assert "1 decision replayed" in past("replay", "--policy", "new.toml", "--after", "2").stdout
     shown = past("replay", "--policy", "new.toml", "--forward", code=3).stdout
     assert "Active memories: 2 now, 3 under this policy" in shown
@@ -86,7 +86,7 @@ def test_twenty_differences_are_shown_and_all_on_demand(cli: Cli) -> None:
             store.remember(TEXT, kind="lesson")
     Path("new.toml").write_text(APPEND, "utf-8")
     few, many = (cli("replay", "--policy", "new.toml", *more, code=3).stdout for more in ([], ["--all"]))
-    assert (few.count("not compared"), many.count("not compared")) == (20, 22)
+    assert (few.count("keeps every record"), many.count("keeps every record")) == (20, 22)
     assert "… and 2 more; --all shows them" in few
 
 

@@ -177,7 +177,7 @@ def test_observations_that_do_not_say_everything_are_told(cli: Cli, locomo: str)
             {"conv": "c2", "session": 1, "text": "Lee finds the fjord cold.", "dia_ids": ["D1:2"]}]  # fmt: skip
     written(cli.folder, observations=said)
     assert cli.json("eval", "retrieval", locomo, "--documents", "observations")["evidence_in_documents"] < 1
-    assert "the most there is to find" in cli("eval", "retrieval", locomo, "--documents", "observations").stdout
+    assert "no recall can be higher" in cli("eval", "retrieval", locomo, "--documents", "observations").stdout
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
 def test_printing_writes_nothing(cli: Cli, tmp_path: Path, client: str) -> None:
     done = cli("install", "--client", client, "--print")
     config = json.loads(done.stdout)
-    assert set(config) == {KEYS[client]} and "belongs into" in done.stderr
+    assert set(config) == {KEYS[client]} and "Put it into" in done.stderr
     assert files(tmp_path) == {}
 
 

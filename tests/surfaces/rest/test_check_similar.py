@@ -20,6 +20,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from letter import to_the_letter
 from stores import Desk, desk
 from surfaces.rest.serving import rest_app, served
 from wellkept.client import Client
@@ -27,7 +28,7 @@ from wellkept.errors import Corrupt, ModelUnavailable
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.faults import FaultyStorage
-from wellkept.types import NewMemory
+from wellkept.types import Filter, NewMemory
 
 LESSON = "custom:lesson"
 TITLE, BODY = "Avoid trading during low-volume weekends", "Never trade during low-volume weekends"
@@ -179,8 +180,9 @@ def test_7_the_client_gives_the_right_structure(
     assert all(set(one) == {"node_id", "title", "similarity", "action", "lifecycle"} for one in found["matches"])
 
 
-def test_8_a_duplicate_is_blocked_and_no_row_is_added(host: Host) -> None:
-    """S0-54 case 8, S0-29, S0-31, S0-32."""
+def test_8_a_duplicate_is_blocked_and_no_row_is_added(open_host: Callable[..., Host]) -> None:
+    """S0-54 case 8, S0-29, S0-31, S0-32, to the letter of the source."""
+    host = open_host(policy=to_the_letter())
     host.near(0.9712)
     first = host.create().json()
     again = host.create(OTHER, OTHER_TITLE)
@@ -189,6 +191,18 @@ def test_8_a_duplicate_is_blocked_and_no_row_is_added(host: Host) -> None:
         f'Duplicate: already stored as "{TITLE}" ({first["id"]}). Not created. (97% similar)'
     )
     assert host.count() == 1
+
+
+def test_8_by_default_the_duplicate_is_kept_as_a_wording_and_no_row_is_listed(host: Host) -> None:
+    """I1: the text of S0-54 case 8 is not dropped."""
+    host.near(0.9712)
+    first = host.create().json()
+    again = host.create(OTHER, OTHER_TITLE)
+    assert (again.status_code, again.json()["id"], again.json()["outcome"]) == (200, first["id"], "restated")
+    assert again.json()["message"] == f'Known: kept as another wording of "{TITLE}" ({first["id"]}).'
+    assert host.count() == 1
+    [wording] = host.table.store.list(Filter(statuses=("wording",)))
+    assert (wording.content, wording.superseded_by) == (OTHER, first["id"])
 
 
 def test_9_what_is_unique_is_created_without_edges(host: Host) -> None:

@@ -25,6 +25,7 @@ def as_json(story: Story, db: str | None) -> str:
             "memories": figures.memories,
             "history": figures.history,
             "duplicates_stopped": figures.duplicates,
+            "paraphrases_kept": figures.paraphrases,
             "updates_applied": figures.updates,
             "conflicts_to_look_at": figures.conflicts,
             "conflicts_expired": figures.expired,

@@ -90,6 +90,7 @@ class Figures:
 
     Attributes:
         memories: Current ones; `history` counts those behind them.
+        paraphrases: Texts kept as wordings of the memories that they repeat.
         conflicts: Open conflicts; `expired` counts conflicts that expired unresolved, with both texts kept.
         outcomes: Writes by outcome; with `errors` they add up to `writes`.
         degraded: Writes by the component that was missing.
@@ -99,6 +100,7 @@ class Figures:
     memories: int
     history: int
     duplicates: int
+    paraphrases: int
     updates: int
     conflicts: int
     outcomes: Mapping[str, int]
@@ -188,6 +190,7 @@ def figures(store: MemoryStore, steps: Sequence[Step]) -> Figures:
         memories=rows.get("active", 0),
         history=rows.get("superseded", 0),
         duplicates=outcomes["duplicate"] + outcomes["reused"],
+        paraphrases=outcomes["restated"],
         updates=outcomes["superseded"] + outcomes["evolved"] + sum(step.is_history for step in steps),
         conflicts=still_open,
         expired=len(unsettled) - still_open,

@@ -7,6 +7,7 @@ values, so that neither control characters nor rich markup take effect.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -14,14 +15,15 @@ from rich.console import Console
 from rich.text import Text
 
 from wellkept.cli.demo.story import Answer, Figures, Line, Step, Story, TakenBack
-from wellkept.core.records.explain import difference_words, why
+from wellkept.core.records.explain import chance, difference_words, why
 from wellkept.core.records.lifecycle import effective_time
-from wellkept.types import Conflict, Memory, WriteResult
+from wellkept.types import Conflict, ConflictKind, Memory, WriteResult
 from wellkept.types.showing import count_of
 
 _STYLES: Mapping[str, str] = {
     "created": "green",
     "duplicate": "yellow",
+    "restated": "yellow",
     "reused": "yellow",
     "evolved": "cyan",
     "superseded": "bold cyan",
@@ -35,6 +37,12 @@ _LACKS: Mapping[str, str] = {
     "relation": "judged by rules alone, the relation model could not be loaded",
     "unreadable": "no vector, the embedder cannot read them; only exact duplicates are found",
 }
+_CONFLICTS: Mapping[ConflictKind, tuple[str, str]] = {
+    "contradiction": ("contradiction", "contradictions"),
+    "outdated": ("probably outdated", "probably outdated"),
+    "duplicate": ("possible duplicate", "possible duplicates"),
+}
+"""Words for one conflict of each kind, and for several."""
 _INDENT = 21
 _MIN_WIDTH = 48
 _LABEL = 22
@@ -102,6 +110,8 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
     match result.outcome:
         case "duplicate" if memory is not None:
             return f"same as {_number(memory.id, numbers)}"
+        case "restated" if memory is not None:
+            return f"kept behind {_number(memory.id, numbers)}"
         case "reused" if memory is not None:
             return f"continues {_number(memory.id, numbers)}"
         case "evolved" if memory is not None:
@@ -110,10 +120,14 @@ def _about(result: WriteResult, numbers: Mapping[str, int]) -> str:
             return f"kept as history of {_number(memory.superseded_by, numbers)}"
         case _:
             replaced = [link.dst for link in result.links if link.rel == "supersedes"]
-            open_ones = [conflict.a for conflict in result.conflicts if conflict.resolution is None]
-            linked = [link.dst for link in result.links if link.rel == "related" and link.dst not in open_ones]
-            parts = (("replaces", replaced), ("compare with", open_ones), ("linked to", linked))
-            return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in parts if ids)
+            unsettled = [conflict for conflict in result.conflicts if conflict.resolution is None]
+            marked = [conflict.a for conflict in unsettled if conflict.kind == "outdated"]
+            open_ones = [conflict.a for conflict in unsettled if conflict.kind != "outdated"]
+            linked = [
+                link.dst for link in result.links if link.rel == "related" and link.dst not in (*open_ones, *marked)
+            ]
+            named = (("replaces", replaced), ("outdates", marked), ("compare with", open_ones), ("linked to", linked))
+            return ", ".join(f"{word} {_numbered(ids, numbers)}" for word, ids in named if ids)
 
 
 # --------------------------------------------------------------------------------------------
@@ -133,12 +147,12 @@ def ending(console: Console, story: Story, *, db: str | None, program: str, verb
 
 
 def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) -> None:
-    repeats = sum(conflict.kind == "duplicate" for conflict in conflicts)
+    kinds = Counter(conflict.kind for conflict in conflicts)
     outcomes = figures.outcomes
     evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
     late = figures.updates - evolved - superseded
     again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
-    flagged = f"{figures.conflicts - repeats} contradictions, {repeats} possible duplicates"
+    flagged = ", ".join(f"{kinds[kind]} {words}" for kind, (_, words) in _CONFLICTS.items() if kinds[kind]) or "none"
     if figures.expired:
         flagged += f"; {figures.expired} expired, both texts stay"
     _heading(console, "Summary")
@@ -146,6 +160,7 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
         ("writes", figures.writes, _counted([(word, number) for word, number in outcomes.items()])),
         ("memories", figures.memories, f"current; {figures.history} older versions kept as history"),
         ("duplicates stopped", figures.duplicates, f"{again} already stored; continued episodes: {reused}"),
+        ("paraphrases kept", figures.paraphrases, "as wordings behind the memories that they repeat"),
         ("updates applied", figures.updates, f"{superseded} replaced, {evolved} added to, {late} filed as older"),
         ("conflicts to review", figures.conflicts, flagged),
         ("refused", figures.errors, "with a typed error; nothing was written"),
@@ -175,8 +190,7 @@ def _conflicts(console: Console, conflicts: Sequence[Conflict], numbers: Mapping
     for conflict in conflicts:
         deciding = [item for item in conflict.differences if item.decisive] or list(conflict.differences)
         words = ", ".join(difference_words(item) for item in deciding)
-        name = "possible duplicate" if conflict.kind == "duplicate" else "contradiction"
-        head = Text(f"  {name}", "yellow")
+        head = Text(f"  {_CONFLICTS[conflict.kind][0]}{chance(conflict.probability)}", "yellow")
         head.append(plain(f": {words}" if words else "", console))
         _indented(console, head, 0, hang=4)
         for memory_id, text in ((conflict.a, conflict.excerpt_a), (conflict.b, conflict.excerpt_b)):

@@ -133,7 +133,10 @@ def _sure_repeat(
     others = [found for found in judged if found not in repeats]
     if policy.repeats == "drop" or canonical(repeats[0].memory.content) == canonical(new.content):
         return duplicate(new, repeats, others, evidence, moment)
-    return restated(new, repeats[0], others, None, evidence, moment)
+    decision = restated(new, repeats[0], others, None, evidence, moment)
+    first, *rest = decision.matches
+    further = {found.memory.id: found for found in repeats[1:] if found.memory.id != first.memory_id}
+    return replace(decision, matches=(first, *(match_of(one, "duplicate", moment) for one in further.values()), *rest))
 
 
 # --------------------------------------------------------------------------------------------

@@ -371,7 +371,7 @@ class Story:
         """The reason of a text that is stored without any match."""
         policy = self._moment.policy.for_kind(self._memory.kind)
         if "vector" not in policy.stages:
-            return Reason("own_event", f"{self._memory.kind} is append-only")
+            return Reason("own_event", f"{self._memory.kind} keeps every record")
         if "embedding" in self._evidence.degraded:
             return Reason("not_compared", "the embedder could not be asked")
         near = [found for found in self._judged if found.similarity >= policy.act_at]

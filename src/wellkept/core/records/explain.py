@@ -55,7 +55,7 @@ _REASON_WORDS = {
     "recording_filter": "nothing was decided",
     "nothing_like_it": "no match found",
     "near_but_different": "similar to a stored memory, but not a duplicate",
-    "own_event": "append-only kind: not compared",
+    "own_event": "its kind keeps every record",
     "not_compared": "stored without comparison",
     "replay": "the same call was made before",
     "handed_out": "it was recalled a moment ago, in the same session",
