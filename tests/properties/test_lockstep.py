@@ -25,7 +25,7 @@ from properties.acts import COSINES, Act, perform, stored, world
 from scenarios.world import Snapshot, found_anywhere, snapshot
 from wellkept.core.records.merge import segments
 from wellkept.testing.embedder import FakeEmbedder
-from wellkept.types import MemoryChange, WriteResult
+from wellkept.types import Filter, MemoryChange, WriteResult
 
 SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # durability is tested elsewhere
 
@@ -114,7 +114,7 @@ class Lockstep(RuleBasedStateMachine):
         store = self.worlds[0].store
         rows = stored(store)
         gone = rows[act.a % len(rows)].id
-        # With a memory go its former texts and the repeats of it that were refused.
+        # With a memory go its former texts, its wordings, and the repeats of it that were refused.
         self.said -= _texts_about(store, gone)
         self.both(act)
 
@@ -163,7 +163,8 @@ def _texts_about(store: Any, memory_id: str) -> set[str]:
             for effect in entry.effects:
                 sides = (effect.before, effect.after) if isinstance(effect, MemoryChange) else ()
                 texts.update(text for side in sides if side and side.id == memory_id for text in segments(side))
-    return texts
+        wordings = [row.id for row in tx.find(Filter(statuses=("wording",))) if row.superseded_by == memory_id]
+    return texts.union(*(_texts_about(store, wording) for wording in wordings))
 
 
 class PostgresLockstep(Lockstep):

@@ -223,10 +223,10 @@ def test_a_wording_is_not_forgotten_or_superseded_by_itself(store):
 
 def test_the_wordings_of_a_replaced_value_go_with_their_head_and_one_may_be_split_off(store):
     old = store.remember(OLD, kind="fact").id
-    again = store.remember("Our office is located in Frankfurt.", kind="fact")
+    again = store.remember("Our website is hosted at Heroku.", kind="fact")
     assert again.outcome == "restated"
     store.supersede(old, store.remember(NEW, kind="fact").id)
-    assert [hit.memory.content for hit in store.recall("Frankfurt office")] == [NEW]
+    assert [hit.memory.content for hit in store.recall("Heroku website")] == [NEW]
     store.split(again.links[0].src)
     assert store.get(old, touch=False).status == "superseded"
     assert store.verify() == ()

@@ -123,8 +123,12 @@ class _Listed:
 
     @classmethod
     def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment) -> Self:
-        """The candidates of a text for an act; a question restates and outdates nothing."""
-        rows = () if is_question(new.content) else tuple(_read(evidence))
+        """The candidates of a text for an act; a question restates and outdates nothing.
+
+        The head knows cosines of meaning. Those of a lexical embedder are others, so they decide nothing.
+        """
+        blind = is_question(new.content) or "lexical" in evidence.degraded
+        rows = () if blind else tuple(_read(evidence))
         may = _may_fold if act == "fold" else may_outdate
         read = (
             Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in rows
