@@ -122,6 +122,14 @@ class IllegalTransition(InvalidInput):
     """The memory's status does not allow this change."""
 
 
+class InvalidAnswer(InvalidInput):
+    """The answer to a question is none of the answers, or contradicts itself; nothing was written."""
+
+
+class AlreadyAnswered(IllegalTransition):
+    """The question was answered before, in another way, or is no longer open; nothing was written."""
+
+
 class NotFound(WellkeptError, LookupError):
     """There is no such memory, journal entry or conflict in this namespace."""
 

@@ -10,11 +10,23 @@ from wellkept.errors import InvalidPolicy, use_one_of
 from wellkept.policy.antonyms import antonyms_of
 from wellkept.policy.packs import DEFAULT_KINDS, PACKS, kinds_of
 from wellkept.policy.presets import PRESETS
-from wellkept.policy.record import CHOICES, LINKING, LISTS, SHARES, Band, BandOutcome, Decay, KindPolicy, is_one_of
+from wellkept.policy.record import (
+    CHOICES,
+    LINKING,
+    LISTS,
+    SHARES,
+    Answers,
+    Band,
+    BandOutcome,
+    Decay,
+    KindPolicy,
+    is_one_of,
+)
 
-POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days", "antonyms")
+POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days", "antonyms", "ask", "answers")
 MAX_CONTENT_CHARS = 200_000
 CONFLICT_DAYS = 14.0
+QUESTIONS_PER_100 = 10.0
 
 _DECAY_RANGES: Mapping[str, tuple[float, float]] = {
     "stability_days": (0.01, 36_500),
@@ -47,7 +59,18 @@ class PolicyReader:
         most = self._number(data, "max_content_chars", "", MAX_CONTENT_CHARS, (1, 10_000_000))
         days = self._number(data, "conflict_days", "", CONFLICT_DAYS, (0.01, 36_500))
         antonyms = self._antonyms(data.get("antonyms", []))
-        return {"kinds": kinds, "max_content_chars": int(most), "conflict_days": days, "antonyms": antonyms}
+        ask = self._number(data, "ask", "", QUESTIONS_PER_100, (0, 100))
+        answers = data.get("answers", "mark")
+        if answers not in get_args(Answers):
+            raise self._wrong("answers", answers, get_args(Answers))
+        return {
+            "kinds": kinds,
+            "max_content_chars": int(most),
+            "conflict_days": days,
+            "antonyms": antonyms,
+            "ask": ask,
+            "answers": answers,
+        }
 
     def _antonyms(self, pairs: Any) -> tuple[tuple[str, str], ...]:
         try:

@@ -12,9 +12,9 @@ from typing import Any
 from wellkept.errors import InvalidPolicy, UnknownKind, use_one_of
 from wellkept.parsing import parsed_toml
 from wellkept.policy.antonyms import Opposites, antonyms_of, opposites_of
-from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, PolicyReader
+from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, QUESTIONS_PER_100, PolicyReader
 from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
-from wellkept.policy.record import AUTO_LINK_AT, KindPolicy
+from wellkept.policy.record import AUTO_LINK_AT, Answers, KindPolicy
 from wellkept.types import OnConflict
 
 
@@ -27,6 +27,9 @@ class Policy:
         max_content_chars: Maximum length of a text, in characters.
         conflict_days: Days after which an open conflict is treated as "keep both".
         antonyms: Pairs of opposite words of your own field, in addition to the built-in ones.
+        ask: Questions per 100 writes about writes that the gate could not decide; 0 for none.
+        answers: What the answer of an agent or a model may do with a replaced memory: `mark` it as outdated, or
+            `supersede` it. A person's answer supersedes.
 
     Example:
         >>> from wellkept import Policy
@@ -40,6 +43,8 @@ class Policy:
     max_content_chars: int = MAX_CONTENT_CHARS
     conflict_days: float = CONFLICT_DAYS
     antonyms: tuple[tuple[str, str], ...] = ()
+    ask: float = QUESTIONS_PER_100
+    answers: Answers = "mark"
 
     def __post_init__(self) -> None:
         """Check and sort the antonym pairs as for TOML."""
@@ -143,6 +148,8 @@ _ADDED: Mapping[str, object] = {
     "auto_link": 0,
     "auto_link_at": AUTO_LINK_AT,
     "antonyms": [],
+    "ask": QUESTIONS_PER_100,
+    "answers": "mark",
     "family": "",
     "repeats": "drop",
     "updates": "list",

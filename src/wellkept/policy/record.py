@@ -20,6 +20,7 @@ ConflictsWith: TypeAlias = Literal["own_kind", "any_kind"]
 Delivery: TypeAlias = Literal["sync", "queued"]
 Repeats: TypeAlias = Literal["fold", "drop"]
 Updates: TypeAlias = Literal["mark", "list", "supersede"]
+Answers: TypeAlias = Literal["mark", "supersede"]
 
 # Thresholds of the original systems, defined once.
 DEDUP_CHECK_THRESHOLD = 0.95

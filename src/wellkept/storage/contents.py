@@ -49,6 +49,7 @@ class Contents:
         stored: Insertion number of each memory, by id; it orders the results of `match`.
         inserted: Number of insertions so far.
         seq: Number of the newest journal entry.
+        asking: What is remembered of questions, as `Tx.note_asking` was given it.
         aliases: By hash, the ids it points at.
         vectors: By hash of the text, the id of the embedder and the vector it made.
     """
@@ -58,6 +59,7 @@ class Contents:
     stored: Layers[str, int] = field(default_factory=Layers)
     inserted: int = 0
     seq: int = 0
+    asking: str = ""
     aliases: Layers[str, frozenset[str]] = field(default_factory=Layers)
     links: Layers[tuple[str, str, str], Link] = field(default_factory=Layers)
     conflicts: Layers[str, Conflict] = field(default_factory=Layers)
@@ -197,6 +199,10 @@ class ReadTx(ReadingOnly):
         fitting = [one for one in scores if not kinds or self.contents.memories[one].kind in kinds]
         fitting.sort(key=lambda one: (-scores[one], -self.contents.stored[one]))
         return fitting[: max(0, limit)]
+
+    def asking(self) -> str:
+        """See `Tx.asking`."""
+        return self.contents.asking
 
     def census(self) -> Census:
         """See `Tx.census`."""

@@ -34,7 +34,7 @@ from wellkept.types import (
 if TYPE_CHECKING:
     from wellkept.types import Vector
 
-_SCHEMA = 2
+_SCHEMA = 3
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -148,6 +148,10 @@ class _WriteTx(ReadTx):
             if memory is not None:
                 self._check_own(memory)
             self.contents.take_over(effect)
+
+    def note_asking(self, text: str) -> None:
+        """See `Tx.note_asking`."""
+        self.contents.asking = text
 
     def touch(self, usage: Mapping[str, Usage]) -> None:
         """See `Tx.touch`."""

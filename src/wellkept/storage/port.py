@@ -92,6 +92,14 @@ class Tx(Protocol):
         """Stored vectors of the store's embedder, by hash of the embedded text; missing ones are left out."""
         ...
 
+    def asking(self) -> str:
+        """What the namespace remembers of its questions, as last noted; empty at first."""
+        ...
+
+    def note_asking(self, text: str) -> None:
+        """Replace what `asking` returns, with this transaction; no journal entry. The text is not interpreted."""
+        ...
+
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
         """Apply the entry's effects, store the vectors, append the entry; return its sequence number.
 

@@ -31,6 +31,10 @@ class ReadingOnly:
         """Refused."""
         raise _refusal()
 
+    def note_asking(self, text: str) -> None:
+        """Refused."""
+        raise _refusal()
+
     def touch(self, usage: Mapping[str, Usage]) -> None:
         """Refused."""
         raise _refusal()

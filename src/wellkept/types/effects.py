@@ -8,6 +8,7 @@ from typing import TypeAlias
 from wellkept.types.comparisons import Conflict, Match, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
+from wellkept.types.questions import Chance
 from wellkept.types.words import Degradation, Outcome
 
 
@@ -57,6 +58,7 @@ class Decision:
         dropped: A text that was not stored, as the memory it would have become; kept in the journal.
             None when the text was stored.
         effects: The effects to apply, in order.
+        chances: What the gate thinks of each candidate, where somebody may be asked.
     """
 
     outcome: Outcome
@@ -68,3 +70,4 @@ class Decision:
     links: tuple[Link, ...] = ()
     reasons: tuple[Reason, ...] = ()
     degraded: tuple[Degradation, ...] = ()
+    chances: tuple[Chance, ...] = ()

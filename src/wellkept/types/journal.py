@@ -8,6 +8,7 @@ from datetime import datetime
 from wellkept.types.comparisons import Match, Reason
 from wellkept.types.effects import Effect
 from wellkept.types.memories import Memory
+from wellkept.types.questions import QuestionRecord
 from wellkept.types.words import Degradation
 
 
@@ -27,6 +28,8 @@ class JournalEntry:
         idempotency_key: The caller's key; `payload` is the hash of the call's arguments.
         run_id: The import or run that the entry belongs to; else empty.
         dropped: A text that was not stored, as the memory it would have become.
+        asks: The question that the entry asks; None where nobody is asked.
+        answers: The entry whose question this entry answers; 0 when it is no answer.
     """
 
     seq: int = 0
@@ -47,6 +50,8 @@ class JournalEntry:
     idempotency_key: str = ""
     payload: str = ""
     run_id: str = ""
+    asks: QuestionRecord | None = None
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from wellkept.types.comparisons import Conflict, Match, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
+from wellkept.types.questions import Question
 from wellkept.types.showing import html_table, line, shown
 from wellkept.types.words import Degradation, Outcome
 
@@ -32,6 +33,7 @@ class WriteResult:
         entry: Number of the journal entry, for `undo`; 0 for a check and for a call repeated under its
             idempotency key.
         dropped: Id for `restore` of a text that was not stored.
+        question: The question about the write; None where the gate decided, and for a check.
 
     Example:
         >>> import wellkept
@@ -52,6 +54,7 @@ class WriteResult:
     message: str = ""
     entry: int = 0
     dropped: str = ""
+    question: Question | None = None
 
     @property
     def id(self) -> str:

@@ -34,12 +34,14 @@ from wellkept.core.records.lifecycle import effective_time, is_ahead, is_expired
 from wellkept.core.records.summary_levels import is_summary, is_summary_of
 from wellkept.core.text.forms import canonical, slot_key, text_overlap
 from wellkept.policy import BandOutcome, KindPolicy
-from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason
+from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Outcome, Reason
 
 # An update may add details and conditions to a memory. Any other difference is not appended.
 EVOLVE_TOLERATES = frozenset({"detail", "condition"})
 # Details may differ within one ongoing episode; nothing else may.
 REUSE_TOLERATES = frozenset({"detail"})
+ASKED_ABOUT: frozenset[Outcome] = frozenset({"created", "superseded", "restated"})
+"""Outcomes that may be asked about; of a restatement, a sample."""
 
 
 def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
@@ -55,7 +57,12 @@ def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | Non
 def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what `settle` left open."""
     chatter = chatter_refusal(new, moment.policy.for_kind(new.kind), evidence.chatter)
-    return _placed(new, evidence, moment) if chatter is None else _rejected(new, chatter, evidence, moment)
+    if chatter is not None:
+        return _rejected(new, chatter, evidence, moment)
+    decision = _placed(new, evidence, moment)
+    if moment.policy.ask and decision.outcome in ASKED_ABOUT:
+        return replace(decision, chances=probable_acts.chances(new, evidence, moment))
+    return decision
 
 
 def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:

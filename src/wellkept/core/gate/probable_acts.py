@@ -16,7 +16,7 @@ from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
-from wellkept.types import Candidate, DifferenceKind, Memory, NewMemory
+from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
 
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
@@ -79,6 +79,32 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
     return tuple({hit.memory.id: hit.memory for (hit, _), chance in chances if chance >= MAY_UPDATE_AT}.values())
 
 
+def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance, ...]:
+    """What the heads over the list think of each current memory that was read, the most probable first.
+
+    The rules have the last word as for an act: where they forbid it, its probability is 0. Turns of a conversation and
+    kinds that only list updates and drop repeats are never asked about.
+    """
+    policy = moment.policy.for_kind(new.kind)
+    if is_turn(new.content) or (policy.repeats != "fold" and policy.updates == "list"):
+        return ()
+    found = {hit.memory.id: Chance(hit.memory.id, 0.0, 0.0) for hit, _ in _read(evidence) if _is_current(hit.memory)}
+    fold, mark = evidence.bounds.fold, evidence.bounds.mark
+    if fold is not None and policy.repeats == "fold":
+        for memory_id, chance in _Listed.of("fold", new, evidence, moment).chances(fold):
+            one = found[memory_id]
+            found[memory_id] = replace(one, repeats=max(one.repeats, chance))
+    if mark is not None and policy.updates != "list":
+        for memory_id, chance in _Listed.of("mark", new, evidence, moment).chances(mark):
+            one = found[memory_id]
+            found[memory_id] = replace(one, replaces=max(one.replaces, chance))
+    return tuple(sorted(found.values(), key=lambda one: (-max(one.repeats, one.replaces), one.memory_id)))
+
+
+def _is_current(memory: Memory) -> bool:
+    return memory.status == "active" and not is_question(memory.content)
+
+
 def _probable(
     act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment, *, at: float | None = None
 ) -> Probable | None:
@@ -135,6 +161,10 @@ class _Listed:
         )
         places = (place for place, (hit, row) in enumerate(rows) if may(new, row, hit.memory, moment))
         return cls(act, new.content, rows, tuple(read), tuple(places))
+
+    def chances(self, head: Head) -> Iterator[tuple[str, float]]:
+        """For each candidate that the act may concern, the memory that it stands for and the probability."""
+        return ((self.rows[place][0].memory.id, self.chance(head, place)) for place in self.places)
 
     def chance(self, head: Head, place: int) -> float:
         """The probability that the act concerns this candidate."""

@@ -19,6 +19,7 @@ from wellkept.core.records.field_types import misfit
 from wellkept.errors import InvalidField
 from wellkept.types import (
     AliasChange,
+    Chance,
     Conflict,
     ConflictChange,
     Difference,
@@ -31,6 +32,7 @@ from wellkept.types import (
     Memory,
     MemoryChange,
     Opinion,
+    QuestionRecord,
     Reason,
     Update,
 )
@@ -275,7 +277,16 @@ def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None 
     values["matches"] = _each(values, "matches", match_from)
     values["effects"] = _each(values, "effects", effect_from) if effects is None else effects
     values["dropped"] = _end(values, "dropped", memory_from)
+    values["asks"] = _end(values, "asks", question_from)
     return _made(JournalEntry, values)
+
+
+def question_from(plain: Mapping[str, Json]) -> QuestionRecord:
+    """Decode the question of a journal entry."""
+    values = dict(plain)
+    values["chances"] = _each(values, "chances", lambda one: _made(Chance, one))
+    values["expires_at"] = _time(values, "expires_at")
+    return _made(QuestionRecord, values)
 
 
 def _made(record: type[T], values: Mapping[str, Json]) -> T:

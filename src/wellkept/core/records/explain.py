@@ -9,6 +9,8 @@ from wellkept.core.records.wikilinks import names, will_link
 from wellkept.core.text.forms import excerpt
 from wellkept.policy import SIMILARITY_EDGE_THRESHOLD
 from wellkept.types import (
+    AnswerPart,
+    AnswerVerb,
     Conflict,
     ConflictKind,
     Decision,
@@ -19,6 +21,7 @@ from wellkept.types import (
     Memory,
     Move,
     MoveReason,
+    Question,
     Reason,
     Relation,
     WriteResult,
@@ -66,6 +69,10 @@ _REASON_WORDS = {
     "sweep": "checked after the model came back",
     "delivery": "queued; it is compared and stored when the queue is flushed",
     "reactivated": "it was used again",
+    "answer": "somebody answered the question about it",
+    "answered_by": "who answered",
+    "teaches": "what the answer says of an automatic act",
+    "bounds": "the relation model whose bounds held",
     "split": "a wording is a memory of its own",
     "turn": "another turn of the episode",
     "plan": "part of a consolidation plan",
@@ -292,3 +299,25 @@ def check_similar(result: WriteResult, *, limit: int = 5) -> dict[str, Json]:
     known = any(match["action"] == "duplicate" for match in matches)
     recommendation = "duplicate_found" if known else "similar_found" if matches else "unique"
     return {"matches": matches[: max(0, limit)], "recommendation": recommendation}
+
+
+def answered(parts: Sequence[AnswerPart], question: Question) -> str:
+    """One sentence on what an answer has done."""
+    numbers = {one.number: one.memory for one in question.candidates}
+    said = [_ANSWERED[part.verb].format(_named(part, numbers)) for part in parts]
+    return f"{question.id}: {' and '.join(said)}."
+
+
+_ANSWERED: Mapping[AnswerVerb, str] = {
+    "new": "it stays a memory of its own",
+    "repeats": "it is another wording of {}",
+    "replaces": "it replaces {}",
+    "outdated by": "it is outdated by {}",
+    "adds to": "it adds to {}",
+    "keep both": "it contradicts {}, and both stand",
+    "not worth keeping": "it is archived; `restore` brings it back",
+}
+
+
+def _named(part: AnswerPart, numbers: Mapping[int, Memory]) -> str:
+    return " and ".join(f'"{excerpt(numbers[one].content, 60)}" ({numbers[one].id})' for one in part.numbers)

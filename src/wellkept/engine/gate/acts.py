@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from wellkept.core.asking.budget import name_of
+from wellkept.core.asking.state import state_of, state_text
 from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records import lifecycle
@@ -400,6 +402,10 @@ def _resolve(ctx: Context, tx: Tx, key: str, *, resolution: Resolution, vectors:
         ctx, tx, [*effects, ConflictChange(conflict, after)], verb="resolve", outcome=resolution,
         memory_id=newer.id, vectors=made,
     )  # fmt: skip
+    state = state_of(tx.asking())
+    settled = [one.entry for one in state.open if one.of == name_of(newer.id)]
+    if settled:
+        tx.note_asking(state_text(state.without(*settled)))
     return after
 
 

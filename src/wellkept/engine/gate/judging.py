@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from wellkept.core.asking.learning import shifted
+from wellkept.core.asking.state import state_of
 from wellkept.core.gate.admit import settle
 from wellkept.core.gate.feedback_guard import echoed
 from wellkept.core.gate.worth_keeping import chatter_refusal
@@ -155,6 +157,7 @@ class Judging:
         self._raise_if_asked(item)
         evidence = self._with_answers(item, evidence, moment)
         self._raise_if_asked(item)
+        evidence = replace(evidence, bounds=shifted(evidence.bounds, state_of(tx.asking())))
         return self._models.judgements.decided(item.new, evidence, moment)
 
     def _with_neighbours(self, tx: Tx, item: Item, evidence: Evidence) -> Evidence:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from wellkept.core.asking.candidates import question_of
 from wellkept.core.gate.feedback_guard import is_echo
 from wellkept.core.records.effects import touched
 from wellkept.core.records.explain import dropped_line, message
@@ -19,12 +20,14 @@ from wellkept.engine.base.retry import repeated
 from wellkept.engine.gate.idempotency import payload_of, replayed
 from wellkept.engine.gate.judging import Judging, Models
 from wellkept.engine.gate.mentions import with_mentions
+from wellkept.engine.gate.raising import raised
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered
 from wellkept.errors import ConflictError, NotFound, StorageError, WellkeptError
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
+    SEARCHED,
     Decision,
     Filter,
     ImportedMemory,
@@ -35,6 +38,7 @@ from wellkept.types import (
     Memory,
     MemoryChange,
     NewMemory,
+    Question,
     Vector,
     WriteResult,
 )
@@ -170,7 +174,8 @@ class _Gate:
         )
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
-        seq = self._tx.apply(self._entry(new, decision), vectors=made)
+        entry = replace(self._entry(new, decision), asks=raised(self._ctx, self._tx, decision))
+        seq = self._tx.apply(entry, vectors=made)
         self._judging.look.wrote(seq, new.idempotency_key, decision.effects)
         self._count_use(new, decision)
         self._judging.near.applied(seq)
@@ -188,7 +193,15 @@ class _Gate:
             log.debug("Skipping duplicate episode, reusing %s", decision.memory.id)
         elif decision.outcome == "rejected" and decision.reasons[0].rule == "recording_filter":
             log.debug("Skipping decision recording: informational response")
-        return _result(decision, entry=seq)
+        return replace(_result(decision, entry=seq), question=self._question(replace(entry, seq=seq)))
+
+    def _question(self, entry: JournalEntry) -> Question | None:
+        """The question that the entry asks, as the caller sees it."""
+        if entry.asks is None:
+            return None
+        ids = (entry.asks.memory_id, *(one.memory_id for one in entry.asks.chances))
+        rows = {row.id: row for row in self._tx.find(Filter(ids=ids, statuses=SEARCHED))}
+        return question_of(entry.asks, entry, rows)
 
     def _count_use(self, new: NewMemory, decision: Decision) -> None:
         """Count an echo of a pack as an access, and add the imported usage of a duplicate; changes usage data only."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from wellkept.core.asking.budget import opened
+from wellkept.core.asking.learning import Lesson, taught
+from wellkept.core.asking.state import state_of, state_text
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
@@ -76,7 +79,7 @@ def undo(ctx: Context, seq: int) -> int:
 
 def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
     entry = _entry(tx, seq)
-    if not entry.effects:
+    if not entry.effects and not entry.answers and not _answer_taken_back(tx, entry):
         raise IllegalTransition(
             f"entry {seq} ({entry.outcome}) changed no memory",
             where="undo",
@@ -85,9 +88,36 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
     refuse_if_blocked(tx, entry)
     taken = taken_back(ctx, entry)
     try:
-        return tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
+        seq = tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
+        _unanswer(tx, entry)
+        return seq
     except Stale as stale:
         raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
+
+
+def _answer_taken_back(tx: Tx, entry: JournalEntry) -> JournalEntry | None:
+    """The answer that an undo has taken back; None for another entry."""
+    found = tx.journal(seqs=(entry.undoes,)) if entry.undoes else []
+    return next((one for one in found if one.seq == entry.undoes and one.answers), None)
+
+
+def _unanswer(tx: Tx, entry: JournalEntry) -> None:
+    """Open the question again whose answer is undone, and forget what it taught; undoing that answers it again."""
+    again = _answer_taken_back(tx, entry)
+    answer = again or (entry if entry.answers else None)
+    if answer is None:
+        return
+    asking = next((one for one in tx.journal(seqs=(answer.answers,)) if one.seq == answer.answers), None)
+    record = asking.asks if asking is not None else None
+    state = state_of(tx.asking())
+    lesson = next((Lesson.of(one.detail) for one in answer.reasons if one.rule == "teaches"), None)
+    if lesson is not None:
+        state = taught(state, lesson, times=-1 if again is None else 1)
+    if again is not None:
+        state = state.without(answer.answers)
+    elif record is not None and record.chances:
+        state = state.with_question(opened(record, answer.answers))
+    tx.note_asking(state_text(state))
 
 
 def taken_back(

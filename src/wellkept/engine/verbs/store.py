@@ -20,6 +20,7 @@ from wellkept.engine.queue.deferred import Queue
 from wellkept.engine.recall import packing, recall
 from wellkept.engine.recall.question import Asked
 from wellkept.engine.verbs import batch
+from wellkept.engine.verbs.asking import AskingVerbs
 from wellkept.engine.verbs.operator import OperatorVerbs
 from wellkept.engine.verbs.recording import RecordingVerbs
 from wellkept.engine.verbs.statuses import StatusVerbs
@@ -50,7 +51,7 @@ from wellkept.types.showing import escaped, shown
 
 
 @steady
-class MemoryStore(StatusVerbs, RecordingVerbs, OperatorVerbs):
+class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
     """The memory of one agent: one namespace of one store. Opened by `wellkept.open`.
 
     A store may be used from several threads; other processes may use the same file at the same time.

@@ -306,6 +306,11 @@ class ReadTx(ReadingOnly, ABC):
 
     # ---- links and conflicts ----
 
+    def asking(self) -> str:
+        """See `Tx.asking`."""
+        row = self._session.row("namespace.asking", {"ns": self._ns})
+        return str(row[0]) if row is not None else ""
+
     def census(self) -> Census:
         """See `Tx.census`."""
         ns = {"ns": self._ns}

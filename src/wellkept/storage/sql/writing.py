@@ -350,6 +350,11 @@ class WriteTx(ReadTx):
         self.seq, self._newest_head = seq, values["record"][:HEAD]
         return seq
 
+    def note_asking(self, text: str) -> None:
+        """See `Tx.note_asking`."""
+        self._open()
+        self._session.run("namespace.note", {"ns": self._ns, "asking": text})
+
     def touch(self, usage: Mapping[str, Usage]) -> None:
         """See `Tx.touch`."""
         rows = [(*usage_columns(*used), self._ns, memory_id) for memory_id, used in usage.items()]
@@ -441,6 +446,7 @@ class WriteTx(ReadTx):
         self._uncommitted |= {memory_id: None for (memory_id,) in self._session.rows("clear.ids", at)}
         for table in _TABLES:
             self._session.run(f"clear.{table}", at)
+        self.note_asking("")
         self.seq = 0
         self._unfed = True
 

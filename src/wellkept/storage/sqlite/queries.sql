@@ -43,6 +43,10 @@ SELECT model FROM embedder WHERE name = :embedder
 INSERT INTO namespace (name, seq) VALUES (:name, 0)
 -- name: namespace.set_seq
 UPDATE namespace SET seq = :seq WHERE ns = :ns
+-- name: namespace.asking
+SELECT asking FROM namespace WHERE ns = :ns
+-- name: namespace.note
+UPDATE namespace SET asking = :asking WHERE ns = :ns
 -- name: namespace.names
 SELECT name FROM namespace WHERE seq > 0 ORDER BY name
 

@@ -1,4 +1,4 @@
--- Version 2 of the store. A released version never changes: add a step under migrations/.
+-- Version 3 of the store. A released version never changes: add a step under migrations/.
 -- `ns` leads every key, so that no statement can meet another namespace by accident.
 
 -- What the store says of itself; one row.
@@ -21,7 +21,8 @@ CREATE TABLE embedder (
 CREATE TABLE namespace (
   ns INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  seq INTEGER NOT NULL
+  seq INTEGER NOT NULL,
+  asking TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 -- `record` is the memory without its usage; the other columns repeat what filters ask for.

@@ -36,6 +36,10 @@ INSERT INTO wellkept.namespace AS n (ns, name, seq) VALUES (%(ns)s, %(name)s, 1)
 ON CONFLICT (ns) DO UPDATE SET seq = n.seq + 1 RETURNING seq - 1, name
 -- name: namespace.set_seq
 UPDATE wellkept.namespace SET seq = %(seq)s WHERE ns = %(ns)s
+-- name: namespace.asking
+SELECT asking FROM wellkept.namespace WHERE ns = %(ns)s
+-- name: namespace.note
+UPDATE wellkept.namespace SET asking = %(asking)s WHERE ns = %(ns)s
 -- name: namespace.try
 SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKED
 

@@ -1,0 +1,127 @@
+"""What a store learns from answers: how much the least probability of an act moves here.
+
+An answer that overrules an automatic act makes the act stricter, whoever found it. Only acts that were drawn at random
+say how often the act is right, so only they make it looser, and only many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from wellkept.core.asking.state import ACTS, MOST_COUNTED, Asking, Checked
+from wellkept.core.judging.risk_bounds import Bounds, upper_bound
+from wellkept.core.records.conflicts import key_of
+from wellkept.types import AnswerPart, AutomaticAct, QuestionRecord
+
+LEAST_CHECKED, CONFIDENCE = 50, 0.95
+ACCEPTED = 0.10
+"""Share of wrong acts, at the upper end of its interval, below which an act may become looser."""
+STRICTER_BY, STRICTEST = 0.02, 0.15
+LOOSEST = 0.05
+
+
+def shift_of(checked: Checked) -> float:
+    """How much the least probability of an act moves; above 0 is stricter.
+
+    Example:
+        >>> shift_of(Checked(audited=10, wrong=1)), shift_of(Checked(audited=49)), shift_of(Checked(audited=200))
+        (0.02, 0.0, -0.041)
+    """
+    wrong = checked.wrong + checked.others_wrong
+    few = checked.audited < LEAST_CHECKED or checked.wrong > ACCEPTED * checked.audited
+    high = 1.0 if few else upper_bound(checked.wrong, checked.audited, CONFIDENCE)
+    looser = LOOSEST * max(0.0, ACCEPTED - high) / ACCEPTED if checked.others_wrong == 0 else 0.0
+    if looser:
+        return round(-looser, 3)
+    expected = ACCEPTED / 5 * checked.audited
+    return round(min(STRICTEST, STRICTER_BY * max(0.0, wrong - int(expected))), 3)
+
+
+def shifts_of(state: Asking) -> Mapping[AutomaticAct, float]:
+    """The shift of each act."""
+    return {act: shift_of(state.checked[act]) for act in ACTS}
+
+
+def shifted(bounds: Bounds, state: Asking) -> Bounds:
+    """The bounds of this store: those of the model, moved by what answers have taught."""
+    shifts = shifts_of(state)
+    fold, mark = bounds.fold, bounds.mark
+    if fold is not None and shifts["fold"]:
+        fold = replace(fold, english=fold.english + shifts["fold"], other=fold.other + shifts["fold"])
+    if mark is not None and shifts["mark"]:
+        mark = replace(mark, english=mark.english + shifts["mark"], other=mark.other + shifts["mark"])
+    return bounds if fold is bounds.fold and mark is bounds.mark else replace(bounds, fold=fold, mark=mark)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one answer says of an automatic act.
+
+    Attributes:
+        act: The act.
+        right: Whether the answer agrees with it.
+        audited: Whether the act was drawn at random.
+    """
+
+    act: AutomaticAct
+    right: bool
+    audited: bool
+
+    def __str__(self) -> str:
+        return f"{self.act} {'right' if self.right else 'wrong'} {'drawn' if self.audited else 'seen'}"
+
+    @classmethod
+    def of(cls, text: str) -> Self | None:
+        """The lesson that a journal entry names; None for another text."""
+        for act in ACTS:
+            for right in (True, False):
+                for audited in (True, False):
+                    made = cls(act, right, audited)
+                    if str(made) == text:
+                        return made
+        return None
+
+
+def lesson_of(record: QuestionRecord, parts: Sequence[AnswerPart], marked: Collection[str]) -> Lesson | None:
+    """What an answer says of the act that its question checks, or of a mark that the gate has set.
+
+    Args:
+        record: The question.
+        parts: The answer.
+        marked: Keys of the conflicts and marks of the write.
+    """
+    first = [one.memory_id for one in record.chances if one.number == 1]
+    repeated = {number for part in parts if part.verb == "repeats" for number in part.numbers}
+    replaced = {number for part in parts if part.verb == "replaces" for number in part.numbers}
+    if record.audited == "fold":
+        return Lesson("fold", bool(first) and 1 in repeated, audited=True)
+    kept = [
+        one.number in replaced
+        for one in record.chances
+        if key_of(one.memory_id, record.memory_id, "outdated") in marked
+    ]
+    if not kept or (not record.audited and all(kept)):
+        return None
+    return Lesson("mark", all(kept), audited=bool(record.audited))
+
+
+def taught(state: Asking, lesson: Lesson, *, times: int = 1) -> Asking:
+    """The state after a lesson; `times` is -1 when the answer is taken back."""
+    before = state.checked[lesson.act]
+    after = Checked(
+        audited=_count(before.audited, times if lesson.audited else 0),
+        wrong=_count(before.wrong, times if lesson.audited and not lesson.right else 0),
+        others_wrong=_count(before.others_wrong, times if not lesson.audited and not lesson.right else 0),
+    )
+    return replace(state, checked={**state.checked, lesson.act: after})
+
+
+def forgotten(state: Asking) -> Asking:
+    """The state without what was learned."""
+    return replace(state, checked={act: Checked() for act in ACTS})
+
+
+def _count(before: int, change: int) -> int:
+    return min(MOST_COUNTED, max(0, before + change))

@@ -1,0 +1,1 @@
+"""Questions about undecided writes: listed, answered, and sent to a model."""

@@ -1,0 +1,114 @@
+"""Asks about a write that the gate could not decide, or checks an act that it decided alone.
+
+A question is part of the write's journal entry and changes nothing that the write does. The budget is kept with the
+namespace, in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Literal
+
+from wellkept.core.asking.budget import WORTH_OF_RETURN, counted, is_drawn, name_of, opened, paid, worth_of
+from wellkept.core.asking.candidates import numbered
+from wellkept.core.asking.state import state_of, state_text
+from wellkept.core.records.conflicts import is_open
+from wellkept.engine.base.context import Context
+from wellkept.storage.port import Tx
+from wellkept.types import (
+    MAY_RESTATE,
+    AutomaticAct,
+    Chance,
+    Decision,
+    Filter,
+    Link,
+    Memory,
+    MemoryChange,
+    QuestionRecord,
+)
+
+
+def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
+    """The question that the write's entry asks; None where nobody is asked. The budget counts the write.
+
+    Args:
+        ctx: The store.
+        tx: The transaction of the write, before its entry is applied.
+        decision: The decision about the write.
+    """
+    per_100 = ctx.policy.ask
+    if not per_100:
+        return None
+    state = state_of(tx.asking())
+    memory, chances = _stored(decision), decision.chances
+    audited: AutomaticAct | Literal[""] = ""
+    worth = 0.0
+    rows: dict[str, Memory] = {}
+    if memory is not None and chances:
+        rows = {row.id: row for row in tx.find(Filter(ids=tuple(one.memory_id for one in chances)))}
+        chances = tuple(one for one in chances if one.memory_id in rows and one.memory_id not in _replaced(decision))
+        if decision.outcome == "restated":
+            chances, returns = _beside_head(ctx, tx, decision, chances)
+            worth = WORTH_OF_RETURN if returns else 0.0
+            audited = "fold" if returns or is_drawn(memory.id) else ""
+        else:
+            marked = {item.a for item in decision.conflicts if item.kind == "outdated"}
+            audited = "mark" if marked and is_drawn(memory.id) else ""
+            worth = worth_of((one for one in chances if one.memory_id not in marked), rows)
+    state, is_worth_it = counted(state, worth, per_100)
+    wanted = is_worth_it or (audited and state.tokens >= 1)
+    record = None
+    if memory is not None and chances and wanted and not _is_asked(chances[0], state.concerned, audited):
+        record = QuestionRecord(
+            memory_id=memory.id,
+            chances=numbered(chances, _same(tx, chances)),
+            worth=worth,
+            expires_at=ctx.clock() + timedelta(days=ctx.policy.conflict_days),
+            audited=audited,
+        )
+        state = paid(state).with_question(opened(record, tx.seq + 1))
+    tx.note_asking(state_text(state))
+    return record
+
+
+def _stored(decision: Decision) -> Memory | None:
+    """The new row of the write, if it may be asked about: a current memory, or a wording."""
+    if decision.outcome == "restated":
+        inserted = (one.after for one in decision.effects if isinstance(one, MemoryChange) and one.before is None)
+        return next((row for row in inserted if row is not None and row.status == "wording"), None)
+    memory = decision.memory
+    return memory if memory is not None and memory.status == "active" else None
+
+
+def _replaced(decision: Decision) -> frozenset[str]:
+    """The memories that the write has already replaced."""
+    changes = (one for one in decision.effects if isinstance(one, MemoryChange))
+    return frozenset(one.after.id for one in changes if one.after is not None and one.after.status == "superseded")
+
+
+def _beside_head(
+    ctx: Context, tx: Tx, decision: Decision, chances: Sequence[Chance]
+) -> tuple[tuple[Chance, ...], bool]:
+    """The candidates with the head first; True if the head is marked as outdated, so that it may be true again."""
+    head = decision.memory
+    if head is None:
+        return (), False
+    now = ctx.clock()
+    marks = [item for item in tx.conflicts(ids=(head.id,)) if item.kind == "outdated" and item.a == head.id]
+    newer = [item.b for item in marks if is_open(item, now)]
+    known = {one.memory_id: one for one in chances}
+    first = [head.id, *newer]
+    ordered = [known.get(one, Chance(one, repeats=float(one == head.id), replaces=0.0)) for one in first]
+    return (*ordered, *(one for one in chances if one.memory_id not in first)), bool(newer)
+
+
+def _is_asked(best: Chance, concerned: frozenset[str], audited: str) -> bool:
+    """Whether an open question is about the same fact; an act is checked all the same."""
+    return not audited and name_of(best.memory_id) in concerned
+
+
+def _same(tx: Tx, chances: Sequence[Chance]) -> list[Link]:
+    """The links between candidates that probably say the same."""
+    ids = frozenset(one.memory_id for one in chances)
+    return [one for one in tx.links(sorted(ids)) if one.rel == MAY_RESTATE and {one.src, one.dst} <= ids]

@@ -1,0 +1,106 @@
+"""Verbs for questions: list them, answer them, take answers back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import get_args
+
+from wellkept.engine.asking import answering, listing, taking_back
+from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import moment
+from wellkept.errors import InvalidField, use_one_of
+from wellkept.types import Answered, Answerer, AskingReport, Question, UndoReport
+
+
+class AskingVerbs:
+    """Verbs about writes that the gate could not decide; inherited by `MemoryStore`."""
+
+    _ctx: Context
+
+    def questions(self, *, limit: int | None = 20) -> tuple[Question, ...]:
+        """The open questions, the most valuable first: writes that the gate could not decide.
+
+        Nothing waits for an answer. A question closes when it is answered, when the memory in question is no longer
+        current, or when it expires.
+
+        Args:
+            limit: Most questions; None for all.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     store.questions()
+            ()
+        """
+        return listing.questions(self._ctx, limit=limit)
+
+    def answer(self, question: str, text: str, *, by: Answerer = "agent") -> Answered:
+        """Answer a question. The first answer counts; the same answer again changes nothing.
+
+        Args:
+            question: Its id, such as `q17`.
+            text: `new`, `repeats 1`, `replaces 1`, `outdated by 1`, `adds to 1`, `keep both 1` or
+                `not worth keeping`; `repeats 1,2` names several candidates, `repeats 2 and replaces 1` says two things.
+            by: Who answers. A person's `replaces` supersedes the older memory; that of an agent or a model marks it as
+                outdated, unless the policy says `answers = "supersede"`.
+
+        Returns:
+            The answer in its standard form, the memory as it is now, and the journal entry for `undo`.
+
+        Raises:
+            InvalidAnswer: The text is none of the answers; nothing was changed.
+            AlreadyAnswered: It was answered in another way, or is no longer open.
+            NotFound: There is no such question.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:") as store:
+            ...     _ = store.remember("The office is in Berlin.")
+            ...     question = store.remember("The office moved to Dublin.").question
+            ...     answered = store.answer(question.id, "replaces 1")
+            ...     [hit.memory.content for hit in store.recall("Where is the office?")]
+            ['The office moved to Dublin.', 'The office is in Berlin.']
+        """
+        if by not in get_args(Answerer):
+            raise InvalidField(f"{by!r} does not answer", where="by", todo=use_one_of(by, get_args(Answerer)))
+        return answering.answer(self._ctx, question, text, by)
+
+    def undo_answers(self, *, since: datetime | str | None = None, by: Answerer | None = None) -> UndoReport:
+        """Take answers back, newest first; their questions are open again.
+
+        Args:
+            since: Only answers from this time on.
+            by: Only answers of a person, an agent or a model.
+
+        Returns:
+            The entries that were undone, and those that later changes depend on.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     store.undo_answers(since="2026-03-01").undone
+            ()
+        """
+        return taking_back.undo_answers(self._ctx, since=moment("since", since), by=by)
+
+    def asking(self) -> AskingReport:
+        """How this store asks: open questions, checked automatic acts and how many were wrong, changed bounds.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     store.asking().open
+            0
+        """
+        return listing.report(self._ctx)
+
+    def forget_lessons(self) -> None:
+        """Forget what answers have taught this store about its automatic acts; questions and answers stay.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     store.forget_lessons()
+        """
+        listing.forget_lessons(self._ctx)
