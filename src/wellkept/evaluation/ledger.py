@@ -84,6 +84,14 @@ class Ledger:
         self._rows: dict[str, list[Said]] = {}
         self._current: dict[str, str] = {}
 
+    def said(self, row_id: str) -> tuple[Said, ...]:
+        """What a row states, in the order in which it was told."""
+        return tuple(self._rows.get(row_id, ()))
+
+    def current(self, key: str) -> str:
+        """The value of a key that holds now; empty if there is none."""
+        return self._current.get(key, "")
+
     def take(self, write: Write, change: Change) -> WriteSeen:
         """Evaluate one write and record what its row states."""
         if write.act in ("first", "updates"):

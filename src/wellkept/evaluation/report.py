@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from wellkept.evaluation import pair_metrics, public_metrics, story_metrics
+from wellkept.evaluation.asked import endings
+from wellkept.evaluation.asked.endings import StoryEnd
 from wellkept.evaluation.labelled_files import PairFile
 from wellkept.evaluation.pair_metrics import Case
-from wellkept.evaluation.ratios import RESAMPLES, SEED
+from wellkept.evaluation.ratios import RESAMPLES, SEED, values_of
 from wellkept.evaluation.run import Setup
 from wellkept.evaluation.story_metrics import StorySeen
 
@@ -64,6 +66,22 @@ def of_stories(name: str, stories: Sequence[StorySeen], setup: Setup, *, seconds
         "files": [{"file": name, "n": len(stories)}],
         "with_subject": setup.with_subject,
         **_surroundings(setup, (write.model for seen in stories for write in seen.writes), seconds),
+    }
+
+
+def of_asked(
+    name: str, columns: Sequence[tuple[float, Sequence[StoryEnd]]], setup: Setup, *, answers: str, seconds: float
+) -> dict[str, Any]:
+    """The figures at the end of stories, for each number of questions per 100 writes."""
+    ends = columns[0][1] if columns else ()
+    return {
+        "n": len(ends),
+        "writes": sum(len(end.story.writes) for end in ends),
+        "queries": sum(len(end.queries) for end in ends),
+        "files": [{"file": name, "n": len(ends)}],
+        "answers": answers,
+        "asked": [{"ask": budget, "metrics": values_of(endings.figures(found))} for budget, found in columns],
+        **_surroundings(setup, (), seconds),
     }
 
 

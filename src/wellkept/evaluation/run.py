@@ -32,7 +32,7 @@ DEFAULT_KIND = str(Statement.__dataclass_fields__["kind"].default)
 _START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 _BETWEEN = timedelta(minutes=1)
 _BATCH = 64
-_SHOWN = 10
+SHOWN = 10
 
 
 # --------------------------------------------------------------------------------------------
@@ -112,13 +112,14 @@ class _Numbered:
         return f"019b8000-0000-7000-8000-{self._made:012x}"
 
 
-class _Clock:
+class StoryClock:
     """A clock that is set by hand."""
 
     def __init__(self) -> None:
         self.now = _START
 
     def __call__(self) -> datetime:
+        """The time."""
         return self.now
 
 
@@ -166,7 +167,7 @@ def run_pairs(pairs: Sequence[Pair], setup: Setup, progress: Progress | None = N
     Raises:
         InvalidInput: A text cannot be stored; names file and line.
     """
-    clock = _Clock()
+    clock = StoryClock()
     cases = []
     with opened(setup, clock) as store:
         for start, batch in _batches(pairs):
@@ -179,14 +180,14 @@ def run_pairs(pairs: Sequence[Pair], setup: Setup, progress: Progress | None = N
     return cases
 
 
-def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: _Clock) -> Case:
+def _run_pair(pair: Pair, setup: Setup, store: MemoryStore, clock: StoryClock) -> Case:
     # Pairs show how two texts relate; whether one is worth keeping is another question.
     fields: dict[str, Any] = {"kind": setup.kind, "keep": True}
     if setup.with_subject and pair.subject:
         fields["subject"] = pair.subject
-    first = _changed(store, pair.old, fields, pair.place)
+    first = changed(store, pair.old, fields, pair.place)
     clock.now += _BETWEEN
-    change = _changed(store, pair.new, fields, pair.place, first.after)
+    change = changed(store, pair.new, fields, pair.place, first.after)
     return Case(pair, seen(change, old_id=first.own.id if first.own is not None else ""))
 
 
@@ -208,43 +209,50 @@ def run_stories(
     Raises:
         InvalidInput: A text or kind cannot be stored; names file and line.
     """
-    clock = _Clock()
+    clock = StoryClock()
     found: list[StorySeen] = []
     with opened(setup, clock) as store:
-        shared = store.in_namespace("crowd")
-        clock.now = min((write.at for story in stories for write in story.writes), default=_START) - _BETWEEN
-        for start in range(0, len(crowd), _BATCH):
-            items = [{"content": text, "kind": setup.kind, "keep": True} for text in crowd[start : start + _BATCH]]
-            shared.remember_many(items, on_conflict="ignore")
-        for number, story in enumerate(stories):
-            texts = [embedded_text(write.kind, write.text) for write in story.writes]
-            setup.embedder.embed([*texts, *(query.text for query in story.queries)])
-            own = shared if crowd else store.in_namespace(f"story/{number}")
+        for story, own in stores_of(stories, setup, store, clock, crowd):
             found.append(_run_story(story, setup, own, clock))
             if progress is not None:
                 progress(len(found))
     return found
 
 
-def _run_story(story: Story, setup: Setup, store: MemoryStore, clock: _Clock) -> StorySeen:
+def stores_of(
+    stories: Sequence[Story], setup: Setup, store: MemoryStore, clock: StoryClock, crowd: Sequence[str]
+) -> Iterator[tuple[Story, MemoryStore]]:
+    """Each story with its store: a namespace of its own, or one that all share with a crowd."""
+    shared = store.in_namespace("crowd")
+    clock.now = min((write.at for story in stories for write in story.writes), default=_START) - _BETWEEN
+    for start in range(0, len(crowd), _BATCH):
+        items = [{"content": text, "kind": setup.kind, "keep": True} for text in crowd[start : start + _BATCH]]
+        shared.remember_many(items, on_conflict="ignore")
+    for number, story in enumerate(stories):
+        texts = [embedded_text(write.kind, write.text) for write in story.writes]
+        setup.embedder.embed([*texts, *(query.text for query in story.queries)])
+        yield story, shared if crowd else store.in_namespace(f"story/{number}")
+
+
+def _run_story(story: Story, setup: Setup, store: MemoryStore, clock: StoryClock) -> StorySeen:
     ledger = Ledger()
     writes = []
     rows: dict[str, Memory] = {}
     for number, write in enumerate(story.writes, 1):
         clock.now = write.at
-        change = _changed(store, write.text, _fields(write, setup), f"{story.place}, write {number}", rows)
+        change = changed(store, write.text, fields_of(write, setup), f"{story.place}, write {number}", rows)
         rows = dict(change.after)
         writes.append(ledger.take(write, change))
     queries = []
     for query in story.queries:
-        hits = store.recall(query.text, limit=_SHOWN, touch=False)
+        hits = store.recall(query.text, limit=SHOWN, touch=False)
         once = ledger.each_once(hit.memory.id for hit in hits)
-        queries.append(QuerySeen(query, tuple(_shown(hit) for hit in hits), once))
+        queries.append(QuerySeen(query, tuple(shown(hit) for hit in hits), once))
     findable = tuple(_is_found(store, seen) for seen in writes if seen.write.act != "noise")
     return StorySeen(story, tuple(writes), tuple(queries), findable)
 
 
-def _shown(hit: Hit) -> str:
+def shown(hit: Hit) -> str:
     """The text of a hit as recall shows it: the memory, and the wording that fits the query better."""
     return hit.memory.content if hit.wording is None else f"{hit.memory.content}\n{hit.wording.content}"
 
@@ -256,7 +264,8 @@ def _is_found(store: MemoryStore, seen: WriteSeen) -> bool:
     return seen.row_id in {*rows, *(hit.wording.id for hit in hits if hit.wording is not None)}
 
 
-def _fields(write: Write, setup: Setup) -> dict[str, Any]:
+def fields_of(write: Write, setup: Setup) -> dict[str, Any]:
+    """The arguments of `remember` beside the text."""
     fields: dict[str, Any] = {"kind": write.kind}
     if setup.with_subject and write.subject:
         fields["subject"] = write.subject
@@ -268,7 +277,7 @@ def _fields(write: Write, setup: Setup) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------
 
 
-def _changed(
+def changed(
     store: MemoryStore, text: str, fields: dict[str, Any], place: str, before: Mapping[str, Memory] | None = None
 ) -> Change:
     """One write, and the rows before and after it; `before` has those that the caller follows, by default none."""
@@ -280,12 +289,14 @@ def _changed(
     except InvalidInput as error:
         where = f"{place}, {error.where}" if error.where else place
         raise type(error)(error.what, where=where, todo=error.todo) from error
-    after = dict(before or {})
-    for entry in store.journal(after=result.entry - 1) if result is not None and result.entry else ():
-        for effect in entry.effects:
-            if isinstance(effect, MemoryChange) and effect.after is not None:
-                after[effect.after.id] = effect.after
+    after = dict(before or {}) | changes(store, result.entry if result is not None else 0)
     return Change(text=text, result=result, before=before or {}, after=after, conflicts=store.conflicts())
+
+
+def changes(store: MemoryStore, entry: int) -> dict[str, Memory]:
+    """The memories by id as the entries from this one on have left them; none for 0."""
+    changes = (effect for one in (store.journal(after=entry - 1) if entry else ()) for effect in one.effects)
+    return {one.after.id: one.after for one in changes if isinstance(one, MemoryChange) and one.after is not None}
 
 
 def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[int, Iterable[Pair]]]:

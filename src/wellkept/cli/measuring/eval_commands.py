@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,8 @@ from wellkept.errors import StorePathError
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
-    from wellkept.evaluation.labelled_files import PairFile
+    from wellkept.evaluation.asked.endings import StoryEnd
+    from wellkept.evaluation.labelled_files import PairFile, Story
     from wellkept.evaluation.retrieval_reading import Collection, Unit
     from wellkept.evaluation.run import Progress, Setup
 
@@ -78,9 +79,13 @@ def stories(
         "--crowd", default=0, min=0, help="Number of unrelated texts in the common store of all stories."
     ),
     strangers: list[Path] | None = option(metavar="FILE", help="Files with one unrelated text per line; repeatable."),
+    ask: str | None = option(metavar="N,N…", help="Also with so many questions per 100 writes, answered at once."),
+    answers: str = option(default="oracle", metavar="WHO", help="Who answers: oracle, or noisy:0.05 for 5 % wrong."),
     how: EvalOptions,
 ) -> None:
     """Replay each story in an empty store, write by write, then run its queries.
+
+    With --ask the figures are those at the end of each story, after the answers.
 
     A line is {"id", "writes": [{"t", "text", "kind", "subject", "truth"}], "queries": [{"q", "answer_contains",
     "must_not_rank_first"}]}. Nothing is written to your own store.
@@ -95,12 +100,59 @@ def stories(
     around = _strangers(strangers or [], crowd)
     setup = _setup(run, how, with_subject=not no_subject)
     started = time.perf_counter()
+    if ask is not None:
+        columns = _asked(run, read, setup, budgets=_budgets(ask), answers=answers, crowd=around)
+        table = report.of_asked(file.name, columns, setup, answers=answers, seconds=time.perf_counter() - started)
+        run.show(table, lambda: eval_tables.asked(table))
+        return
     with run.progress("Replaying stories", len(read)) as done:
         lived = run_stories(read, setup, done, crowd=around)
     seconds = time.perf_counter() - started
     found = report.of_stories(file.name, lived, setup, seconds=seconds)
     _write_errors(how.errors, report.wrong_stories(lived), run)
     run.show(found, lambda: eval_tables.stories(found))
+
+
+def _budgets(text: str) -> list[float]:
+    """The numbers of questions per 100 writes.
+
+    Raises:
+        InvalidInput: One of them is no number from 0 to 100.
+    """
+    from wellkept.errors import InvalidInput
+
+    found = []
+    for part in text.split(","):
+        try:
+            count = float(part)
+        except ValueError:
+            count = -1.0
+        if not 0 <= count <= 100:
+            raise InvalidInput(f"{part[:20]!r} is no number from 0 to 100", where="--ask", todo="Write 0,5,10")
+        found.append(count)
+    return found
+
+
+def _asked(
+    run: Session,
+    read: Sequence[Story],
+    setup: Setup,
+    *,
+    budgets: Sequence[float],
+    answers: str,
+    crowd: Sequence[str],
+) -> list[tuple[float, list[StoryEnd]]]:
+    """The ends of the stories, for each number of questions; opinions are read once for all."""
+    from wellkept.evaluation.asked.readers import reader_of
+    from wellkept.evaluation.asked.running import run_asked, with_memory
+
+    columns = []
+    setup = with_memory(setup)
+    for budget in budgets:
+        own = replace(setup, policy=replace(setup.policy, ask=budget))
+        with run.progress(f"Replaying stories, {budget:g} questions per 100 writes", len(read)) as done:
+            columns.append((budget, run_asked(read, own, reader_of(answers), done, crowd=crowd)))
+    return columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

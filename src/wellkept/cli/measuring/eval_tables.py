@@ -45,6 +45,19 @@ _STORIES: Mapping[str, str] = {
     "findable": "texts that their own words find, in the first three",
     "noise_stored": "noise: it became a row",
 }
+_ASKED: Mapping[str, str] = {
+    "shown_twice_per_100": "restatements that stand as a row of their own, per 100 writes",
+    "unmarked": "updates: an older value is neither superseded nor marked",
+    "stale_first": "queries whose answer changed: the first memory says the old one",
+    "current_first": "all queries: the first hit says what holds now",
+    "current_in_top_3": "all queries: one of the first three does",
+    "each_once": "all queries: no two of the first ten hits say the same",
+    "wrong_folds": "writes that stand behind a memory that says something else",
+    "wrong_marks": "writes that marked or replaced what still holds",
+    "lost": "texts that are in no row",
+    "questions_per_100": "questions, per 100 writes",
+    "tokens_per_100": "their length for an agent, in tokens per 100 writes",
+}
 _SCORES = ("precision", "recall", "f1")
 _GROUP = ("pairs>", "accuracy>", "lost>", "merged>", "missed>", "superseded>")
 _PUBLIC: Mapping[str, tuple[str, str]] = {
@@ -97,6 +110,20 @@ def stories(report: Mapping[str, Any]) -> Parts:
     yield _rates(_STORIES, report)
     yield ""
     yield rows_of(_LIVED, (_story(row) for row in report["stories"]))
+
+
+def asked(report: Mapping[str, Any]) -> Parts:
+    """The report on stories with questions: a column for each number of questions per 100 writes."""
+    name = one_line(report["files"][0]["file"], limit=60)
+    counted = f"{count_of(report['n'], 'story')} of {name}, answers by {one_line(report['answers'], limit=20)}"
+    yield styled(_headline(counted, report))
+    yield ""
+    columns = report["asked"]
+    rows = []
+    for figure, meaning in _ASKED.items():
+        shown = _per_100 if figure.endswith("_per_100") else share
+        rows.append((figure.replace("_", " "), *(shown(one["metrics"][figure]) for one in columns), meaning))
+    yield rows_of(("questions per 100 writes", *(f"{one['ask']:g}>" for one in columns), "what"), rows)
 
 
 def ablation(rows: Sequence[Mapping[str, Any]]) -> Parts:

@@ -15,8 +15,9 @@ from math import log1p
 from wellkept.core.asking.state import KEPT_SCORES, Asking, OpenQuestion
 from wellkept.types import Chance, Memory, QuestionRecord
 
-COST_OF_REPEAT, COST_OF_STALE = 1.0, 1.5
-"""What a repeat that stands twice costs, and a value that is shown although it is outdated."""
+COST_OF_REPEAT, COST_OF_STALE = 1.5, 1.0
+"""What a repeat that stands twice costs, and a value that is shown although it is outdated. Chosen on the selection
+stories, so that both are asked about alike: the gate is more careful with folds, so their probability is low."""
 LEAST_WORTH = 0.05
 """Below it nobody is asked, whatever the budget."""
 WORTH_OF_RETURN = 1.0
@@ -26,12 +27,15 @@ MOST_SAVED = 3.0
 AUDITED_ONE_IN = 50
 _USED, _MOST_USED = 0.1, 0.5
 """How much the logarithm of the uses of a memory adds to its worth, and at most."""
-TYPICAL: Sequence[float] = ()
-"""Worths of writes to other stores, which stand for the writes before the first."""
+TYPICAL: Sequence[float] = (
+    *(1.41, 0.98, 0.91, 0.84, 0.77, 0.69, 0.56, 0.47, 0.41, 0.33, 0.27, 0.23, 0.19, 0.15, 0.12, 0.09, 0.07, 0.06, 0.05),
+    *(0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01, *[0.0] * 24),
+)
+"""Quantiles of the worths of writes, on the selection stories; they stand for the writes before the first."""
 
 
 def worth_of(chances: Iterable[Chance], rows: Mapping[str, Memory]) -> float:
-    """The expected gain of an answer: that of the best candidate.
+    """The expected gain of an answer: of the likeliest repeat and of the likeliest update together.
 
     Args:
         chances: The candidates, without those that the gate has acted on.
@@ -39,15 +43,17 @@ def worth_of(chances: Iterable[Chance], rows: Mapping[str, Memory]) -> float:
 
     Example:
         >>> worth_of([Chance("a", repeats=0.5, replaces=0.1), Chance("b", repeats=0.0, replaces=0.2)], {})
-        0.5
+        0.95
     """
-    return max((_gain(one, rows.get(one.memory_id)) for one in chances), default=0.0)
+    found = [(one, _often(rows.get(one.memory_id))) for one in chances]
+    repeat = max((often * one.repeats for one, often in found), default=0.0)
+    update = max((often * one.replaces for one, often in found), default=0.0)
+    return round(COST_OF_REPEAT * repeat + COST_OF_STALE * update, 4)
 
 
-def _gain(chance: Chance, row: Memory | None) -> float:
-    uses = row.access_count if row is not None else 0
-    often = 1.0 + min(_MOST_USED, _USED * log1p(uses))
-    return round(max(COST_OF_REPEAT * chance.repeats, COST_OF_STALE * chance.replaces) * often, 4)
+def _often(row: Memory | None) -> float:
+    """How much more a memory counts that is read often."""
+    return 1.0 + min(_MOST_USED, _USED * log1p(row.access_count if row is not None else 0))
 
 
 def counted(state: Asking, worth: float, per_100: float) -> tuple[Asking, bool]:
@@ -62,7 +68,8 @@ def counted(state: Asking, worth: float, per_100: float) -> tuple[Asking, bool]:
     known = (*TYPICAL, *state.scores)[-KEPT_SCORES:]
     tokens = min(max(MOST_SAVED, share), state.tokens + share)
     after = replace(state, tokens=tokens, scores=(*state.scores, worth)[-KEPT_SCORES:])
-    return after, worth >= LEAST_WORTH and tokens >= 1 and worth > _bar(known, share)
+    # The more is saved, the lower the bar: a budget that is left over is worth nothing.
+    return after, worth >= LEAST_WORTH and tokens >= 1 and worth > _bar(known, share * tokens)
 
 
 def paid(state: Asking) -> Asking:

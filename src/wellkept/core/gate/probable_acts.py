@@ -6,9 +6,9 @@ memory that is current: a text that resembles a wording restates the head of tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeAlias
 
 from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import compare, is_changed
@@ -17,6 +17,8 @@ from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_
 from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
+
+_May: TypeAlias = Callable[[NewMemory, Memory, Memory, Moment], bool]
 
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
@@ -82,8 +84,8 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
 def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance, ...]:
     """What the heads over the list think of each current memory that was read, the most probable first.
 
-    The rules have the last word as for an act: where they forbid it, its probability is 0. Turns of a conversation and
-    kinds that only list updates and drop repeats are never asked about.
+    A difference in a few words forbids a fold, but not the question whether it is one. Turns of a conversation, and
+    kinds that only list updates and drop repeats, are never asked about.
     """
     policy = moment.policy.for_kind(new.kind)
     if is_turn(new.content) or (policy.repeats != "fold" and policy.updates == "list"):
@@ -91,11 +93,11 @@ def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance,
     found = {hit.memory.id: Chance(hit.memory.id, 0.0, 0.0) for hit, _ in _read(evidence) if _is_current(hit.memory)}
     fold, mark = evidence.bounds.fold, evidence.bounds.mark
     if fold is not None and policy.repeats == "fold":
-        for memory_id, chance in _Listed.of("fold", new, evidence, moment).chances(fold):
+        for memory_id, chance in _Listed.of("fold", new, evidence, moment, may=may_restate).chances(fold):
             one = found[memory_id]
             found[memory_id] = replace(one, repeats=max(one.repeats, chance))
     if mark is not None and policy.updates != "list":
-        for memory_id, chance in _Listed.of("mark", new, evidence, moment).chances(mark):
+        for memory_id, chance in _Listed.of("mark", new, evidence, moment, may=may_outdate).chances(mark):
             one = found[memory_id]
             found[memory_id] = replace(one, replaces=max(one.replaces, chance))
     return tuple(sorted(found.values(), key=lambda one: (-max(one.repeats, one.replaces), one.memory_id)))
@@ -148,14 +150,16 @@ class _Listed:
     places: tuple[int, ...]
 
     @classmethod
-    def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment) -> Self:
+    def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment, may: _May | None = None) -> Self:
         """The candidates of a text for an act; a question restates and outdates nothing.
+
+        `may` says which candidates the act may concern; by default, as the gate acts.
 
         The head knows cosines of meaning. Those of a lexical embedder are others, so they decide nothing.
         """
         blind = is_question(new.content) or "lexical" in evidence.degraded
         rows = () if blind else tuple(_read(evidence))
-        may = _may_fold if act == "fold" else may_outdate
+        may = may or (_may_fold if act == "fold" else may_outdate)
         read = (
             Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in rows
         )

@@ -1,0 +1,1 @@
+"""Stories with questions: readers that answer, and the figures at the end."""

@@ -1,0 +1,116 @@
+"""Replays stories with questions that are answered at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wellkept.core.asking.shown import list_for_agent
+from wellkept.evaluation.asked.endings import CHARACTERS_PER_TOKEN, StoryEnd, Written, end_of
+from wellkept.evaluation.asked.readers import Reader
+from wellkept.evaluation.labelled_files import Story
+from wellkept.evaluation.ledger import Ledger, QuerySeen
+from wellkept.evaluation.run import (
+    SHOWN,
+    Progress,
+    Setup,
+    StoryClock,
+    changed,
+    changes,
+    fields_of,
+    opened,
+    shown,
+    stores_of,
+)
+from wellkept.policy import Risk
+from wellkept.types import Memory, Opinion
+
+if TYPE_CHECKING:
+    from wellkept.core.judging.risk_bounds import Bounds
+    from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.models.port import RelationModel
+
+
+def run_asked(
+    stories: Sequence[Story],
+    setup: Setup,
+    reader: Reader,
+    progress: Progress | None = None,
+    *,
+    crowd: Sequence[str] = (),
+) -> list[StoryEnd]:
+    """As `run_stories`, but each question is answered at once by the reader, and the end of each story is measured."""
+    clock = StoryClock()
+    found: list[StoryEnd] = []
+    with opened(setup, clock) as store:
+        for number, (story, own) in enumerate(stores_of(stories, setup, store, clock, crowd), 1):
+            found.append(_run_asked(story, setup, own, clock, reader))
+            if progress is not None:
+                progress(number)
+    return found
+
+
+def _run_asked(story: Story, setup: Setup, store: MemoryStore, clock: StoryClock, reader: Reader) -> StoryEnd:
+    ledger = Ledger()
+    rows: dict[str, Memory] = {}
+    written: list[Written] = []
+    asked = tokens = 0
+    for number, write in enumerate(story.writes, 1):
+        clock.now = write.at
+        change = changed(store, write.text, fields_of(write, setup), f"{story.place}, write {number}", rows)
+        rows = dict(change.after)
+        written.append(Written(write, ledger.take(write, change).row_id))
+        question = change.result.question if change.result is not None else None
+        if question is not None:
+            asked += 1
+            tokens += len(list_for_agent([question])) // CHARACTERS_PER_TOKEN
+            answer = store.answer(question.id, reader(question, write, ledger))
+            rows |= changes(store, answer.entry)
+    heads, queries = [], []
+    for query in story.queries:
+        hits = store.recall(query.text, limit=SHOWN, touch=False)
+        once = ledger.each_once(hit.memory.id for hit in hits)
+        queries.append(QuerySeen(query, tuple(shown(hit) for hit in hits), once))
+        heads.append(hits[0].memory.content if hits else "")
+    counts = end_of(written, rows, store.conflicts(), ledger)
+    return StoryEnd(story=story, asked=asked, tokens=tokens, queries=tuple(queries), heads=tuple(heads), **counts)
+
+
+def with_memory(setup: Setup) -> Setup:
+    """The setup with a relation model that reads each pair once, for runs that read the same pairs again."""
+    from wellkept.models.registry import load_relation_model
+
+    model = setup.relation_model or (load_relation_model("packaged") if setup.judging == "default" else None)
+    return setup if model is None else replace(setup, relation_model=_Remembering(model))
+
+
+class _Remembering:
+    """A relation model with a memory; what it says of itself is what the other one says."""
+
+    repeatable = True
+
+    def __init__(self, model: RelationModel) -> None:
+        self._model = model
+        self._read: dict[tuple[str, str], Opinion | None] = {}
+
+    @property
+    def id(self) -> str:
+        """See `RelationModel`."""
+        return self._model.id
+
+    @property
+    def defers(self) -> bool:
+        """See `RelationModel`."""
+        return self._model.defers
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """See `RelationModel`."""
+        return self._model.bounds(risk)
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+        """See `RelationModel`."""
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._read]
+        if missing:
+            self._read.update(zip(missing, self._model.read(missing), strict=True))
+        return [self._read[pair] for pair in pairs]
