@@ -31,7 +31,7 @@ LABELS: Mapping[str, Gold] = {
 }
 """Labels of public sets and their relation; other labels map to `other` and count only in merge metrics."""
 
-_TRUTH = re.compile(r"(?P<again>restates|refines) (?P<of>\S+)|(?P<update>updates )?(?P<key>[^\s=]+)=(?P<value>.+)")
+_TRUTH = re.compile(r"(?P<again>restates|refines) (?P<of>\S+)|(?P<how>updates |late )?(?P<key>[^\s=]+)=(?P<value>.+)")
 _Item = TypeVar("_Item")
 
 
@@ -267,15 +267,15 @@ def _truth(truth: str, current: Mapping[str, str], place: str, *, late: bool) ->
         return "noise", "", ""
     match = _TRUTH.fullmatch(truth)
     if match is None:
-        todo = "Write K1=value, restates K1, updates K1=value, refines K1 or noise"
+        todo = "Write K1=value, restates K1, updates K1=value, late K1=value, refines K1 or noise"
         raise InvalidInput(f"{truth[:60]!r} cannot be read", where=where, todo=todo)
     key, value = match["of"] or match["key"], match["value"]
-    if (match["again"] or match["update"]) and key not in current:
+    if (match["again"] or match["how"]) and key not in current:
         raise InvalidInput(f"nothing was said of {key} before", where=where, todo=f"Write {key}=value first")
     if match["again"]:
         return ("restates" if match["again"] == "restates" else "refines"), key, current[key]
-    if match["update"]:
-        return "updates", key, value
+    if match["how"]:
+        return ("updates" if match["how"] == "updates " else "late"), key, value
     if key in current and not late:
         todo = f"Write restates {key} or updates {key}=value, or give an event_time to a late import"
         raise InvalidInput(f"{key} has a value already", where=where, todo=todo)
