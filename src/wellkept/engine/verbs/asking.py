@@ -56,11 +56,11 @@ class AskingVerbs:
         Example:
             >>> import wellkept
             >>> with wellkept.open("memory:") as store:
-            ...     _ = store.remember("The office is in Berlin.")
-            ...     question = store.remember("The office moved to Dublin.").question
+            ...     _ = store.remember("The standup is at ten.")
+            ...     question = store.remember("Standup now starts half an hour earlier.").question
             ...     answered = store.answer(question.id, "replaces 1")
-            ...     [hit.memory.content for hit in store.recall("Where is the office?")]
-            ['The office moved to Dublin.', 'The office is in Berlin.']
+            ...     [hit.memory.content for hit in store.recall("When is the standup?")]
+            ['Standup now starts half an hour earlier.', 'The standup is at ten.']
         """
         if by not in get_args(Answerer):
             raise InvalidField(f"{by!r} does not answer", where="by", todo=use_one_of(by, get_args(Answerer)))
