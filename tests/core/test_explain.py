@@ -83,6 +83,19 @@ def test_the_log_line_of_a_repeat_has_the_form_of_the_source():
     [
         (Decision(outcome="created", memory=memory(title="T")), 'Stored: "T" (n_xyz789).'),  # S0-42
         (Decision(outcome="queued", memory=memory(title="T")), 'Queued: "T"'),  # S0-45
+        (Decision(outcome="queued", memory=None), "Queued"),
+        (
+            Decision(outcome="restated", memory=memory(), matches=(match(),), reasons=(Reason("no_room_to_grow", ""),)),
+            'Added behind "Avoid weekend trading" (n_xyz789), as a wording.',
+        ),
+        (
+            Decision(outcome="restated", memory=memory(), matches=(match(),), reasons=(Reason("model_same", ""),)),
+            'Known: kept as another wording of "Avoid weekend trading" (n_xyz789).',
+        ),
+        (
+            Decision(outcome="created", memory=memory(), reasons=(Reason("wikilink_waits", "Tea"),)),
+            'Stored: "text" (n_xyz789); to be linked once it is written: Tea.',
+        ),
         (
             Decision(outcome="created", memory=memory(), links=(Link("n_xyz789", "m1"),)),
             'Stored: "text" (n_xyz789); linked to m1.',
