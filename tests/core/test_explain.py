@@ -7,15 +7,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from wellkept.core.records.explain import (
+    chance,
     check_similar,
     difference_words,
     dropped_line,
     duplicate_message,
+    mark_words,
     message,
+    move_words,
     reason_words,
     why,
 )
-from wellkept.types import Conflict, Decision, Difference, Link, Match, Memory, Reason, WriteResult
+from wellkept.types import Conflict, Decision, Difference, Link, Match, Memory, Move, Reason, WriteResult
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -150,6 +153,18 @@ def conflict(kind="contradiction", resolution=None):
 )
 def test_an_open_conflict_is_told_with_the_words_that_decided(flag, text):
     assert text in message(Decision(outcome="created", memory=memory(), conflicts=(flag,)))
+
+
+@pytest.mark.parametrize(
+    ("one", "probability", "words"),
+    [("m1", 0.934, "outdated by (0.93)"), ("n_xyz789", None, "outdates")],
+)
+def test_a_mark_is_told_from_either_side(one, probability, words):
+    assert mark_words(conflict("outdated"), one) + chance(probability) == words
+
+
+def test_a_move_says_what_it_passed_and_why():
+    assert move_words(Move("m1", "outdates", 0.9), "[m1]") == "put before [m1], which it outdates (0.90)"
 
 
 def test_a_refused_conflict_names_the_stored_one():
