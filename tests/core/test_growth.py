@@ -96,6 +96,7 @@ def test_nothing_is_added_to_a_memory_that_has_lapsed():
     ("text", "outcome"),
     [
         ("钩子在每次会话后运行，耗时五秒。", "evolved"),
+        ("钩子在每次会话后运行，权衡利弊。", "evolved"),  # a sign in common, no word
         ("钩子在每次会话后运行，使用普通用户权限。", "created"),  # other rights
     ],
 )

@@ -53,6 +53,8 @@ SAME_WORDS = [
     ("3\u20135 days", "3-5 days"),
     ("\u22125 degrees", "-5 degrees"),
     ("- item one", "item one"),
+    ("10⁻²", "10^-2"),
+    ("10⁺²", "10^+2"),
 ]
 
 OTHER_WORDS = [  # I10, B-13
