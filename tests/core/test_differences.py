@@ -425,11 +425,10 @@ def test_opposites_of_a_policy_count_in_every_form_and_script(
     assert ("antonym" in {item.kind for item in told}) is found
 
 
-def test_a_changed_statement_among_many_of_the_same_words_is_found() -> None:
-    """Words that nearly every statement has decide nothing about which belong together."""
-    text = "\n".join(f"The server {word}{number} is up." for number in range(15) for word in ("alpha", "beta"))
-    (found,) = [item for item in differences(text, text.replace("beta7 is up", "beta7 is down")) if item.decisive]
-    assert (found.kind, found.old, found.new) == ("antonym", "up", "down")
+def test_many_changed_statements_are_paired_by_the_words_that_few_of_them_have() -> None:
+    text = "\n".join(f"The server alpha{number} in rack{number} is up." for number in range(30))
+    found = differences(text, text.replace("is up", "is down"))
+    assert [(item.kind, item.old, item.new) for item in found] == [("antonym", "up", "down")]
 
 
 @pytest.mark.parametrize(

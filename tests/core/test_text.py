@@ -208,6 +208,7 @@ def test_overlap_of_two_stores_that_differ_in_one_word_is_five_sixths() -> None:
         ("C++ and C#", ["cplusplus", "c", "and", "csharp", "c"]),
         ("again again", ["again", "again"]),
         ("...", []),
+        ("_ tea", ["tea"]),
     ],
 )
 def test_search_terms_hold_identifiers_whole_and_in_parts(text: str, terms: list[str]) -> None:
