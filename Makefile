@@ -72,7 +72,7 @@ test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and 
 		$(if $(TESTS),$(TESTS),$(MEASURED:%=--ignore=%))
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
 
-coverage: $(DEV)/.installed  ## the tests of the core alone, and which of its branches they do not reach
+coverage: $(DEV)/.installed  ## the tests of the core alone; fails where a branch of it is not reached, and names it
 	@$(DEV)/bin/python -m coverage erase
 	@$(DEV)/bin/python -m coverage run -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(MEASURED)
 	@$(DEV)/bin/python -m coverage combine --quiet

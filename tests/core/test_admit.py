@@ -11,6 +11,7 @@ from letter import to_the_letter
 from wellkept.core.gate.admit import allowed, judge, settle
 from wellkept.core.judging.calibration import IDENTITY, Calibration
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, says_the_same
+from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import aliases
 from wellkept.policy import DEFAULT_KINDS, PRESETS, Band, Policy
 from wellkept.types import (
@@ -23,6 +24,7 @@ from wellkept.types import (
     Memory,
     MemoryChange,
     NewMemory,
+    Opinion,
 )
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -133,6 +135,13 @@ def test_a_repeat_confirms_the_stored_row_and_keeps_the_refused_text():
         MemoryChange(row, decision.memory),
         AliasChange("old", aliases(OLD + "!")[0], present=True),
     )
+
+
+def test_a_repeat_of_a_wording_and_of_its_head_is_a_repeat_of_the_head_once():
+    head, wording = memory(), memory("w", status="wording", superseded_by="old")
+    for rows in ((wording,), (wording, head)):
+        decision = settle(NewMemory(content=OLD), verbatim(*rows, heads={"w": head}), moment())
+        assert [match.memory_id for match in decision.matches] == ["old"]
 
 
 def test_nothing_is_decided_without_vectors_where_nothing_is_known():
@@ -271,6 +280,59 @@ def test_a_conflict_vetoes_the_repeat_beside_it():
     decision = judge(NewMemory(content="threshold 0.95", kind="knowledge"), near(*rows), moment())
     assert decision.outcome == "created"
     assert kinds_of(decision).count(ConflictChange.__name__) == 1
+
+
+@pytest.mark.parametrize(("similarity", "reasons"), [(0.95, ["custom_fn"]), (0.3, [])])
+def test_a_contradiction_that_the_callers_check_finds_is_listed_where_the_texts_are_near(similarity, reasons):
+    evidence = near((memory(), similarity), contradiction_fn=lambda old, new: True)
+    decision = judge(NewMemory(content=SAME), evidence, moment())
+    assert [conflict.reason for conflict in decision.conflicts] == reasons
+    quiet = replace(evidence, contradiction_fn=lambda old, new: False)
+    again = judge(NewMemory(content=SAME), quiet, moment())
+    assert "custom_fn" not in {conflict.reason for conflict in again.conflicts}
+
+
+@pytest.mark.parametrize(("old", "matches"), [("The car is red", []), ("Never use flake8 for linting", ["old"])])
+def test_a_memory_of_a_kind_that_is_never_merged_is_only_looked_at_for_contradictions(old, matches):
+    decision = judge(NewMemory(content=CLASH, kind="decision"), near((memory(content=old, kind="fact"), 0.9)), moment())
+    assert [match.memory_id for match in decision.matches] == matches
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(0.95, "superseded"), (0.9499, "created")])
+def test_what_only_the_model_sees_is_sure_from_its_own_bound_on(share, outcome):
+    told = Opinion(same=0.0, refines=0.0, generalises=0.0, conflict=share, distinct=1 - share)
+    bounds = Bounds(skip=0.9, link=0.5, evolve=0.8, flag=0.5, supersede=0.95)
+    evidence = near((memory(content="Ana works at Acme", kind="fact"), 0.8), opinions={"old": told}, bounds=bounds)
+    policy = Policy().with_conflict("fact", "supersede_sure")
+    assert judge(NewMemory(content="Globex hired Ana", kind="fact"), evidence, moment(policy)).outcome == outcome
+
+
+def test_a_text_whose_embedder_failed_says_so_instead_of_that_nothing_is_near():
+    decision = judge(NewMemory(content=OLD, kind="lesson"), Evidence(degraded=("embedding",)), moment())
+    assert [reason.rule for reason in decision.reasons] == ["not_compared"]
+
+
+def test_a_memory_has_one_link_to_another_however_it_was_found():
+    row = memory(kind="lesson")
+    decision = judge(NewMemory(content=SAME, kind="lesson"), near((row, 0.93), (row, 0.92)), moment())
+    assert [(link.dst, link.rel) for link in decision.links] == [("old", "related")]
+    assert kinds_of(decision).count("LinkChange") == 1
+
+
+def test_what_is_replaced_is_not_linked_as_near_too():
+    row = memory(content="Ana works at Acme in Graz", kind="fact", subject="Ana")
+    linking = replace(DEFAULT_KINDS["fact"], bands=(Band(0.9, "link"),))
+    policy = Policy(kinds={**DEFAULT_KINDS, "fact": linking})
+    new = NewMemory(content="Ana is also at Globex in Wien now", kind="fact", subject="Ana")
+    for slot, rel in (((row,), "supersedes"), ((), "related")):
+        assert [link.rel for link in judge(new, near((row, 0.93), slot=slot), moment(policy)).links] == [rel]
+
+
+def test_a_late_statement_stands_behind_one_of_the_statements_that_are_later():
+    rows = [memory(name, f"status {name}", kind="fact", subject="006", event_time=NOW) for name in ("aa", "bb")]
+    late = NewMemory(content="status cc", kind="fact", subject="006", event_time=NOW - timedelta(days=5))
+    decision = judge(late, Evidence(slot=tuple(rows), calibration=IDENTITY), moment())
+    assert (decision.memory.superseded_by, [reason.rule for reason in decision.reasons]) == ("aa", ["older_assertion"])
 
 
 def test_a_known_conflict_is_told_but_not_opened_again():

@@ -76,6 +76,11 @@ def test_the_head_does_not_speak_of_what_somebody_means_to_keep_or_of_events(fie
         assert not {"chatter", "low_importance"}.intersection(rules)
 
 
+def test_a_question_is_kept_and_weighs_little():
+    """It may be something to look into."""
+    assert decided(SURE, "off to lunch?") == ("created", ["nothing_like_it", "low_importance"], LOW_IMPORTANCE)
+
+
 def test_a_policy_without_the_content_filter_stores_everything():
     open_policy = Policy(kinds={**Policy().kinds, "note": replace(PRESETS["general"], admit="anything")})
     assert decided(SURE, moment=replace(AT, policy=open_policy)) == ("created", ["nothing_like_it"], 0.5)

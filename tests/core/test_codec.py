@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,6 +46,11 @@ from wellkept.types import (
 )
 
 T = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+class Word(str):
+    """A text of a caller's own type."""
+
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -222,6 +228,7 @@ def test_defaults_are_left_out_and_keys_are_sorted() -> None:
         (Hit(Memory(id="m", namespace="n", content="c", created_at=T, updated_at=T), 0.5, {"recency": 1.0}), None),
         (WriteResult(outcome="rejected", memory=None), '{"memory":null,"outcome":"rejected"}'),
         ({"at": T, 3: (1, "x")}, '{"3":[1,"x"],"at":"2026-03-01T12:00:00Z"}'),
+        ((Word("tea"), np.float32(0.5)), '["tea",0.5]'),
     ],
 )
 def test_values_of_every_layer_have_a_plain_form(value: object, text: str | None) -> None:
@@ -249,6 +256,11 @@ def test_times_are_written_in_utc(at: datetime, text: str) -> None:
     assert time_from(text).tzinfo is UTC
 
 
+@pytest.mark.parametrize("text", ["2026-03-01T13:30:00+01:30", "2026-03-01T12:00:00Z", "2026-03-01T11:00:00-01:00"])
+def test_a_time_of_any_zone_is_read_as_utc(text: str) -> None:
+    assert (time_from(text), time_from(text).tzinfo) == (T, UTC)
+
+
 @pytest.mark.parametrize("value", [datetime(2026, 1, 1), object(), {"k": [object()]}])  # noqa: DTZ001 - the case
 def test_what_has_no_exact_form_is_refused(value: object) -> None:
     with pytest.raises(InvalidField):
@@ -261,6 +273,8 @@ def test_what_has_no_exact_form_is_refused(value: object) -> None:
         (memory_from, {"id": "m"}),
         (effect_from, {"type": "spell"}),
         (time_from, "2026-01-01T00:00:00"),
+        (time_from, "0001-01-01T00:00:00+01:00"),
+        (link_from, {"src": 1, "dst": "b"}),
         (memory_from, {"id": "m", "namespace": "n", "content": "c", "created_at": "soon", "updated_at": "soon"}),
     ],
 )

@@ -53,6 +53,17 @@ def test_differences_come_before_similarity(old: str, new: str, relation: str, r
     assert (found.relation, found.reason) == (relation, reason)
 
 
+def test_a_statement_on_none_of_the_topics_of_a_memory_is_compared_with_all_of_it() -> None:
+    grown = evolve(stored("Ana likes green tea on port 80"), "Ana likes jam too", at=NOW, similarity=0.9)
+    found = compare(Statement(content="The bus number 8 leaves"), grown, cosine=0.9, similarity=0.9)
+    assert (found.relation, [item.kind for item in found.differences]) == ("variant", ["number"])
+
+
+def test_long_texts_without_a_word_are_the_same_only_letter_by_letter() -> None:
+    assert "length" in {item.kind for item in related("!" * 5000, "?" * 5000).differences}
+    assert related("!" * 5000, "!" * 5000).relation == "same"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "relation"),
     [

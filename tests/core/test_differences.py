@@ -6,6 +6,7 @@ import pytest
 
 from wellkept.core.differences.find import differences
 from wellkept.core.reading.language_detection import language_is_known
+from wellkept.policy import Policy
 
 # Both cannot hold. old, new, kind of the decisive difference, and whether the newer value may simply replace the older.
 DECISIVE = [
@@ -32,6 +33,7 @@ DECISIVE = [
     ("Das Backup läuft nachts", "Das Backup läuft nachts nicht", "negation", False),
     ("Le serveur utilise npm", "Le serveur n'utilise pas npm", "negation", False),
     ("L'équipe utilise npm", "L'équipe n'utilise plus npm", "negation", False),
+    ("Il vient de la ville", "Il vient d'aucune ville", "negation", False),
     ("El servidor usa npm", "El servidor no usa npm", "negation", False),
     ("O servidor usa npm", "O servidor não usa npm", "negation", False),
     ("Используй npm", "Не используй npm", "negation", False),
@@ -56,6 +58,7 @@ DECISIVE = [
     ("La réunion est le lundi", "La réunion est le jeudi", "date", True),
     ("La reunión es el lunes", "La reunión es el jueves", "date", True),
     ("Тесты запускаются в пятницу", "Тесты запускаются в среду", "date", True),
+    ("Тесты запускает the runner в пятницу", "Тесты запускает the runner в среду", "date", True),
     ("会议在周三", "会议在周五", "date", True),
     ("会議は月曜日です", "会議は金曜日です", "date", True),
     ("Standup is at 9:30", "Standup is at 10:00", "time", True),
@@ -66,6 +69,12 @@ DECISIVE = [
     ("Use npm to install packages", "Use pnpm to install packages", "value", True),
     ("Use npm", "Use pnpm", "value", True),
     ("使用ruff进行检查", "使用flake8进行检查", "value", True),
+    ("pytestを使う", "unittestを使う", "value", True),
+    ("Run tests with pytest", "Run tests with unittest", "value", True),
+    ("Use brushes for painting", "Use rollers for painting", "value", True),
+    ("Use OPS-12 for tracking", "Use OPS-13 for tracking", "value", True),
+    ("colour = teal", "colour = pink", "value", True),
+    (f"The key is 0.{'1' * 50}", f"The key is 0.{'1' * 49}2", "identifier", False),  # too long for a number
     # opposites
     ("Enable caching", "Disable caching", "antonym", False),
     ("Dark mode is enabled", "Dark mode is disabled", "antonym", False),
@@ -124,6 +133,8 @@ VETOES = [
     ("Der Server steht in Berlin", "Der Server steht in Hamburg", "value"),
     ("All tests are green", "Some tests are green", "value"),
     ("We saw it today", "We saw it yesterday", "date"),
+    ("Wash it at 60 °C", "Wash it at 60 °F", "unit"),
+    ("他是第三名", "他是第四名", "number"),
 ]
 
 # Pairs that differ in a small word, a sign or the order only (I2, I10): never the same, no matter how alike.
@@ -191,6 +202,11 @@ NONE = [
     ("It starts at 5 p.m.", "It starts at 17:00"),
     ("It starts at noon", "It starts at 12:00"),
     ("The talk is on 3 March", "The talk is on March 3rd"),
+    ("The talk is on 3 March", "The talk is on the 3rd of March"),
+    ("The talk is on 3 March 2027", "The talk is on March the third, 2027"),
+    ("締め切りは正午だ", "締め切りは12時だ"),
+    ("跑了 5 万 km", "跑了 50000 km"),
+    ("The fix is in number 1,000", "See #1000 for the fix"),
     ("The talk is on 3 March 2026", "The talk is on 2026-03-03"),
     ("The talk is on Thursday, 3 March", "The talk is on 3 March"),
     ("Der Vortrag ist am 3. März 2026", "Der Vortrag ist am 03.03.2026"),
@@ -220,6 +236,7 @@ NONE = [
     ("Python V3.12 is used", "Python 3.12 is used"),
     ("The server is now stable", "The server is stable"),
     ("He uses vim", "He is using vim"),
+    ("Montag ruhen Server", "Server ruhen Montag"),
     ("The ＡＰＩ is ready", "the api is ready"),
     ("Don\u2019t panic", "Do not panic"),
     ("不要使用 npm", "禁止使用npm"),
@@ -341,6 +358,7 @@ def test_known_languages_short_texts_and_code_are_known(text: str) -> None:
         ("Der Server war in Wien.", "Der Server ist in Wien.", {"time"}),
         ("I retired.", "I am retired.", set()),
         ("Last year we used npm.", "npm is what we use.", set()),
+        ("The team, led by Marguerite, dropped the app.", "The team dropped the app.", set()),
     ],
 )
 def test_who_acts_and_whether_it_is_done_or_only_meant_tell_texts_apart(old: str, new: str, kinds: set[str]) -> None:
@@ -348,6 +366,69 @@ def test_who_acts_and_whether_it_is_done_or_only_meant_tell_texts_apart(old: str
     told = {item.kind for item in differences(old, new)}
     assert (kinds <= told) if kinds else not told & {"name", "time"}
     assert not any(item.decisive for item in differences(old, new) if item.kind in ("name", "time"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "moved"),
+    [
+        ("Only admins can delete projects", "Admins can only delete projects", True),
+        ("Only adults may join the club", "Only members pay for the big gym", False),
+    ],
+)
+def test_only_limits_another_word_where_the_rest_is_the_same(old: str, new: str, *, moved: bool) -> None:
+    assert ("scope" in {item.kind for item in differences(old, new)}) is moved
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "turned"),
+    [
+        ("テストの前にデプロイする", "テストの後にデプロイする", True),
+        (
+            "テストの前にデプロイしてはいけない",
+            "テストの後にデプロイする",
+            False,
+        ),  # not before is after
+        ("收到订单三天内发货", "发货三天内收到订单", True),
+        ("收到订单在国内发货", "发货在国内收到订单", False),  # within the country is no time
+    ],
+)
+def test_the_order_of_events_is_read_in_scripts_without_spaces(old: str, new: str, *, turned: bool) -> None:
+    assert ("order" in {item.kind for item in differences(old, new)}) is turned
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The house by the lake in Oslo needs paint", "The house by the lake in Oslo needs warm clean dry quiet rooms"),
+        ("red cars need blue paint on top", "old cars need new paint on roofs"),
+        ("Ana buys green tea for Bo in May", "For Bo Ana buys black tea in May"),
+    ],
+)
+def test_where_most_of_a_statement_changed_or_moved_no_word_is_named_as_the_replaced_one(old: str, new: str) -> None:
+    assert not [item for item in differences(old, new) if item.kind in ("value", "name")]
+
+
+@pytest.mark.parametrize(
+    ("opposites", "old", "new", "found"),
+    [
+        (("weep", "sing"), "She weeps at work", "She sings at work", True),
+        (("鹰派", "鸽派"), "央行立场偏鹰派", "央行立场偏鸽派", True),
+        (("hawkish", "dovish"), "She weeps at work", "She sings at work", False),
+        (("bull", "bulls"), "The bull market ends", "The bull market ends soon", False),
+    ],
+)
+def test_opposites_of_a_policy_count_in_every_form_and_script(
+    opposites: tuple[str, str], old: str, new: str, *, found: bool
+) -> None:
+    told = differences(old, new, Policy(antonyms=[opposites]).opposites)
+    assert [item.kind for item in told if item.decisive] == (["antonym"] if found else [])
+    assert ("antonym" in {item.kind for item in told}) is found
+
+
+def test_many_changed_statements_are_paired_by_the_words_that_few_of_them_have() -> None:
+    text = "\n".join(f"The server alpha{number} in rack{number} is up." for number in range(30))
+    found = differences(text, text.replace("is up", "is down"))
+    assert [(item.kind, item.old, item.new) for item in found] == [("antonym", "up", "down")]
 
 
 @pytest.mark.parametrize(

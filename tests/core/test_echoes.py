@@ -64,3 +64,10 @@ def test_what_was_handed_out_is_dropped_and_can_be_restored(row: Memory, said: d
 )  # fmt: skip
 def test_what_brings_something_new_is_a_statement_of_its_own(row: Memory, said: dict[str, Any]) -> None:
     assert guarded(row, **said) is None
+
+
+@pytest.mark.parametrize(("on_conflict", "dropped"), [("warn", True), ("ignore", False)])
+def test_where_the_policy_looks_for_no_repeats_nothing_is_dropped(on_conflict: Any, *, dropped: bool) -> None:
+    moment = Moment(NOW, "new", "n", Policy().with_conflict("lesson", on_conflict))
+    new = NewMemory(content=TEXT, kind="lesson")
+    assert (echoed(new, (handed(kind="lesson"),), Evidence(), moment) is not None) is dropped

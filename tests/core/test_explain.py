@@ -7,15 +7,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from wellkept.core.records.explain import (
+    chance,
     check_similar,
     difference_words,
     dropped_line,
     duplicate_message,
+    mark_words,
     message,
+    move_words,
     reason_words,
     why,
 )
-from wellkept.types import Conflict, Decision, Difference, Link, Match, Memory, Reason, WriteResult
+from wellkept.types import Conflict, Decision, Difference, Link, Match, Memory, Move, Reason, WriteResult
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -83,6 +86,19 @@ def test_the_log_line_of_a_repeat_has_the_form_of_the_source():
     [
         (Decision(outcome="created", memory=memory(title="T")), 'Stored: "T" (n_xyz789).'),  # S0-42
         (Decision(outcome="queued", memory=memory(title="T")), 'Queued: "T"'),  # S0-45
+        (Decision(outcome="queued", memory=None), "Queued"),
+        (
+            Decision(outcome="restated", memory=memory(), matches=(match(),), reasons=(Reason("no_room_to_grow", ""),)),
+            'Added behind "Avoid weekend trading" (n_xyz789), as a wording.',
+        ),
+        (
+            Decision(outcome="restated", memory=memory(), matches=(match(),), reasons=(Reason("model_same", ""),)),
+            'Known: kept as another wording of "Avoid weekend trading" (n_xyz789).',
+        ),
+        (
+            Decision(outcome="created", memory=memory(), reasons=(Reason("wikilink_waits", "Tea"),)),
+            'Stored: "text" (n_xyz789); to be linked once it is written: Tea.',
+        ),
         (
             Decision(outcome="created", memory=memory(), links=(Link("n_xyz789", "m1"),)),
             'Stored: "text" (n_xyz789); linked to m1.',
@@ -137,6 +153,18 @@ def conflict(kind="contradiction", resolution=None):
 )
 def test_an_open_conflict_is_told_with_the_words_that_decided(flag, text):
     assert text in message(Decision(outcome="created", memory=memory(), conflicts=(flag,)))
+
+
+@pytest.mark.parametrize(
+    ("one", "probability", "words"),
+    [("m1", 0.934, "outdated by (0.93)"), ("n_xyz789", None, "outdates")],
+)
+def test_a_mark_is_told_from_either_side(one, probability, words):
+    assert mark_words(conflict("outdated"), one) + chance(probability) == words
+
+
+def test_a_move_says_what_it_passed_and_why():
+    assert move_words(Move("m1", "outdates", 0.9), "[m1]") == "put before [m1], which it outdates (0.90)"
 
 
 def test_a_refused_conflict_names_the_stored_one():

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from wellkept.core.consolidation.rules import Rule, When
 from wellkept.core.consolidation.upkeep_rules import TTL_DAYS, Aging, KindFading, fading, fading_plan
 from wellkept.errors import InvalidField
 from wellkept.policy import Policy
@@ -67,6 +68,13 @@ def test_a_time_to_live_concerns_its_kind_and_runs_from_the_last_change(
 ) -> None:
     found = [action.rationale.reasons for action in plan(row, aging=Aging(ttl=ttl)).actions]
     assert found == ([] if reasons is None else [reasons])
+
+
+def test_a_rule_that_spares_a_memory_plans_nothing_for_it() -> None:
+    spares = Rule(id="keep", trigger="always", action="noop", when=When(categories_any=("keep",)))
+    aging = Aging(rules=(spares, *Aging().rules))
+    rows = (replace(memory("kept", 2_000), tags=("keep",)), memory("faded", 2_000))
+    assert [(action.type, action.targets) for action in plan(*rows, aging=aging).actions] == [("archive", ("faded",))]
 
 
 def test_archivings_stand_in_the_order_of_the_memories_and_one_plan_has_one_id() -> None:

@@ -243,6 +243,31 @@ def test_what_stands_beside_the_texts_is_stronger_than_the_model(
         assert verdict(near(row("a", TEA, **a), row("b", text, 1, **b)), SAME) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The upper cupboard is where coffee is kept.", "conflict"),
+        ("Ana: the upper cupboard is where coffee is kept.", "apart"),
+        ("Is the upper cupboard where coffee is kept?", "apart"),
+    ],
+)
+def test_the_model_alone_sees_no_contradiction_in_talk(text: str, expected: str) -> None:
+    assert verdict(near(row("a", TEA), row("b", text, 1)), Opinion(0, 0, 0, 0.95, 0.05)) == expected
+
+
+@pytest.mark.parametrize(
+    ("similarity", "words", "expected"),
+    [(0.96, (0.9, 0.0), "apart"), (0.96, (0.1, 0.9), "same"), (0.8, (0.1, 0.9), "apart"), (0.8, (0.9, 0.1), "same")],
+)
+def test_the_model_alone_sees_a_repeat_only_in_enough_of_the_same_words(
+    similarity: float, words: tuple[float, float], expected: str
+) -> None:
+    bounds = replace(BOUNDS, words_near=words[0], words_far=words[1])
+    pair = near(row("a", TEA), row("b", TEA_TOO, 1), similarity)
+    court = Court(policy=POLICY, bounds_of=lambda kind: bounds, opinions={(TEA, TEA_TOO): SAME})
+    assert judged(pair, court, looked_at(pair)).verdict == expected
+
+
 def test_letters_alone_never_make_two_texts_the_same() -> None:
     """A lexical embedder's vectors compare letters."""
     pair = near(row("a", TEA), row("b", TEA_TOO, 1))

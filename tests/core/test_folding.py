@@ -21,6 +21,7 @@ from wellkept.core.consolidation.merged_memory import (
     used_by_all,
     winner,
 )
+from wellkept.core.consolidation.repointing import edge_to
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Rule
 from wellkept.core.records.merge import MAX_PROVENANCE
 from wellkept.types import Memory
@@ -150,6 +151,19 @@ values = st.fixed_dictionaries(
         "stability": st.sampled_from([None, 2.0]),
     },
 )
+
+
+@pytest.mark.parametrize(("status", "hidden"), [("superseded", True), ("wording", True), ("archived", False)])
+def test_what_steps_behind_another_memory_notes_when(status: Any, *, hidden: bool) -> None:
+    applied = changed(A, change_of(A, replace(A, status=status)), at=T0)
+    assert (applied.status, applied.superseded_at) == (status, T0 if hidden else None)
+
+
+@pytest.mark.parametrize(
+    ("status", "edge"), [("wording", ("a", "front", "restates")), ("superseded", ("front", "a", "supersedes"))]
+)
+def test_what_stands_behind_a_memory_is_linked_by_its_status(status: Any, edge: tuple[str, str, str]) -> None:
+    assert edge_to("front", replace(A, status=status)) == edge
 
 
 @given(members=st.lists(values, min_size=2, max_size=5), later=st.integers(0, 9))

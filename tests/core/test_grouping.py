@@ -241,6 +241,7 @@ def test_none_and_one_are_left_as_they_are(hits: list[Hit]) -> None:
         ("Ship it", "We will ship it on Monday behind a flag"),  # two words match anything
         ("Ship the export behind a flag for customers in Kenya", "Ship the export behind a flag"),  # leaves a name out
         ("Ship the export behind a flag by release 2.4", "Ship the export behind a flag"),
+        ("Şifreleri depoya kaydetmek yasak değil", "Şifreleri depoya bugün kaydetmek yasak değil"),  # no word list
         ("Отправляем отчёт каждый понедельник утром", "Не отправляем отчёт каждый понедельник утром"),
     ],
 )

@@ -85,6 +85,36 @@ def test_an_addition_is_judged_beside_the_original_and_each_part(text, opinions,
         assert decision.dropped is None and decision.memory.id == "head"
 
 
+def test_nothing_is_added_to_a_memory_that_has_lapsed():
+    head, wordings = grown()
+    text = "The hook runs after each session in a separate process."
+    assert decided(text, replace(head, expires_at=NOW - DAY), wordings).outcome == "created"
+    assert decided(text, replace(head, expires_at=NOW + DAY), wordings).outcome == "evolved"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("钩子在每次会话后运行，耗时五秒。", "evolved"),
+        ("钩子在每次会话后运行，权衡利弊。", "evolved"),  # a sign in common, no word
+        ("钩子在每次会话后运行，使用普通用户权限。", "created"),  # other rights
+    ],
+)
+def test_additions_in_a_script_without_spaces_are_told_apart_by_words_and_not_by_signs(text, outcome):
+    part = "钩子在每次会话后运行，使用管理员权限。"
+    head = evolve(memory(content="钩子在每次会话后运行。"), part, at=NOW - DAY, similarity=0.9)
+    assert decided(text, head, [memory("part 0", part, status="wording", superseded_by="head")]).outcome == outcome
+
+
+@pytest.mark.parametrize(("parts", "outcome"), [(SHOWN_UPDATES - 1, "evolved"), (SHOWN_UPDATES, "restated")])
+def test_an_addition_to_a_memory_without_room_is_a_wording_only(parts, outcome):
+    verbs = ("weighs", "paints", "counts", "prints", "sends", "checks", "moves", "opens", "names", "reads")
+    head, wordings = grown(tuple(f"The hook runs after each session and {verb} it." for verb in verbs[:parts]))
+    decision = decided("The hook runs after each session in a separate process.", head, wordings)
+    assert decision.outcome == outcome
+    assert ("no_room_to_grow" in {reason.rule for reason in decision.reasons}) is (outcome == "restated")
+
+
 def test_another_value_of_an_addition_is_listed_as_a_conflict_of_the_head():
     decision = decided("The hook runs after each session and takes 5 seconds.", *grown())
     assert [item.a for item in decision.conflicts] == ["head"]

@@ -39,6 +39,7 @@ def test_a_file_of_the_needed_keys_makes_a_language() -> None:
         ({"negation": []}, "xx.toml: unknown key 'negation'; known are "),
         ({"code": "xx"}, "xx.toml: unknown key 'code'"),
         ({"grammar": {"rank": 9, "script": "latin", "case": True}}, "grammar: unknown key 'case'"),
+        ({"grammar": "latin"}, "grammar: expected a table, found 'latin'"),
         ({"grammar": {"rank": 9}}, "grammar: the key 'script' is missing"),
         ({"grammar": {"rank": 9, "script": "greek"}}, "expected one of latin, cyrillic, han, kana, found 'greek'"),
         ({"grammar": {"rank": True, "script": "latin"}}, "expected a whole number, found True"),

@@ -294,6 +294,21 @@ def test_forgetting_hides_an_active_memory_and_keeps_it():
     assert (change.after.status, change.after.content, change.after.version) == ("archived", "keep me", 2)
 
 
+def test_restoring_what_was_archived_counts_as_a_use():
+    """Otherwise the next decay would archive it again."""
+    later = NOW + timedelta(days=1)
+    (change,) = restore(memory(status="archived", access_count=2), at=later, links=(), conflicts=())
+    assert (change.after.status, change.after.access_count, change.after.last_accessed_at) == ("active", 3, later)
+    (change,) = restore(memory(status="superseded", access_count=2), at=later, links=(), conflicts=())
+    assert (change.after.status, change.after.access_count, change.after.last_accessed_at) == ("active", 2, None)
+
+
+def test_a_wording_cannot_be_forgotten_alone():
+    with pytest.raises(IllegalTransition, match="is a wording of m2") as caught:
+        archive(memory(status="wording", superseded_by="m2"), at=NOW)
+    assert "forget its head" in caught.value.todo
+
+
 @pytest.mark.parametrize("status", ["superseded", "archived", "erased"])
 def test_only_an_active_memory_can_be_forgotten(status):
     with pytest.raises(IllegalTransition, match=f"is {status} already"):

@@ -20,6 +20,7 @@ from wellkept.core.records.merge import (
     original,
     segments,
     short,
+    unconfirmed,
     united,
 )
 from wellkept.core.text.forms import canonical_hash, content_hash
@@ -196,3 +197,9 @@ def test_uniting_keeps_order_and_names_each_once():
 )
 def test_a_memory_is_called_by_its_title_or_the_beginning_of_its_text(title, content, name):
     assert short(replace(memory(), title=title, content=content)) == name
+
+
+@pytest.mark.parametrize(("head", "wording", "left"), [(3, 1, 1), (2, 0, 1), (1, 0, 0), (0, 4, 0)])
+def test_a_head_loses_the_confirmations_of_a_wording_and_with_the_last_one_their_time(head, wording, left):
+    after = unconfirmed(memory(confirmations=head), memory(confirmations=wording), at=NOW, last=NOW)
+    assert (after.confirmations, after.last_confirmed_at, after.version) == (left, NOW if left else None, 2)

@@ -311,6 +311,17 @@ def test_json_says_before_with_the_probability() -> None:
     before = [{"id": "m0", "date": "2026-03-01", "probability": 0.9, "text": "The office is in Frankfurt."}]
     assert [item["before"] for item in told["memories"]] == [before]
     assert told["left_out"] == 0
+    unsure = replace(MOVED, probability=None)
+    hits = (replace(one, conflicts=(unsure,)) for one in (NEWER, OLDER))
+    told = json.loads(packed(alone(*hits), PackSpec(format="json")).text)
+    assert [list(item) for item in told["memories"][0]["before"]] == [["id", "date", "text"]]
+
+
+@pytest.mark.parametrize(("repeats", "more"), [(5, None), (6, 1), (8, 3)])
+def test_json_names_a_few_repeats_and_counts_the_others(repeats: int, more: int | None) -> None:
+    hits = [hit(number, "Use ruff" + "!" * number) for number in range(repeats + 1)]
+    [told] = json.loads(packed(grouped(hits), PackSpec(format="json")).text)["memories"]
+    assert (len(told["also"]), told.get("also_more")) == (5, more)
 
 
 def test_a_list_of_decisions_has_a_line_for_each() -> None:

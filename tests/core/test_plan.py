@@ -17,8 +17,10 @@ from letter import to_the_letter
 from wellkept.core.consolidation.findings import Finding, Near, Verdict, exact_groups, looked_at
 from wellkept.core.consolidation.flagging import MOST_OF_ONE
 from wellkept.core.consolidation.plan import Setting, Survey, config_hash, plan_id_of, plan_of
+from wellkept.core.consolidation.plan_limits import refuse_beyond
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.core.records.conflicts import key_of
+from wellkept.policy import Policy
 from wellkept.types import Action, Conflict, Link, Memory, Opinion, Plan, Scope
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -208,6 +210,11 @@ def test_thousands_of_contradictions_with_one_memory_are_flagged_a_few_times_eac
     assert planned(rows, findings, conflicts=known).actions == ()  # and the next run does not go on with the rest
 
 
+def test_a_contradiction_within_what_is_merged_is_not_flagged() -> None:
+    plan = planned(GROUP, (found(GROUP[0], GROUP[2], "conflict"),))
+    assert told(plan) == [("merge", ("a", "b", "c"))]
+
+
 def test_where_the_policy_ignores_conflicts_none_is_flagged_and_none_is_merged() -> None:
     quiet = POLICY.with_conflict("semantic", "ignore")
     rows = (row("a", 0, content="Port 5."), row("b", 1, content="Port 7."))
@@ -286,6 +293,36 @@ def test_an_open_conflict_of_one_that_goes_is_handed_on_by_age() -> None:
     action = merge(rows, conflicts=(conflict("a", "d"),))
     assert [(flag.a, flag.b) for flag in action.flags] == [("c", "d")]
     assert action.settles == (key_of("a", "d", "contradiction"),)
+
+
+def test_a_merge_may_leave_the_others_superseded_by_the_one_that_stays() -> None:
+    """S1-39: then their links say so."""
+    rule = replace(DEFAULT_RULES[0], older="supersede")
+    action = merge(GROUP, config=Consolidation(rules=(rule,)))
+    assert [dict(change.after) for change in action.rows[1:]] == [{"status": "superseded", "superseded_by": "c"}] * 2
+    assert set(action.links) == {("c", "a", "supersedes"), ("c", "b", "supersedes")}
+    refuse_beyond(planned(GROUP, config=Consolidation(rules=(rule,))))
+
+
+def test_a_cluster_that_a_rule_leaves_alone_is_neither_merged_nor_archived() -> None:
+    spares = Rule(id="spare", trigger="on_similarity", action="noop", when=When(min_similarity=0.9))
+    plan = planned([*GROUP, row("d", 3)], days=45, config=Consolidation(rules=(spares, *DEFAULT_RULES)))
+    assert told(plan) == [("archive", ("d",)), ("noop", ("a", "b", "c"))]
+
+
+def test_what_the_model_takes_for_a_repeat_is_merged_only_where_repeats_are_not_folded() -> None:
+    survey = Survey(rows=(A, B), findings=(found(A, B),))
+    assert told(plan_of(survey, setting())) == [("merge", ("a", "b"))]
+    assert told(plan_of(survey, setting(policy=Policy()))) == []
+
+
+@pytest.mark.parametrize(("known", "flags"), [((), [("c", "d")]), ((conflict("c", "d", kind="outdated"),), [])])
+def test_a_conflict_is_not_handed_on_where_a_mark_tells_it_already(
+    known: tuple[Conflict, ...], flags: list[Any]
+) -> None:
+    rows = [*GROUP, row("d", 9, content="Different.")]
+    action = merge(rows, conflicts=(conflict("a", "d"), *known))
+    assert [(flag.a, flag.b) for flag in action.flags] == flags
 
 
 # -- archiving and promoting -----------------------------------------------------------------

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import wellkept
 from stores import desk
 from wellkept.core.consolidation.plan import plan_id_of
-from wellkept.core.consolidation.plan_file import MAX_CHARS, plan_from, plan_text
+from wellkept.core.consolidation.plan_file import MAX_CHARS, MAX_ITEMS, MAX_TEXT, plan_from, plan_text
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.errors import InvalidPlan
 from wellkept.types import Plan
@@ -159,6 +159,17 @@ def both(kind: str, place: int, name: str, before: Any, after: Any) -> Edit:
     return edit
 
 
+def known(kind: str, memory_id: str) -> Edit:
+    return lambda data: at(data, kind)["expect"].update({memory_id: 1})
+
+
+def led(data: dict[str, Any], front: str) -> None:
+    """Let a merge turn to its winner a memory that stands behind this one."""
+    known("merge", "x")(data)
+    ends = {"superseded_by": front}, {"superseded_by": at(data, "merge")["canonical"]}
+    at(data, "merge")["rows"].append({"memory_id": "x", "before": ends[0], "after": ends[1]})
+
+
 BROKEN: list[tuple[str, Edit, str]] = [
     ("unknown key", lambda data: data.update(extra=1), "unknown key 'extra'"),
     ("unknown key in an action", put("merge", sql="x"), "actions[1]"),
@@ -177,6 +188,10 @@ BROKEN: list[tuple[str, Edit, str]] = [
     ("difference", lambda d: at(d, "flag_contradiction")["rationale"]["differences"][0].update(kind="x"), "kind"),
     ("time", lambda data: data["scope"].update(created_from="tomorrow"), "scope.created_from"),
     ("time without zone", lambda data: data["scope"].update(created_from="2026-01-01T00:00:00"), "scope.created_from"),
+    ("time is a number", lambda data: data["scope"].update(created_from=1), "is not text (p.json: scope.created_from)"),
+    ("too many targets", put("merge", targets=["a"] * (MAX_ITEMS + 1)), f"has {MAX_ITEMS + 1} items"),
+    ("too many versions", put("merge", expect=dict.fromkeys(map(str, range(MAX_ITEMS + 1)), 1)), "100001 keys"),
+    ("too long a sample", put("merge", samples=["x" * (MAX_TEXT + 1)]), f"has {MAX_TEXT + 1} characters"),
     ("counts", lambda data: data["planned"].update(merge=7), "planned"),
     ("half a character", lambda data: data.update(snapshot="\ud800"), "snapshot"),
     ("half a character in a value", row("merge", 0, "after", tags=["\ud800"]), "not JSON"),
@@ -195,6 +210,8 @@ def test_a_damaged_plan_is_refused_by_place(plan: Plan, edit: Edit, said: str) -
 
 # --------------------------------------------------------------------------------------------
 # A forged plan, whose plan_id fits
+
+LONG_AGO = "2020-01-01T00:00:00Z"
 
 FORGED: list[tuple[str, Edit, str]] = [
     # I1: no text changes, nothing is erased, nothing that was said goes.
@@ -216,12 +233,21 @@ FORGED: list[tuple[str, Edit, str]] = [
     ("a count of a million", both("merge", 0, "confirmations", 0, 10**30), "confirmations may only grow"),
     ("another namespace", both("merge", 0, "namespace", "a", "b"), "may not change 'namespace'"),
     ("another id", both("promote", 0, "id", "a", "b"), "may not change 'id'"),
+    ("less stable", both("merge", 0, "stability", 9.0, 1.0), "stability may only grow"),
+    ("at another time", both("merge", 0, "event_time", LONG_AGO, "2026-01-02T00:00:00Z"), "event_time may only grow"),
+    ("a tag that is a number", both("merge", 0, "tags", ["a"], ["a", 5]), "tags may only grow"),
+    ("tags that are no list", both("merge", 0, "tags", ["a"], "ab"), "tags may only grow"),
+    ("tags that were no list", both("merge", 0, "tags", "", []), "tags may only grow"),
     ("only after", row("promote", 0, "after", importance=1.0, tags=["x"]), "other fields before than after"),
     # The shape of each type.
     ("hidden behind a stranger", both("merge", 1, "status", "active", "superseded"), "leads to the memory that stays"),
     ("canonical is none", put("merge", canonical="stranger"), "the last of which stays"),
     ("a merge of one", put("merge", targets=["a"], canonical="a"), "version of every memory"),
     ("a target twice", put("merge", targets=["a", "a"]), "each once"),
+    ("a memory twice", lambda d: at(d, "merge")["rows"].append(at(d, "merge")["rows"][0]), "changes a memory twice"),
+    ("one of two", lambda d: at(d, "merge")["rows"].pop(1), "changes each of its targets"),
+    ("archive of two", lambda d: (at(d, "archive")["targets"].append("x"), known("archive", "x")(d)), "its one target"),
+    ("a stranger leads elsewhere", lambda d: led(d, "y"), "is not a memory behind one that goes"),
     ("a stranger's row", lambda data: at(data, "archive")["rows"][0].update(memory_id="x"), "expect"),
     ("no versions", put("archive", expect={}), "version of every memory"),
     ("archive with links", put("archive", links=[["a", "b", "related"]]), "archive has no links"),
@@ -230,6 +256,7 @@ FORGED: list[tuple[str, Edit, str]] = [
     ("noop that changes", lambda data: put("noop", rows=at(data, "archive")["rows"])(data), "noop has no rows"),
     ("links of others", put("merge", links=[["x", "y", "related"]]), "of the memory that stays"),
     ("unlinks of others", put("merge", unlinks=[["x", "y", "related"]]), "of the memories that go"),
+    ("flags of others", lambda d: put("merge", flags=at(d, "flag_contradiction")["flags"])(d), "memory that stays"),
     ("aliases of others", put("merge", aliases=["x"]), "come from the memories that go"),
     ("an action twice", lambda data: data["actions"][1].update(id=data["actions"][0]["id"]), "there twice"),
     ("a summary from nowhere", put("archive", summary={"content": "x"}), "archive has no summary"),
@@ -245,6 +272,22 @@ def test_a_forged_plan_cannot_do_what_the_planner_never_does(plan: Plan, edit: E
 
 
 @pytest.mark.parametrize(
+    "edit",
+    [
+        both("merge", 0, "stability", None, 9.0),
+        both("merge", 0, "stability", 1.0, 9.0),
+        both("merge", 0, "event_time", None, LONG_AGO),
+        both("merge", 0, "tags", ["a"], ["a", "b"]),
+        lambda data: led(data, at(data, "merge")["targets"][0]),
+    ],
+)
+def test_what_the_planner_may_do_is_let_through(plan: Plan, edit: Edit) -> None:
+    data = json.loads(plan_text(plan))
+    edit(data)
+    assert plan_from(sealed(data)).planned == plan.planned
+
+
+@pytest.mark.parametrize(
     ("summary", "rows", "links"),
     [
         ({"content": ""}, [], []),
@@ -253,13 +296,14 @@ def test_a_forged_plan_cannot_do_what_the_planner_never_does(plan: Plan, edit: E
         ({"content": "x"}, [], [["", "stranger", "derived_from"]]),
         ({"content": "x"}, [], [["", "a", "contradicts"]]),
         ({"content": "x"}, [{"memory_id": "a", "before": {"status": "active"}, "after": {"status": "erased"}}], []),
+        ({"content": "x"}, [{"memory_id": "c", "before": {"status": "active"}, "after": {"status": "archived"}}], []),
     ],
 )
 def test_a_summary_only_hides_and_links_its_sources(plan: Plan, summary: Any, rows: Any, links: Any) -> None:
     data = json.loads(plan_text(plan))
     data["actions"] = [
         {"id": "0" * 12, "type": "summarize", "targets": ["a", "b"], "rationale": {"rule": "r"},
-         "expect": {"a": 1, "b": 1}, "summary": summary, "rows": rows, "links": links},
+         "expect": {"a": 1, "b": 1, "c": 1}, "summary": summary, "rows": rows, "links": links},
     ]  # fmt: skip
     data["planned"] = dict.fromkeys(data["planned"], 0) | {"summarize": 1}
     with pytest.raises(InvalidPlan):

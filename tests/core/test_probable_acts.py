@@ -93,6 +93,12 @@ def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording(
     assert (decision.outcome, decision.memory.id) == ("restated", "head")
 
 
+def test_a_text_that_outdates_a_wording_outdates_the_head_of_that_wording():
+    wording = memory("wording", status="wording", superseded_by="head")
+    decision = decided((wording, AGAINST), heads={"wording": memory("head", "Rent: first of the month.")})
+    assert [(match.memory_id, match.action) for match in decision.matches] == [("head", "outdate")]
+
+
 @pytest.mark.parametrize(("least", "outcome"), [(0.8, "restated"), (0.8001, "created")])
 def test_the_least_probability_belongs_to_the_act(least, outcome):
     bounds = replace(SURE, fold=head("fold", english=least, other=2.0))

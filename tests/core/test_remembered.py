@@ -67,6 +67,16 @@ def test_a_text_longer_than_half_of_a_cache_is_not_kept() -> None:
     assert read("a" * 250) is read("a" * 250)
 
 
+def test_a_cache_can_be_emptied() -> None:
+    @remembered(1_000)
+    def read(text: str) -> object:
+        return object()
+
+    first = read("a")
+    read.cache_clear()  # type: ignore[attr-defined]
+    assert read("a") is not first
+
+
 def test_long_texts_are_given_back() -> None:
     """By count alone, 4,096 texts of 200,000 characters would be 3.5 GB."""
     first = "x" * 200_000

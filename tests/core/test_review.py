@@ -55,6 +55,10 @@ def test_a_near_memory_without_a_known_conflict_is_a_question(similarity, wanted
     assert asked(near((memory(), similarity))) == (["old"] if wanted else [])
 
 
+def test_a_memory_without_a_vector_is_no_question():
+    assert asked(near((memory(), None))) == []
+
+
 @pytest.mark.parametrize(
     ("content", "old", "fields"),
     [

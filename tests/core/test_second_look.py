@@ -127,6 +127,14 @@ def test_a_mark_is_made_once_and_never_over_what_somebody_decided(listed, action
     assert all((action.settles, action.flags[0].probability) == (settles, 0.7) for action in made)
 
 
+def test_a_mark_needs_both_memories_in_the_scope_and_a_rule_that_is_met():
+    mark = look("b", marks=(MARK,))
+    sure = Rule(id="R7", trigger="on_contradiction", action="mark", when=When(min_score=0.71))
+    assert planned(mark).planned["mark"] == 1
+    assert planned(mark, rows=(B, C)).actions == planned(mark, rows=(A, C)).actions == ()
+    assert planned(mark, rules=(sure,)).actions == ()
+
+
 @pytest.mark.parametrize(
     "rules",
     [

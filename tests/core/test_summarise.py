@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.consolidation.extractive_summary import LIMIT, sentences, summarise
+from wellkept.core.consolidation.extractive_summary import LIMIT, MOST_SENTENCES, sentences, summarise
 
 DEPLOYS = (
     "The nightly deploy failed because the disk was full. Ana was away.",
@@ -62,6 +62,12 @@ def test_a_sentence_too_long_is_left_out_and_never_cut():
     long = "This goes on " + "and on " * 100 + "unless it is stopped"
     assert summarise((long, "Tea is upstairs.")) == "Tea is upstairs."
     assert summarise((long, long + " today")) == ""
+
+
+def test_of_very_many_sentences_the_first_are_read():
+    tea, others = ["Green tea is upstairs.", "Green tea is sold."], [f"Word{n}." for n in range(MOST_SENTENCES)]
+    assert "Green tea" in summarise([*others[2:], *tea], limit=64)
+    assert "Green tea" not in summarise([*others, *tea], limit=64)
 
 
 def test_the_same_sentence_in_another_spelling_is_told_once():

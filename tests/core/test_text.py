@@ -20,6 +20,7 @@ from wellkept.core.text.forms import (
     excerpt,
     fold,
     is_junk,
+    is_line,
     label,
     search_terms,
     slot_key,
@@ -52,6 +53,8 @@ SAME_WORDS = [
     ("3\u20135 days", "3-5 days"),
     ("\u22125 degrees", "-5 degrees"),
     ("- item one", "item one"),
+    ("10⁻²", "10^-2"),
+    ("10⁺²", "10^+2"),
 ]
 
 OTHER_WORDS = [  # I10, B-13
@@ -67,6 +70,8 @@ OTHER_WORDS = [  # I10, B-13
     ("+5%", "-5%"),
     ("-5", "5"),
     ("5²", "52"),
+    ("10⁻²", "10⁺²"),
+    ("10⁻²", "10²"),
     ("1½", "11/2"),
     ("5 MB", "5 Mb"),
     ("€5", "$5"),
@@ -109,6 +114,26 @@ def test_writing_variants_have_one_canonical_form(a: str, b: str) -> None:
 @pytest.mark.parametrize(("a", "b"), OTHER_WORDS)
 def test_signs_that_carry_meaning_stay(a: str, b: str) -> None:
     assert canonical(a) != canonical(b)
+
+
+@pytest.mark.parametrize("pairs", [2, 20, 200])
+def test_marks_that_only_hold_each_other_are_dropped_however_many(pairs: int) -> None:
+    assert canonical(f"{'*.' * pairs}ー") == canonical(canonical(f"{'*.' * pairs}ー")) == "ー"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("верно для", True),
+        (" ", False),
+        ("half \ud800", False),
+        ("no\x00thing", False),
+        ("two\nlines", False),
+        ("over\u202eturned", False),
+    ],
+)
+def test_a_line_is_visible_and_one(text: str, *, line: bool) -> None:
+    assert is_line(text) is line
 
 
 @pytest.mark.parametrize("text", ["数据库", "日本語です", "ไทย", "हिन्दी", "🚀", "…", "C++", "."])
@@ -183,6 +208,7 @@ def test_overlap_of_two_stores_that_differ_in_one_word_is_five_sixths() -> None:
         ("C++ and C#", ["cplusplus", "c", "and", "csharp", "c"]),
         ("again again", ["again", "again"]),
         ("...", []),
+        ("_ tea", ["tea"]),
     ],
 )
 def test_search_terms_hold_identifiers_whole_and_in_parts(text: str, terms: list[str]) -> None:

@@ -67,6 +67,12 @@ def test_vectors_that_cannot_be_compared_are_an_error_for_that_candidate(a, b):
         cosine(a, b)
 
 
+@pytest.mark.parametrize("dims", [0, -1])
+def test_a_comparison_of_no_components_is_refused(dims):
+    with pytest.raises(ValueError, match="components"):
+        cosine(vector(1, 0), vector(1, 0), dims=dims)
+
+
 def test_the_cosine_of_a_text_with_itself_is_exactly_1():
     rng = np.random.default_rng(3)
     for _ in range(200):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.rules import Rule, Winner
@@ -39,6 +39,8 @@ def winner(members: Sequence[Memory], how: Winner) -> Memory:
             return max(members, key=lambda row: (row.access_count, *order_of(row)))
         case "longest":
             return max(members, key=lambda row: (len(row.content), *order_of(row)))
+        case _:
+            assert_never(how)
 
 
 def folded(kept: Memory, others: Sequence[Memory], rule: Rule) -> Memory:

@@ -163,11 +163,10 @@ def _scope(data: Json, where: str) -> Scope:
     times: dict[str, Any] = {}
     for name in ("created_from", "created_to"):
         if name in data:
+            text = _label(data[name], f"{where}.{name}")
             try:
-                times[name] = time_from(_label(data[name], f"{where}.{name}"))
+                times[name] = time_from(text)
             except (ValueError, OverflowError) as error:
-                if isinstance(error, InvalidPlan):
-                    raise
                 raise _wrong("is not a time with a zone", f"{where}.{name}") from error
     return Scope(
         kinds=_each(data.get("kinds", []), f"{where}.kinds", _label),

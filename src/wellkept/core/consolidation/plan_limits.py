@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 from wellkept.core.consolidation.merged_memory import MERGED_FROM, PROMOTED
 from wellkept.core.records.codec import time_from
@@ -63,6 +63,8 @@ def refuse_beyond(plan: Plan, origin: str = "plan") -> None:
                 _check_flag(action, where, kind="outdated")
             case "noop":
                 pass
+            case _:
+                assert_never(action.type)
 
 
 def _beyond(what: str, where: str) -> InvalidPlan:
@@ -223,10 +225,10 @@ def _text_is_filled(before: Json, after: Json) -> bool:
 
 
 def _list_grows(before: Json, after: Json) -> bool:
-    if not isinstance(before, list) or not all(isinstance(item, str) and len(item) <= 500 for item in after):
-        return False
     return (
-        isinstance(after, list)
+        isinstance(before, list)
+        and isinstance(after, list)
+        and all(isinstance(item, str) and len(item) <= 500 for item in after)
         and after[: len(before)] == before[: len(after)]
         and len(after) >= min(len(before), MAX_PROVENANCE)
     )

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,8 +214,6 @@ def _near(
     matrix: NDArray[np.float32], at: int, rough: NDArray[np.intp], *, floor: float, calibration: Calibration
 ) -> list[tuple[int, float]]:
     """Positions near the seed by exact cosine, nearest first."""
-    if not len(rough):
-        return []
     exact = cosines(matrix[at], matrix[rough]).tolist()
     told = [(place, rounded(calibration.similarity(value))) for place, value in zip(rough.tolist(), exact, strict=True)]
     return sorted(((p, s) for p, s in told if s >= floor), key=lambda item: (-item[1], item[0]))
@@ -432,6 +430,8 @@ def _hidden(members: Sequence[Memory], how: Consolidate) -> tuple[RowChange, ...
             return tuple(change_of(row, replace(row, status="archived")) for row in members)
         case "keep":
             return ()
+        case _:
+            assert_never(how)
 
 
 def _links(ids: Sequence[str], how: Consolidate) -> tuple[Edge, ...]:

@@ -140,8 +140,7 @@ def _vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     if not {"name", "time"} & {*known, *(item.kind for item in found)}:
         # In addition to soft differences, because the model may overrule those.
         found += role_veto(pair) or _event_vetoes(pair) or one_verb_veto(pair)
-    if "condition" not in known:
-        found += condition_veto(pair)
+    found += condition_veto(pair)
     if "antonym" not in known:
         found += antonym_veto(pair)
     if "negation" not in known:

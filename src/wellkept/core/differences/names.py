@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wellkept.core.differences.alignment import Pair, span
-from wellkept.core.lexicon import in_all_languages
-from wellkept.core.reading.stems import singular_acronym
 from wellkept.core.reading.tokens import Features, Token
 from wellkept.types import Difference, DifferenceKind
 
@@ -30,10 +28,6 @@ def added_names(own: Features, other: Features) -> list[Token]:
 def _name_known(token: Token, other: Features) -> bool:
     lower = token.lower
     if lower in other.lowers or token.key in other.keys:
-        return True
-    if singular := singular_acronym(token.text):
-        return singular.lower() in other.lowers
-    if token.text.isupper() and any(lower + ending in other.lowers for ending in in_all_languages("acronym_endings")):
         return True
     if token.text.isupper() and 2 <= len(lower) <= 6 and lower in other.initials:
         return True

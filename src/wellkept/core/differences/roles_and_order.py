@@ -142,8 +142,6 @@ def swapped_parts(a: Clause, b: Clause, pair: Pair) -> tuple[str, str] | None:
     found = _exchanged(a.keys, b.keys)
     if not found or len(a.tokens) != len(b.tokens) or a.conditions != b.conditions:
         return None
-    if not language.grammar.cases and Counter(whole_a) - Counter(a.keys) != Counter(whole_b) - Counter(b.keys):
-        return None  # "low volume weekends" and "weekends with low volume"
     if any(_same_role(key, a, b) for key in (*found[0], *found[1])):
         return None
     return _swapped_text(found, " ")

@@ -82,8 +82,7 @@ def compare(
     if questions(new.content) or questions(old.content):
         textual = tuple(replace(item, decisive=False, sure=False) for item in textual)  # a question states nothing
     found += textual
-    if not any(item.kind == "length" for item in found):
-        found += _of_length(new, old, opposites)
+    found += _of_length(new, old, opposites)
     derived = _derived(new, old)
     if derived is not None:
         found = tuple(replace(item, decisive=False, sure=False) for item in found)
@@ -343,8 +342,6 @@ def _reason(found: Sequence[Difference]) -> str:
         return ""
     if "polarity" in decisive:
         return "polarity"
-    if "custom" in decisive:
-        return "custom_fn"
     if "negation" in decisive or "antonym" in decisive and not decisive - _DENIALS:
         return "negation_diff"
     return "value_diff"

@@ -18,7 +18,6 @@ from wellkept.core.lexicon.language import Antonymy, Inflections
 
 _MAIN = 0.8
 """Minimum share of the main sense among a word's tagged uses before it counts as a synonym."""
-_DEPTH = 24
 _LONGEST = 80
 """Maximum length of an entry in the tables; longer words are not looked up, because results are cached."""
 
@@ -120,9 +119,9 @@ def _main(word: str) -> tuple[str, int] | None:
 
 def related(first: str, second: str) -> bool:
     """Whether two words may be synonyms, hypernym and hyponym, or a place and a part of it."""
-    if max(len(first), len(second)) > _LONGEST:
-        return False
-    return any(_near(x, y) for x, _ in forms(first) for y, _ in forms(second))
+    return max(len(first), len(second)) <= _LONGEST and any(
+        _near(x, y) for x, _ in forms(first) for y, _ in forms(second)
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -140,12 +139,10 @@ def _above(numbers: frozenset[int]) -> frozenset[int]:
     table = english()
     found: set[int] = set()
     fresh = set(numbers)
-    for _ in range(_DEPTH):
+    while fresh:
         above = {p for number in fresh for p in (*table.parents[number], *table.wholes.get(number, ()))}
         fresh = above - found
         found |= fresh
-        if not fresh:
-            break
     return frozenset(found)
 
 

@@ -116,14 +116,11 @@ class ClauseReader(ValueReader):
             if tail and tail not in self.language.possessive:
                 self._add_token(Token(tail, tail, tail, content=False))
             return
-        if lower in self.language.relative_days:
-            self._add_value(text, v.date_value(relative=self.language.relative_days[lower]))
-            return
         for part in text.split("'"):
             low = part.lower()
             if (low,) in self.language.negations.get(low, ()):
                 self.negations.append((len(self.content), low))
-            elif part:
+            else:
                 self._plain_word(part, low)
 
     def _plain_word(self, text: str, lower: str) -> None:
@@ -152,12 +149,12 @@ class ClauseReader(ValueReader):
         language = self.language
         match kind:
             case "iso" | "day":
-                date = v.numeric_date(text[:10] if kind == "iso" else text, language)
+                date = v.numeric_date(text, language)
                 self._add_value(text, date or v.identifier_value(text))
                 hour = re.search(r"[T ](\d{2}):(\d{2})", text)
                 time = v.time_value(int(hour.group(1)), int(hour.group(2))) if hour else None
-                if time:
-                    self._add_value(text[11:], time)
+                if hour and time:
+                    self._add_value(text[hour.start(1) :], time)
             case "daymonth":
                 self._add_value(text, v.date_value(month=int(text[3:]), day=int(text[:2])))
             case "hours" if lasted := hours_and_minutes(text, self._word_before(), language):
@@ -185,8 +182,6 @@ class ClauseReader(ValueReader):
                 self._add_token(
                     Token(text, text, text, content=text in ("!=", "==", "<=", ">=", "<", ">"), first=False)
                 )
-            case "mixed" if re.fullmatch(r"(?:[A-Za-z]+-)*[A-Za-z]+", text):
-                self._plain_word(text, text.lower())
             case _:
                 self._add_value(text, v.identifier_value(text.rstrip(".,;:!?)\"'")))
 
@@ -195,22 +190,20 @@ class ClauseReader(ValueReader):
         owner = self.language
         if owner.runs is None:
             owner = with_opposites(unspaced_language(run), self.opposites)
-        if (runs := owner.runs) is None:
-            return
         no_cues = {"".join(parts) for entries in owner.not_negations.values() for parts in entries}
         place, (counts, months) = 0, han_patterns()
         while place < len(run):
             counted = counts.match(run, place)
             month = months.match(run, place)
-            if (counted and (number := v.cjk_number(counted.group())) is not None) and not month:
-                place = counted.end()
+            if counted and not month:
+                number, place = v.cjk_number(counted.group()), counted.end()
                 unit = next(
                     (run[place : place + n] for n in (3, 2, 1) if run[place : place + n] in lexicon().units), None
                 )
                 place += len(unit or "")
                 self._add_value(counted.group(), v.number_value(Decimal(number), unit, strong=number > 1 or bool(unit)))
                 continue
-            found = runs.match(run, place)
+            found = owner.runs.match(run, place) if owner.runs else None
             word = found.group() if found else run[place]
             place += len(word)
             self._read_run_entry(word, owner, no_cues)
@@ -230,9 +223,7 @@ class ClauseReader(ValueReader):
         elif word in owner.relative_days:
             self._add_value(word, v.date_value(relative=owner.relative_days[word]))
         elif word in owner.times:
-            time = v.time_value(*divmod(owner.times[word], 60))
-            if time:
-                self._add_value(word, time)
+            self._add_value(word, v.day_time(owner.times[word]))
         elif word in owner.ordinals:
             self._add_value(word, v.ordinal_value(owner.ordinals[word]))
         else:

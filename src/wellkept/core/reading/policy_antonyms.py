@@ -43,9 +43,7 @@ def _forms(language: Language, opposites: Opposites) -> Iterator[tuple[str, str]
     for pair in sorted(map(sorted, opposites)):
         first, second = (fold(word).lower() for word in pair)
         yield first, second
-        stems = stem(first, language), stem(second, language)
-        if stems[0] != stems[1]:
-            yield stems
+        yield stem(first, language), stem(second, language)
 
 
 def _runs(language: Language, words: dict[str, dict[str, Antonymy]]) -> re.Pattern[str] | None:

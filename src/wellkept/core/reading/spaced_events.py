@@ -91,8 +91,6 @@ class SpacedReader:
         start, end, kind = max(found, key=lambda link: link[1])
         before, behind = words[:start], words[end:]
         comma = next((at for at, word in enumerate(behind) if word == "," and self._keys(behind[:at])), None)
-        if not self._keys(before) and comma is None:
-            return []
         main = [*before, *(behind[comma:] if comma is not None else [])]
         condition, then = self._keys(behind[:comma]), self._keys(main)
         return [Order(condition, then, " ".join(words[start : end + _NEAR]), (kind,))] if condition and then else []

@@ -104,7 +104,7 @@ class ValueReader(ClauseBuilder):
         elif lower in language.relative_days and not (lower in language.capitalised_nouns and text[0].isupper()):
             value = v.date_value(relative=language.relative_days[lower])
         elif lower in language.times:
-            value = v.time_value(*divmod(language.times[lower], 60))
+            value = v.day_time(language.times[lower])
         elif lower in language.months and not (unsure or (lower in language.unsure_dates and not self.tokens)):
             value, taken = self._month_value(language.months[lower])
         elif rank := self._ordinal(lower):
@@ -215,8 +215,6 @@ class ValueReader(ClauseBuilder):
             unit = word[:length] if word[:length] in lexicon().units else None
             if unit:
                 self.raw[self.at] = ("run", word[length:], end)
-                if not word[length:]:
-                    self.at += 1
                 return unit
         return None
 

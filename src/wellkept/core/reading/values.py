@@ -130,7 +130,12 @@ def time_value(hour: int, minute: int = 0, half: str = "") -> Value | None:
         hour = hour % 12 + (12 if half == "p" else 0)
     if hour > 24 or minute > 59:
         return None
-    return Value("time", f"t:{(hour % 24) * 60 + minute}")
+    return day_time(hour * 60 + minute)
+
+
+def day_time(minute: int) -> Value:
+    """The clock time of a minute of the day."""
+    return Value("time", f"t:{minute % (2 * _HALF_DAY)}")
 
 
 _HALF_DAY = 720
@@ -144,10 +149,7 @@ def spoken_time(minute: int) -> Value:
 
 def numeric_date(text: str, language: Language) -> Value | None:
     """The date of 2026-03-04, 4.3.2026 or 3/14/2026; an ambiguous date with slashes stays as written."""
-    fields = [int(field) for field in re.findall(r"\d+", text)]
-    if len(fields) != 3:
-        return None
-    first, second, third = fields
+    first, second, third = (int(field) for field in re.findall(r"\d+", text)[:3])
     if first > 31:
         return date_value(first, second, third) if second <= 12 and third <= 31 else None
     if "/" in text and first <= 12 and second <= 12 and first != second and not language.grammar.day_first:
@@ -216,15 +218,13 @@ def merge_durations(a: Value, b: Value) -> Value | None:
     return number_value(a.amount + b.amount, "s")
 
 
-def cjk_number(text: str) -> int | None:
-    """A Chinese or Japanese numeral below one thousand."""
+def cjk_number(text: str) -> int:
+    """A Chinese or Japanese numeral below one thousand, of its digits and tens."""
     total, current, han = 0, 0, lexicon().han
     for char in text:
         if char in han.digits:
             current = han.digits[char]
-        elif char in han.tens:
+        else:
             total += (current or 1) * han.tens[char]
             current = 0
-        else:
-            return None
     return total + current

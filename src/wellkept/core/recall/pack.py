@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import assert_never
 
 from wellkept.core.recall.grouping import outcome_of
 from wellkept.core.recall.marks import further_wording, mark_between, with_older
@@ -163,6 +164,8 @@ def _rendered(items: Sequence[_Item], left_out: int, spec: PackSpec) -> str:
             return _json(items, left_out)
         case "decisions":
             return listed_decisions([item.group.shown.memory for item in items])
+        case _:
+            assert_never(spec.format)
 
 
 # --------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import assert_never
 
 from wellkept.core.records.lifecycle import effective_time, last_use
 from wellkept.types import HybridWeights, Memory
@@ -37,6 +38,8 @@ def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:
             since = memory.created_at
         case "event":
             since = effective_time(memory, memory.created_at)
+        case _:
+            assert_never(weights.recency_basis)
     return math.exp(-weights.decay_rate * max(0.0, (now - since).total_seconds() / _DAY))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from datetime import datetime
 from operator import attrgetter
+from typing import assert_never
 
 from wellkept.core.records.codec import USAGE
 from wellkept.core.records.wikilinks import is_waiting
@@ -35,6 +36,8 @@ def invert(effect: Effect) -> Effect:
             return LinkChange(after_link, before_link)
         case ConflictChange(before_conflict, after_conflict):
             return ConflictChange(after_conflict, before_conflict)
+        case _:
+            assert_never(effect)
 
 
 def touched(effects: Iterable[Effect]) -> tuple[str, ...]:
@@ -62,6 +65,8 @@ def _named(effect: Effect) -> tuple[str, ...]:
         case ConflictChange(before_conflict, after_conflict):
             conflict = before_conflict or after_conflict
             return (conflict.a, conflict.b) if conflict else ()
+        case _:
+            assert_never(effect)
 
 
 def same_record(a: Memory | None, b: Memory | None) -> bool:

@@ -179,8 +179,8 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
             text = f'Updated: "{short(memory)}" ({memory.id}) took the text as update {memory.evolution_count}.'
         case "reused" if memory is not None:
             text = f'Reused: "{short(memory)}" ({memory.id}) is still going on. Not created.'
-        case "queued":
-            text = queued_message(memory) if memory is not None else "Queued"
+        case "queued" if memory is not None:
+            text = queued_message(memory)
         case _ if memory is not None:
             text = f'Stored: "{short(memory)}" ({memory.id})' + _aside(decision, memory)
         case _:
