@@ -81,7 +81,7 @@ def of_asked(
         "files": [{"file": name, "n": len(ends)}],
         "answers": answers,
         "asked": [{"ask": budget, "metrics": values_of(endings.figures(found))} for budget, found in columns],
-        **_surroundings(setup, (), seconds),
+        **_surroundings(setup, [] if setup.relation_model is None else [setup.relation_model.id], seconds),
     }
 
 

@@ -92,6 +92,7 @@ def stories(
     """
     from wellkept.cli.measuring import eval_tables
     from wellkept.evaluation import report
+    from wellkept.evaluation.asked.running import with_memory
     from wellkept.evaluation.labelled_files import read_stories
     from wellkept.evaluation.run import run_stories
 
@@ -101,6 +102,7 @@ def stories(
     setup = _setup(run, how, with_subject=not no_subject)
     started = time.perf_counter()
     if ask is not None:
+        setup = with_memory(setup)
         columns = _asked(run, read, setup, budgets=_budgets(ask), answers=answers, crowd=around)
         table = report.of_asked(file.name, columns, setup, answers=answers, seconds=time.perf_counter() - started)
         run.show(table, lambda: eval_tables.asked(table))
@@ -142,12 +144,11 @@ def _asked(
     answers: str,
     crowd: Sequence[str],
 ) -> list[tuple[float, list[StoryEnd]]]:
-    """The ends of the stories, for each number of questions; opinions are read once for all."""
+    """The ends of the stories, for each number of questions."""
     from wellkept.evaluation.asked.readers import reader_of
-    from wellkept.evaluation.asked.running import run_asked, with_memory
+    from wellkept.evaluation.asked.running import run_asked
 
     columns = []
-    setup = with_memory(setup)
     for budget in budgets:
         own = replace(setup, policy=replace(setup.policy, ask=budget))
         with run.progress(f"Replaying stories, {budget:g} questions per 100 writes", len(read)) as done:
