@@ -209,7 +209,7 @@ def with_vectors(
 
 
 def _verbatim(tx: Tx, item: Item) -> tuple[Candidate, ...]:
-    """Rows with the words of a statement: of its own kind by the policy's stages, of the others of its family by any."""
+    """Rows with the words of a statement: of its own kind by the policy's stages, of its family by either hash."""
     found: dict[str, Candidate] = {}
     own, stages, relatives = item.new.kind, item.policy.stages, item.relatives
     statuses: tuple[Status, ...] = ("active", "superseded", "wording")
