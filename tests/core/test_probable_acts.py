@@ -91,6 +91,71 @@ def test_a_statement_that_is_turned_round_in_the_same_words_restates_nothing(old
         assert "may_restate" not in {reason.rule for reason in decision.reasons}
 
 
+PLAN, DEED = "We will migrate to Postgres.", "We have migrated to Postgres."
+SURELY_SAME = Opinion(same=0.98, refines=0.0, generalises=0.0, conflict=0.01, distinct=0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        (PLAN, DEED, True),
+        (PLAN, "We migrated to Postgres.", True),
+        ("We plan to migrate to Postgres.", DEED, True),
+        ("Kim wants to move to Berlin.", "Kim has moved to Berlin.", True),
+        ("Wir werden auf Postgres migrieren.", "Wir haben auf Postgres migriert.", True),
+        ("Nous allons migrer vers Postgres.", "Nous avons migré vers Postgres.", True),
+        ("Vamos a migrar a Postgres.", "Hemos migrado a Postgres.", True),
+        ("Migreremo a Postgres.", "Abbiamo migrato a Postgres.", True),
+        ("我们将迁移到 Postgres。", "我们已经迁移到 Postgres。", True),
+        (DEED, PLAN, False),  # another migration, or an old value told late
+        ("We plan to migrate to Postgres.", PLAN, False),
+        ("We will not migrate to Postgres.", DEED, False),  # the rules list it
+        (PLAN, "We have not migrated to Postgres.", False),
+        ("We will buy 3 printers.", "We have bought 4 printers.", False),
+        ("All tests must be written first.", "All tests were written first.", False),  # a rule holds on
+        ("We used to deploy by hand.", "We deploy by hand.", False),
+    ],
+)
+def test_a_deed_outdates_its_plan_and_never_the_other_way_round(old, new, marked):
+    plan = memory(content=old, kind="note")
+    decision = decided((plan, SURELY_SAME), (memory("b", "The car is red."), APART), said={"content": new})
+    marks = [(item.kind, item.a, item.probability) for item in decision.conflicts if item.kind == "outdated"]
+    assert marks == ([("outdated", "old", 0.98)] if marked else [])
+    assert decision.outcome == "created" or not marked
+
+
+@pytest.mark.parametrize(
+    ("row", "said", "options", "kinds"),
+    [
+        ({}, {}, {"updates": "list"}, []),
+        ({}, {}, {"updates": "supersede"}, ["contradiction"]),
+        ({}, {"event_time": NOW - timedelta(days=20)}, {}, []),  # told late: the plan is newer
+        ({"agent": "somebody"}, {}, {}, []),
+        ({"status": "archived"}, {}, {}, []),
+        ({"kind": "note"}, {}, {"family": ""}, []),
+    ],
+)
+def test_a_deed_outdates_a_plan_only_where_it_could_restate_and_outdate_it(row, said, options, kinds):
+    plan = memory(content=PLAN, **row)
+    decision = decided((plan, SURELY_SAME), said={"content": DEED, **said}, **options)
+    assert [item.kind for item in decision.conflicts] == kinds
+    assert decision.outcome == ("superseded" if kinds else "created")
+
+
+@pytest.mark.parametrize(("least", "marks"), [(0.98, ["outdated"]), (0.9801, [])])
+def test_a_deed_outdates_its_plan_where_the_head_would_have_folded_the_two(least, marks):
+    bounds = replace(SURE, fold=head("fold", english=least, other=2.0))
+    decision = decided((memory(content=PLAN), SURELY_SAME), said={"content": DEED}, bounds=bounds)
+    assert [item.kind for item in decision.conflicts] == marks
+
+
+def test_a_deed_that_is_known_already_is_a_wording_of_it_whatever_was_planned():
+    plan, deed = memory("plan", PLAN), memory("deed", "Postgres is what we have moved to.")
+    for rows in ((plan, deed), (deed, plan)):
+        decision = decided(*((row, SURELY_SAME) for row in rows), said={"content": DEED})
+        assert (decision.outcome, decision.memory.id) == ("restated", "deed")
+
+
 def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording():
     wording = memory("wording", status="wording", superseded_by="head")
     decision = decided((wording, SAME), heads={"wording": memory("head", "Rent: first of the month.")})

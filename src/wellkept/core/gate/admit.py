@@ -72,6 +72,7 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     if repeat is not None:
         return repeat
     outdated = probable_acts.outdated(new, evidence, moment)
+    carried_out = probable_acts.carried_out(new, evidence, moment)
     possible = probable_acts.possibly_outdated(new, evidence, moment)
     reported = _reported([*judged, *elsewhere], policy, evidence)
     against = [found for found in contradicted_parts(grown) if _is_reported(found, policy, evidence)]
@@ -91,7 +92,8 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         again = _told_again_elsewhere(new, outdated, evidence, moment)
         if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
             return restated(new, again.judged, judged, again.probability, evidence, moment, possible)
-    if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or outdated is None):
+    updates = [found for found in (outdated, carried_out) if found is not None]
+    if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or not updates):
         for found in _extended(judged, grown):
             if allowed(found, policy, evidence) == "evolve":
                 return evolved(new, found, judged, evidence, moment)
@@ -106,8 +108,8 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     story.warn(warned, "contradiction")
     story.warn([found for found in elsewhere if found in reported], "contradiction")
     story.warn(repeated, "duplicate")
-    if outdated is not None:
-        story.outdate(outdated.judged, outdated.probability)
+    for update in updates:
+        story.outdate(update.judged, update.probability)
     story.may_update(possible)
     story.may_restate(probable_acts.possibly_restated(new, evidence, moment))
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
