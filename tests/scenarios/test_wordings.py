@@ -183,6 +183,25 @@ def test_wordings_come_back_from_an_export_behind_their_head(store, tmp_path):
     assert other.verify() == ()
 
 
+@pytest.mark.parametrize(
+    ("plan", "deed"),
+    [
+        ("We will migrate to Postgres.", "We have migrated to Postgres."),
+        ("We plan to migrate to Postgres.", "We migrated to Postgres."),
+        ("Wir werden auf Postgres migrieren.", "Wir haben auf Postgres migriert."),
+        ("Kim wants to move to Berlin.", "Kim has moved to Berlin."),
+    ],
+)
+def test_a_deed_outdates_its_plan(store, plan, deed):
+    old, new = store.remember(plan, kind="fact"), store.remember(deed, kind="note")
+    (mark,) = store.conflicts()
+    assert (new.outcome, mark.kind, mark.a, mark.b) == ("created", "outdated", old.id, new.id)
+    assert [hit.memory.content for hit in store.recall(plan)] == [deed, plan]
+    other = store.in_namespace("the other way round")
+    assert [other.remember(text, kind="fact").outcome for text in (deed, plan)] == ["created", "created"]
+    assert other.conflicts() == () and store.verify() == ()
+
+
 def test_a_probable_update_marks_the_older_memory_and_comes_first(store):
     old = store.remember(OLD, kind="fact")
     new = store.remember(NEW, kind="fact")

@@ -43,7 +43,7 @@ def _plan_veto(a: Course, b: Course) -> list[Difference]:
         same_verb = share_a_verb(plan.planned, fact.words) and (close or fact.done)
         if plan.future and (same_verb or (is_fact and close)):
             return [_difference((", ".join(plan.future[:2]), fact.done), swapped=swapped)]
-        if close and not fact.due and share_a_verb(plan.due, frozenset(fact.done.split()) | fact.finished):
+        if close and not fact.due and share_a_verb(plan.due, _done(fact)):
             return [_difference((_some(plan.due), fact.done), swapped=swapped)]
         if close and (words := _progress(plan, fact) or _former_habit(plan, fact)):
             return [_difference(words, swapped=swapped)]
@@ -56,6 +56,8 @@ def _plan_veto(a: Course, b: Course) -> list[Difference]:
 def told_as_done(old: str, new: str) -> Difference | None:
     """The difference by which the newer text tells as done what the older plans; None where it does not.
 
+    In languages with spaces both must have the same verb.
+
     Example:
         >>> told_as_done("We will migrate to Postgres.", "We have migrated to Postgres.")
         Difference(kind='time', old='will', new='have migrated', decisive=False, sure=False)
@@ -64,6 +66,8 @@ def told_as_done(old: str, new: str) -> Difference | None:
     """
     plan, deed = courses(old, new)
     if deed.future or deed.intended or not (deed.done or deed.finished):
+        return None
+    if deed.words and not share_a_verb(plan.words | plan.planned, _done(deed)):
         return None
     if plan.future:
         return next(iter(_plan_veto(plan, deed)), None)
@@ -106,6 +110,10 @@ def _intention_veto(pair: Pair, a: Course, b: Course) -> list[Difference]:
 
 def _intention(a: Course, b: Course) -> Difference:
     return Difference("time", " ".join(a.intended[:3]), " ".join(b.intended[:3]))
+
+
+def _done(fact: Course) -> frozenset[str]:
+    return frozenset(fact.done.split()) | fact.finished
 
 
 def _some(words: frozenset[str]) -> str:

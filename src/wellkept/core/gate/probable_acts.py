@@ -12,7 +12,7 @@ from typing import Self, TypeAlias
 
 from wellkept.core.differences.find import differences
 from wellkept.core.differences.tense_and_modality import told_as_done
-from wellkept.core.judging.compare import compare, is_changed
+from wellkept.core.judging.compare import SOFT, compare, is_changed
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import text_to_read
@@ -28,6 +28,9 @@ May: TypeAlias = Callable[[NewMemory, Memory, Memory, Moment], bool]
 _TURNING: frozenset[DifferenceKind] = frozenset(("antonym", "order", "scope", "time"))
 """Differences that turn a statement round in the same words, which a model hardly sees: before or after, only, a plan
 or a deed. They are no contradiction, but forbid a fold; a deed outdates its plan (`carried_out`)."""
+
+_BESIDE_A_TENSE: frozenset[DifferenceKind] = SOFT - {"negation"}
+"""Differences that a plan and its deed may show beside their tense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ def _may_carry_out(new: NewMemory, row: Memory, head: Memory, moment: Moment) ->
     if tense is None:
         return False
     rest = [item for item in found if item.old not in tense.old or item.new not in tense.new]
-    if tense not in found or any(item.kind in {*_TURNING, "negation"} for item in rest):
+    if tense not in found or any(item.kind not in _BESIDE_A_TENSE for item in rest):
         return False
     if is_changed(new.content, row.content, rest, opposites):
         return False
