@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wellkept.core.gate.admit import judge
-from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE, is_small_talk
+from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE, is_instruction, is_small_talk
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.chatter import Chatter, ChatterHead, facts_of
 from wellkept.core.judging.evidence import Evidence, Moment
@@ -63,6 +63,7 @@ def test_sure_chatter_is_rejected_and_likely_chatter_weighs_little(chatter, expe
         {"text": "running --lf now"},
         {"text": "again `make`"},
         {"text": "смотрю pytest"},
+        {"text": "For all tests, use pytest."},
         {"kind": "episode"},
         {"kind": "turn_summary"},
         {"kind": "decision"},
@@ -114,6 +115,45 @@ def test_the_probability_is_rounded_and_bounded(bias, weight, probability):
     count = len(facts_of("a"))
     head = ChatterHead((weight, 0.0), (0.0,) * count, bias, 0.9, 0.6)
     assert head.probability("a", np.array([1.0, 0.0], dtype=np.float32)) == probability
+
+
+INSTRUCTIONS = (
+    *("For all tests, use pytest.", "Never call before ten.", "Always answer in German.", "Prefer tabs.", "Use npm"),
+    *("Don\u2019t email the customer", "The wiki is gone, use the repo.", "Nie vor zehn anrufen.", "Antworte kurz."),
+    *("Für Tests: immer pytest.", "Utilise le nouveau client.", "N'utilise jamais ce compte.", "Usa siempre la copia."),
+    *(
+        "Evita correos largos.",
+        "Usa il nuovo modulo.",
+        "Non usare la chiave.",
+        "Use o cliente novo.",
+        "Prefira o trem.",
+    ),
+    *(
+        "Всегда отвечай кратко.",
+        "Не используй старый ключ.",
+        "请使用新客户端。",
+        "写测试时，务必用中文。",
+        "必ず敬語を使う。",
+    ),
+)
+SAID_IN_PASSING = (
+    *("never mind", "Never mind, found it.", "always a pleasure", "don't worry about it", "always", "user is back"),
+    *("I never sleep well", "Immer gern!", "immer noch hier", "toujours là", "siempre igual", "sempre qui"),
+    *("всегда пожалуйста", "尽量吧", "reply sent to the customer", "Keep it up!", "Nie ma za co"),
+)
+
+
+@pytest.mark.parametrize("text", INSTRUCTIONS)
+def test_an_instruction_to_the_agent_is_no_chatter_in_any_language(text):
+    assert is_instruction(text)
+    assert decided(SURE, text) == ("created", ["nothing_like_it"], 0.5)
+    assert decided(LIKELY, text.upper()) == ("created", ["nothing_like_it"], 0.5)
+
+
+@pytest.mark.parametrize("text", SAID_IN_PASSING)
+def test_what_only_begins_like_an_instruction_is_chatter_as_before(text):
+    assert not is_instruction(text)
+    assert decided(SURE, text)[0] == "rejected"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.gate.admit import judge
+from wellkept.core.gate.admit import judge, settle
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head, Read, best_for, features_of
@@ -16,6 +16,7 @@ from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SAID = "Each month begins with paying the landlord."
 SAME = Opinion(same=0.7, refines=0.1, generalises=0.1, conflict=0.05, distinct=0.05)
 AGAINST = Opinion(same=0.05, refines=0.05, generalises=0.0, conflict=0.7, distinct=0.2)
 APART = Opinion(same=0.01, refines=0.01, generalises=0.01, conflict=0.02, distinct=0.95)
@@ -38,14 +39,17 @@ def memory(name="old", content="The rent is due on the first.", **values):
     })  # fmt: skip
 
 
-def decided(*found, bounds=HEADS, heads=None, said=None, **options):
-    kinds = {kind: replace(DEFAULT_KINDS[kind], **{**STATEMENTS, **options}) for kind in ("fact", "note")}
+def decided(*found, bounds=HEADS, heads=None, said=None, verbatim=False, **options):
+    kinds = {kind: replace(DEFAULT_KINDS[kind], **{**STATEMENTS, **options}) for kind in ("fact", "note", "episode")}
     evidence = Evidence(
         neighbours=tuple(Candidate(row, "vector", 0.7) for row, _ in found),
-        opinions={row.id: opinion for row, opinion in found}, heads=heads or {}, bounds=bounds, calibration=IDENTITY,
+        opinions={row.id: opinion for row, opinion in found if opinion is not None},
+        verbatim=tuple(Candidate(row, "canonical_hash") for row, _ in found) if verbatim else (),
+        heads=heads or {}, bounds=bounds, calibration=IDENTITY,
     )  # fmt: skip
-    new = NewMemory(**{"content": "Each month begins with paying the landlord.", "kind": "fact", **(said or {})})
-    return judge(new, evidence, Moment(NOW, "new", "n", Policy(kinds=kinds)))
+    new = NewMemory(**{"content": SAID, "kind": "fact", **(said or {})})
+    moment = Moment(NOW, "new", "n", Policy(kinds=kinds))
+    return settle(new, evidence, moment) or judge(new, evidence, moment)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +89,71 @@ def test_a_statement_that_is_turned_round_in_the_same_words_restates_nothing(old
         decision = decided((memory(content=before), replace(SAME, same=0.98, refines=0.0)), said={"content": after})
         assert decision.outcome == "created"
         assert "may_restate" not in {reason.rule for reason in decision.reasons}
+
+
+PLAN, DEED = "We will migrate to Postgres.", "We have migrated to Postgres."
+SURELY_SAME = Opinion(same=0.98, refines=0.0, generalises=0.0, conflict=0.01, distinct=0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        (PLAN, DEED, True),
+        (PLAN, "We migrated to Postgres.", True),
+        ("We plan to migrate to Postgres.", DEED, True),
+        ("Kim wants to move to Berlin.", "Kim has moved to Berlin.", True),
+        ("Wir werden auf Postgres migrieren.", "Wir haben auf Postgres migriert.", True),
+        ("Nous allons migrer vers Postgres.", "Nous avons migré vers Postgres.", True),
+        ("Vamos a migrar a Postgres.", "Hemos migrado a Postgres.", True),
+        ("Migreremo a Postgres.", "Abbiamo migrato a Postgres.", True),
+        ("我们将迁移到 Postgres。", "我们已经迁移到 Postgres。", True),
+        (DEED, PLAN, False),  # another migration, or an old value told late
+        ("We plan to migrate to Postgres.", PLAN, False),
+        ("We will not migrate to Postgres.", DEED, False),  # the rules list it
+        (PLAN, "We have not migrated to Postgres.", False),
+        ("We will buy 3 printers.", "We have bought 4 printers.", False),
+        ("All tests must be written first.", "All tests were written first.", False),  # a rule holds on
+        ("We used to deploy by hand.", "We deploy by hand.", False),
+    ],
+)
+def test_a_deed_outdates_its_plan_and_never_the_other_way_round(old, new, marked):
+    plan = memory(content=old, kind="note")
+    decision = decided((plan, SURELY_SAME), (memory("b", "The car is red."), APART), said={"content": new})
+    marks = [(item.kind, item.a, item.probability) for item in decision.conflicts if item.kind == "outdated"]
+    assert marks == ([("outdated", "old", 0.98)] if marked else [])
+    assert decision.outcome == "created" or not marked
+
+
+@pytest.mark.parametrize(
+    ("row", "said", "options", "kinds"),
+    [
+        ({}, {}, {"updates": "list"}, []),
+        ({}, {}, {"updates": "supersede"}, ["contradiction"]),
+        ({}, {"event_time": NOW - timedelta(days=20)}, {}, []),  # told late: the plan is newer
+        ({"agent": "somebody"}, {}, {}, []),
+        ({"status": "archived"}, {}, {}, []),
+        ({"kind": "note"}, {}, {"family": ""}, []),
+    ],
+)
+def test_a_deed_outdates_a_plan_only_where_it_could_restate_and_outdate_it(row, said, options, kinds):
+    plan = memory(content=PLAN, **row)
+    decision = decided((plan, SURELY_SAME), said={"content": DEED, **said}, **options)
+    assert [item.kind for item in decision.conflicts] == kinds
+    assert decision.outcome == ("superseded" if kinds else "created")
+
+
+@pytest.mark.parametrize(("least", "marks"), [(0.98, ["outdated"]), (0.9801, [])])
+def test_a_deed_outdates_its_plan_where_the_head_would_have_folded_the_two(least, marks):
+    bounds = replace(SURE, fold=head("fold", english=least, other=2.0))
+    decision = decided((memory(content=PLAN), SURELY_SAME), said={"content": DEED}, bounds=bounds)
+    assert [item.kind for item in decision.conflicts] == marks
+
+
+def test_a_deed_that_is_known_already_is_a_wording_of_it_whatever_was_planned():
+    plan, deed = memory("plan", PLAN), memory("deed", "Postgres is what we have moved to.")
+    for rows in ((plan, deed), (deed, plan)):
+        decision = decided(*((row, SURELY_SAME) for row in rows), said={"content": DEED})
+        assert (decision.outcome, decision.memory.id) == ("restated", "deed")
 
 
 def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording():
@@ -159,6 +228,56 @@ def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
     assert alone != beside
     assert (best_for("fold", read, (0, 1)), best_for("mark", read, (0, 1))) == (0, 0)
     assert best_for("fold", read, (1,)) == 1
+
+
+def told_again(*found, heads=None, said=None, **options):
+    """The decision about a text whose words stand in these rows; no model has read any."""
+    return decided(*((row, None) for row in found), heads=heads, said=said, verbatim=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("row", "said", "options", "outcome"),
+    [
+        (memory(content=SAID, kind="note"), {}, {}, "restated"),
+        (memory(content=SAID.upper(), kind="note"), {}, {}, "restated"),
+        (memory(content=SAID, kind="note", title="Rent"), {}, {}, "restated"),  # titles do not count
+        (memory(content=SAID, kind="note"), {}, {"family": ""}, "created"),
+        (memory(content=SAID, kind="note"), {}, {"repeats": "drop"}, "created"),
+        (memory(content=SAID, kind="note"), {}, {"on_conflict": "ignore"}, "created"),
+        (memory(content=SAID, kind="note", status="superseded", superseded_by="x"), {}, {}, "created"),
+        (memory(content=SAID, kind="note", expires_at=NOW), {}, {}, "created"),
+        (memory(content=SAID, kind="note", agent="somebody"), {}, {}, "created"),
+        (memory(content=SAID, kind="note", polarity=-1), {"polarity": 1}, {}, "created"),
+        (memory(content=SAID, kind="note", subject="Ana"), {"subject": "Bo"}, {}, "created"),
+        (memory(content=SAID, kind="note", event_time=NOW), {"event_time": NOW - timedelta(days=1)}, {}, "created"),
+        (memory(content=SAID, kind="note"), {"event_time": NOW + timedelta(days=1)}, {}, "created"),  # not yet
+        (memory(content=SAID, kind="episode"), {}, {}, "created"),  # an episode is never a head
+        (memory(content=SAID, kind="note"), {"kind": "episode", "ended_at": NOW}, {}, "restated"),
+        (memory(content=SAID, kind="note"), {"kind": "episode"}, {}, "created"),  # it goes on
+    ],
+)
+def test_the_same_words_in_another_kind_of_the_family_stand_behind_the_memory(row, said, options, outcome):
+    decision = told_again(row, said=said, **options)
+    assert decision.outcome == outcome
+    if outcome == "restated":
+        assert [link.rel for link in decision.links] == ["restates"]
+        assert (decision.memory.id, decision.memory.confirmations) == (row.id, 1)
+        assert (decision.reasons[0].rule, decision.matches[0].action) == ("restates", "restate")
+
+
+def test_the_same_words_as_a_wording_of_another_kind_stand_behind_its_head():
+    wording = memory("wording", content=SAID, kind="note", status="wording", superseded_by="head")
+    front = memory("head", "Rent: first of the month.")
+    decision = told_again(wording, heads={"wording": front})
+    assert (decision.outcome, decision.memory.id, decision.effects[0].after.kind) == ("restated", "head", "fact")
+    gone = told_again(wording, heads={"wording": replace(front, status="archived")})
+    assert gone.outcome == "created"
+
+
+def test_of_two_memories_in_the_same_words_the_one_of_its_own_kind_is_confirmed():
+    rows = memory("a", content=SAID, kind="note"), memory("b", content=SAID, kind="fact")
+    decision = told_again(*rows)
+    assert (decision.outcome, decision.memory.id) == ("duplicate", "b")
 
 
 def test_a_head_without_as_many_weights_is_a_mistake():

@@ -59,6 +59,7 @@ def decision(outcome: Any, head: Memory | None = None, conflicts: tuple[Conflict
         (decision("restated", A), KIND, "a", ()),
         (decision("duplicate", A), KIND, "a", ()),  # in the words of a wording of that head
         (decision("duplicate", replace(A, content="TEXT B")), KIND, "", ()),  # an equal text is merged
+        (decision("restated", replace(A, content="TEXT B", kind="note")), KIND, "a", ()),  # one of another kind is not
         (decision("duplicate", A), replace(KIND, repeats="drop"), "", ()),
         (decision("created", B, (MARK,)), KIND, "", (MARK,)),
         (decision("created", B, (MARK,)), replace(KIND, updates="list"), "", ()),

@@ -88,7 +88,7 @@ def test_whatever_it_brings_beside_the_words_makes_it_news(make, text, fields):
     assert result.outcome == "created"
 
 
-@pytest.mark.parametrize(("automatic", "outcome"), [(True, "duplicate"), (False, "created")])
+@pytest.mark.parametrize(("automatic", "outcome"), [(True, "duplicate"), (False, "restated")])
 def test_what_nobody_asked_to_keep_is_an_echo_under_any_kind(make, automatic, outcome):
     """The loop that fills stores: a note is handed out, taken from the answer again and stored as another kind."""
     table = make()

@@ -321,6 +321,93 @@ def test_a_circle_of_supersessions_is_opened_at_its_newest(table: Desk) -> None:
     assert table.store.verify() == ()
 
 
+def stand_behind(table: Desk, wording: str, head: str) -> None:
+    change(table, wording, status="wording", superseded_by=head, superseded_at=table.clock())
+    plant(table, LinkChange(None, Link(wording, head, "restates", table.clock())))
+
+
+def test_a_wording_of_a_wording_is_put_behind_the_head(table: Desk) -> None:
+    """I1: it is found by its own words again; the head keeps its text and its confirmations."""
+    far, near, head = (table.store.remember(text).memory for text in TEXTS[:3])
+    stand_behind(table, near.id, head.id)
+    stand_behind(table, far.id, near.id)
+    (problem,) = table.store.verify()
+    assert (problem.where, problem.what) == (far.id, f"is a wording of {near.id}, which is a wording itself")
+    before = table.store.get(head.id, touch=False)
+    done = mended(table.store)
+    assert ([mend.mend for mend in done.mends], done.left) == ([f"put behind {head.id}"], ())
+    assert table.store.get(head.id, touch=False) == before
+    links = [(link.src, link.dst) for link in table.snapshot()[1] if link.src == far.id]
+    assert links == [(far.id, head.id)]
+    assert [hit.memory.id for hit in table.store.recall(TEXTS[0])] == [head.id]
+    assert table.store.verify() == () and mended(table.store).mends == ()
+    table.store.undo(done.mends[0].entry)
+    assert [one.what for one in table.store.verify()] == [problem.what]
+
+
+@pytest.mark.parametrize("head", ["nobody", "a memory of another namespace"])
+def test_a_wording_without_its_head_is_a_memory_of_its_own_again(table: Desk, head: str) -> None:
+    """I1, I3."""
+    row = table.store.remember(TEXTS[0]).memory
+    other = table.store.in_namespace("elsewhere").remember(TEXTS[1]).memory
+    change(table, row.id, status="wording", superseded_by=head if head == "nobody" else other.id)
+    assert [one.what for one in table.store.verify()] == ["is a wording of a memory that does not exist"]
+    assert mended(table.store).left == ()
+    assert table.rows("active") == [TEXTS[0]]
+    assert table.store.get(row.id).superseded_by == ""
+
+
+@pytest.mark.parametrize(("statuses", "current"), [
+    (("wording",), 0), (("wording", "wording"), 1), (("wording", "superseded"), 1), (("superseded", "wording"), 1),
+])  # fmt: skip
+def test_memories_that_hide_each_other_are_opened_at_the_newest(
+    table: Desk, statuses: tuple[str, ...], current: int
+) -> None:
+    """S2-31."""
+    rows = []
+    for text in TEXTS[: len(statuses)]:
+        table.clock.advance(minutes=1)
+        rows.append(table.store.remember(text).memory.id)
+    for place, status in enumerate(statuses):
+        change(table, rows[place], status=status, superseded_by=rows[place - 1], superseded_at=table.clock())
+    words = "a wording of" if statuses[current] == "wording" else "superseded by"
+    assert any(one.where == rows[current] and f"is {words} itself" in one.what for one in table.store.verify())
+    assert mended(table.store).left == ()
+    assert table.rows("active") == [TEXTS[current]]
+    assert table.store.verify() == ()
+
+
+def test_a_wording_of_an_erased_memory_is_told_and_left_to_a_person(table: Desk) -> None:
+    """I1: erasing takes the wordings along, so what is left may have been meant too; it is not made current."""
+    row, head = (table.store.remember(text).memory for text in TEXTS[:2])
+    table.store.erase(head.id)
+    change(table, row.id, status="wording", superseded_by=head.id, superseded_at=table.clock())
+    report = mended(table.store)
+    assert (report.mends, [one.where for one in report.left]) == ((), [row.id])
+    assert "erased" in report.left[0].what and "rase it" in report.left[0].todo
+    table.store.split(row.id)
+    assert table.store.verify() == () and table.rows("active") == [TEXTS[0]]
+
+
+@pytest.mark.parametrize("status", ["archived", "superseded"])
+def test_a_wording_of_a_hidden_memory_is_no_problem(table: Desk, status: str) -> None:
+    row, head, newer = (table.store.remember(text).memory for text in TEXTS[:3])
+    stand_behind(table, row.id, head.id)
+    if status == "archived":
+        table.store.forget(head.id)
+    else:
+        table.store.supersede(head.id, newer.id)
+    assert table.store.verify() == () and mended(table.store).mends == ()
+
+
+def test_an_active_row_that_pointer_and_link_call_a_wording_is_one_again(table: Desk) -> None:
+    row, head = (table.store.remember(text).memory for text in TEXTS[:2])
+    stand_behind(table, row.id, head.id)
+    change(table, row.id, status="active")
+    assert mended(table.store).left == ()
+    assert table.store.get(row.id).status == "wording"
+
+
 def test_an_active_row_that_names_its_successor_is_brought_in_line_with_its_link(table: Desk) -> None:
     """S2-59."""
     a, b, c, d = (table.store.remember(text).memory for text in TEXTS[:4])

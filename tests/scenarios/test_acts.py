@@ -340,6 +340,20 @@ def test_both_texts_of_an_outage_find_each_other_afterwards(world: Worlds, rules
 
 
 @either_policy
+def test_the_same_words_in_another_kind_are_known_without_the_embedder(world: Worlds, rules: str) -> None:
+    """F-28: the hashes alone say so; the wording gets its vector from the sweep."""
+    here = world({}, policy=policy_of(rules))
+    here.embedder.fail_with = ModelUnavailable("no model")
+    first, again = here.write(says("lesson", L1)), here.write(says("note", L1.upper()))
+    assert again.outcome == ("restated" if rules == BY_DEFAULT else "created")
+    here.embedder.fail_with = None
+    assert here.store.sweep().left == 0
+    assert [row.id for row in here.rows()][0] == first.id
+    assert all(row.embedding for row in here.rows("active", "wording"))
+    assert here.store.verify() == ()
+
+
+@either_policy
 def test_after_the_sweep_the_words_behind_the_kept_row_lead_to_it(world: Worlds, rules: str) -> None:
     """F-28, B-9: a repeat hidden by the sweep is no superseded statement; a repeat of it is still a duplicate."""
     here = world({(L1, L1_AGAIN): 0.97}, policy=policy_of(rules))

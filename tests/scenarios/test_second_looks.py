@@ -174,6 +174,27 @@ def test_equal_texts_are_merged_and_what_restates_them_is_folded_in_one_run(open
     assert len(store.list()) == 4 and store.verify() == ()
 
 
+def test_equal_texts_of_two_kinds_are_folded_as_the_gate_folds_them(opens):
+    told = ((HEAD, "fact"), (OTHER, "note"), (HEAD, "note"), (HEAD.upper(), "note"), (OTHER.upper(), "fact"))
+    store = opens("new")(AFTER)
+    for text, kind in told:
+        store.remember(text, kind=kind)
+    wanted = {row.content: row.confirmations for row in store.list()}
+    assert wanted == {HEAD: 2, OTHER: 1}
+    reopen = opens("old")
+    before = reopen(BEFORE)
+    for text, kind in told:
+        before.remember(text, kind=kind)
+        before._ctx.clock.advance(minutes=5)
+    store = reopen(AFTER)
+    run = store.consolidate(execute=True)
+    assert (run.plan.planned["fold"], run.executed, run.errors) == (2, 2, 0)
+    assert {row.content: row.confirmations for row in store.list()} == wanted
+    assert store.verify() == () and store.plan().actions == ()
+    store.undo_run(run.run_id)
+    assert len(store.list()) == 4 and store.verify() == ()
+
+
 @pytest.mark.parametrize("resolution", ["keep_both", "dismissed"])
 def test_a_pair_that_somebody_has_settled_is_left_alone(opens, resolution):
     reopen = opens("one")

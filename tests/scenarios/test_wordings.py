@@ -14,7 +14,7 @@ from stores import BACKENDS, place
 from wellkept import Filter, MemoryStore, Policy
 from wellkept.errors import IllegalTransition
 from wellkept.testing.clock import FrozenClock
-from wellkept.types import ALL_STATUSES
+from wellkept.types import ALL_STATUSES, NewMemory
 
 FOLDING = Policy.from_toml('[kinds.fact]\nrepeats = "fold"\nupdates = "mark"\n')
 HEAD = "The invoices are sent by Marta."
@@ -28,8 +28,13 @@ OLD, NEW = "The website is hosted on Heroku.", "Since July we host the website o
 
 
 @pytest.fixture(params=BACKENDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    where = "memory:" if request.param == "memory" else str(place(tmp_path / "store.db"))
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def store(backend: str, tmp_path: Path) -> Iterator[MemoryStore]:
+    where = "memory:" if backend == "memory" else str(place(tmp_path / "store.db"))
     with wellkept.open(where, policy=FOLDING, clock=FrozenClock()) as opened:
         yield opened
 
@@ -57,6 +62,54 @@ def test_the_same_words_again_are_a_duplicate_of_the_head_whichever_wording_they
         assert (again := store.remember(text, kind="fact")).outcome == "duplicate"
         assert again.id == first.id
     assert contents(store, *ALL_STATUSES) == [HEAD, WORDING]
+
+
+@pytest.mark.parametrize("again", [HEAD, HEAD.upper()])
+@pytest.mark.parametrize("model", ["auto", "none"])
+def test_the_same_words_in_another_kind_are_a_wording_and_then_a_duplicate(backend, tmp_path, again, model):
+    """`check`, a batch, undo and replay agree with the write; no model reads equal texts."""
+    where = "memory:" if backend == "memory" else str(place(tmp_path / "store.db"))
+    with wellkept.open(where, clock=FrozenClock(), relation_model=model) as store:
+        head = store.remember(HEAD, kind="fact")
+        checked = store.check(again, kind="note")
+        told = store.remember(again, kind="note")
+        assert (told.outcome, told.id, told.memory.kind) == ("restated", head.id, "fact")
+        assert (checked.outcome, checked.id, checked.reasons) == (told.outcome, told.id, told.reasons)
+        assert [row.kind for row in store.list(Filter(statuses=("wording",)))] == ["note"]
+        store.undo(told.entry)
+        assert contents(store, "active", "wording") == [HEAD] and store.get(head.id).confirmations == 0
+        assert store.remember(again, kind="note").outcome == "restated"
+        assert [(one.outcome, one.id) for one in store.remember_many(
+            [NewMemory(content=again, kind=kind) for kind in ("note", "lesson", "lesson", "fact", "episodic")]
+        ).results] == [
+            ("duplicate", head.id), ("restated", head.id), ("duplicate", head.id), ("duplicate", head.id),
+            ("created", store.list(Filter(kinds=("episodic",)))[0].id),
+        ]  # fmt: skip
+        assert sorted(contents(store)) == sorted([HEAD, again])  # the raw chat is of no family
+        assert store.verify() == () and store.replay(Policy()).differences == ()
+
+
+def test_the_same_words_in_a_batch_of_several_kinds_are_one_memory(store):
+    told = [NewMemory(content=HEAD, kind=kind) for kind in ("note", "fact", "note", "decision", "episode")]
+    outcomes = [one.outcome for one in store.remember_many(told).results]
+    assert outcomes == ["created", "restated", "duplicate", "restated", "created"]
+    assert contents(store) == [HEAD, HEAD]  # an episode that goes on has an id that ends it
+    assert store.verify() == ()
+
+
+def test_under_the_letter_the_same_words_in_another_kind_are_another_memory(backend, tmp_path):
+    where = "memory:" if backend == "memory" else str(place(tmp_path / "store.db"))
+    with wellkept.open(where, policy=to_the_letter(), clock=FrozenClock()) as store:
+        outcomes = [store.remember(HEAD, kind=kind).outcome for kind in ("fact", "note", "note")]
+        assert outcomes == ["created", "created", "duplicate"]
+
+
+def test_a_memory_that_is_revised_into_the_words_of_another_kind_is_listed_as_its_repeat(store):
+    head = store.remember(HEAD, kind="fact")
+    other = store.remember("The car is parked behind the house.", kind="note")
+    store.revise(other.id, content=HEAD)
+    (listed,) = store.conflicts()
+    assert (listed.kind, {listed.a, listed.b}) == ("duplicate", {head.id, other.id})
 
 
 def test_a_question_in_the_words_of_a_wording_finds_the_head_and_says_so(store):
@@ -128,6 +181,25 @@ def test_wordings_come_back_from_an_export_behind_their_head(store, tmp_path):
     assert contents(other) == [HEAD]
     assert contents(other, "wording") == [WORDING]
     assert other.verify() == ()
+
+
+@pytest.mark.parametrize(
+    ("plan", "deed"),
+    [
+        ("We will migrate to Postgres.", "We have migrated to Postgres."),
+        ("We plan to migrate to Postgres.", "We migrated to Postgres."),
+        ("Wir werden auf Postgres migrieren.", "Wir haben auf Postgres migriert."),
+        ("Kim wants to move to Berlin.", "Kim has moved to Berlin."),
+    ],
+)
+def test_a_deed_outdates_its_plan(store, plan, deed):
+    old, new = store.remember(plan, kind="fact"), store.remember(deed, kind="note")
+    (mark,) = store.conflicts()
+    assert (new.outcome, mark.kind, mark.a, mark.b) == ("created", "outdated", old.id, new.id)
+    assert [hit.memory.content for hit in store.recall(plan)] == [deed, plan]
+    other = store.in_namespace("the other way round")
+    assert [other.remember(text, kind="fact").outcome for text in (deed, plan)] == ["created", "created"]
+    assert other.conflicts() == () and store.verify() == ()
 
 
 def test_a_probable_update_marks_the_older_memory_and_comes_first(store):

@@ -11,7 +11,7 @@ from wellkept.core.differences.function_words import meanings_of
 from wellkept.core.differences.word_sets import PREFIX, share_a_verb, shared_words
 from wellkept.core.lexicon import Language, lexicon
 from wellkept.core.reading.chat_turns import asks
-from wellkept.core.reading.events import Course, Limit
+from wellkept.core.reading.events import Course, Limit, courses
 from wellkept.core.reading.tokens import Clause
 from wellkept.types import Difference
 
@@ -43,7 +43,7 @@ def _plan_veto(a: Course, b: Course) -> list[Difference]:
         same_verb = share_a_verb(plan.planned, fact.words) and (close or fact.done)
         if plan.future and (same_verb or (is_fact and close)):
             return [_difference((", ".join(plan.future[:2]), fact.done), swapped=swapped)]
-        if close and not fact.due and share_a_verb(plan.due, frozenset(fact.done.split()) | fact.finished):
+        if close and not fact.due and share_a_verb(plan.due, _done(fact)):
             return [_difference((_some(plan.due), fact.done), swapped=swapped)]
         if close and (words := _progress(plan, fact) or _former_habit(plan, fact)):
             return [_difference(words, swapped=swapped)]
@@ -51,6 +51,27 @@ def _plan_veto(a: Course, b: Course) -> list[Difference]:
         if close and (words := _past_and_present(earlier, later)):
             return [_difference(words, swapped=swapped)]
     return []
+
+
+def told_as_done(old: str, new: str) -> Difference | None:
+    """The difference by which the newer text tells as done what the older plans; None where it does not.
+
+    In languages with spaces both must have the same verb.
+
+    Example:
+        >>> told_as_done("We will migrate to Postgres.", "We have migrated to Postgres.")
+        Difference(kind='time', old='will', new='have migrated', decisive=False, sure=False)
+        >>> told_as_done("We have migrated to Postgres.", "We will migrate to Postgres.") is None
+        True
+    """
+    plan, deed = courses(old, new)
+    if deed.future or deed.intended or not (deed.done or deed.finished):
+        return None
+    if deed.words and not share_a_verb(plan.words | plan.planned, _done(deed)):
+        return None
+    if plan.future:
+        return next(iter(_plan_veto(plan, deed)), None)
+    return _intention(plan, deed) if plan.intended else None
 
 
 def _progress(running: Course, finished: Course) -> tuple[str, str] | None:
@@ -84,7 +105,15 @@ def _intention_veto(pair: Pair, a: Course, b: Course) -> list[Difference]:
     """ "Kim wants to move" and "Kim has moved": only one text states an intention."""
     if bool(a.intended) == bool(b.intended) or not pair.a.keys & pair.b.keys:
         return []
-    return [Difference("time", " ".join(a.intended[:3]), " ".join(b.intended[:3]))]
+    return [_intention(a, b)]
+
+
+def _intention(a: Course, b: Course) -> Difference:
+    return Difference("time", " ".join(a.intended[:3]), " ".join(b.intended[:3]))
+
+
+def _done(fact: Course) -> frozenset[str]:
+    return frozenset(fact.done.split()) | fact.finished
 
 
 def _some(words: frozenset[str]) -> str:

@@ -28,6 +28,7 @@ from wellkept.core.judging.evidence import (
     compared,
     compared_elsewhere,
     in_scope,
+    may_restate,
     says_the_same,
 )
 from wellkept.core.records.lifecycle import effective_time, is_ahead, is_expired
@@ -78,6 +79,7 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     if repeat is not None:
         return repeat
     outdated = probable_acts.outdated(new, evidence, moment)
+    carried_out = probable_acts.carried_out(new, evidence, moment)
     possible = probable_acts.possibly_outdated(new, evidence, moment)
     reported = _reported([*judged, *elsewhere], policy, evidence)
     against = [found for found in contradicted_parts(grown) if _is_reported(found, policy, evidence)]
@@ -97,7 +99,8 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
         again = _told_again_elsewhere(new, outdated, evidence, moment)
         if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
             return restated(new, again.judged, judged, again.probability, evidence, moment, possible)
-    if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or outdated is None):
+    updates = [found for found in (outdated, carried_out) if found is not None]
+    if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or not updates):
         for found in _extended(judged, grown):
             if allowed(found, policy, evidence) == "evolve":
                 return evolved(new, found, judged, evidence, moment)
@@ -112,8 +115,8 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     story.warn(warned, "contradiction")
     story.warn([found for found in elsewhere if found in reported], "contradiction")
     story.warn(repeated, "duplicate")
-    if outdated is not None:
-        story.outdate(outdated.judged, outdated.probability)
+    for update in updates:
+        story.outdate(update.judged, update.probability)
     story.may_update(possible)
     story.may_restate(probable_acts.possibly_restated(new, evidence, moment))
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
@@ -173,14 +176,9 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
     """
     if policy.on_conflict == "ignore":
         return None
-    # Rows whose own content has these words come before rows that only absorbed them.
-    own = canonical(new.content)
     repeats: list[Judged] = []
     said_by: list[Memory] = []
-    rows = sorted(
-        evidence.verbatim, key=lambda hit: (hit.memory.status != "active", canonical(hit.memory.content) != own)
-    )
-    for candidate in rows:
+    for candidate in _own_words_first(new, evidence):
         memory = row = candidate.memory
         if is_expired(memory, moment.now) or not says_the_same(new, memory):
             continue
@@ -197,10 +195,21 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             _moved_on(new, memory, moment) or _slot_is_shared(new, policy, evidence, moment)
         ):
             continue
-        similarity = 1.0 if candidate.stage == "content_hash" else 0.95
-        repeats.append(Judged(candidate, Comparison("same", similarity, None)))
+        repeats.append(_verbatim(candidate))
         said_by.append(row)
     return duplicate(new, repeats, [], evidence, moment, said_by[0]) if repeats else None
+
+
+def _own_words_first(new: NewMemory, evidence: Evidence) -> list[Candidate]:
+    """The rows with the words of the text: current ones first, and their own text before words that they absorbed."""
+    own = canonical(new.content)
+    return sorted(
+        evidence.verbatim, key=lambda hit: (hit.memory.status != "active", canonical(hit.memory.content) != own)
+    )
+
+
+def _verbatim(candidate: Candidate) -> Judged:
+    return Judged(candidate, Comparison("same", 1.0 if candidate.stage == "content_hash" else 0.95, None))
 
 
 def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
@@ -259,10 +268,31 @@ def _told_again_elsewhere(
     """The memory of the family that the text restates, unless the text more probably outdates one."""
     if moment.policy.for_kind(new.kind).on_conflict == "ignore":
         return None
+    verbatim = _said_elsewhere(new, evidence, moment)
+    if verbatim is not None:
+        return verbatim
     again = probable_acts.restated(new, evidence, moment)
     if again is None or again.judged.comparison.reason not in ("", "model"):
         return None  # a rule sees a contradiction
     return None if outdated is not None and outdated.probability >= again.probability else again
+
+
+def _said_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
+    """The memory of the family that has the words of the text, in its own text or in a wording of another kind.
+
+    An episode that goes on stays a memory of its own: its id is needed to end it.
+    """
+    policy = moment.policy.for_kind(new.kind)
+    if policy.repeats != "fold" or "window" in policy.stages and new.ended_at is None:
+        return None
+    for candidate in _own_words_first(new, evidence):
+        row = candidate.memory
+        head = evidence.heads.get(row.id) if row.status == "wording" else row
+        if head is None or is_expired(row, moment.now) or is_summary_of(new, head) or _moved_on(new, head, moment):
+            continue
+        if row.kind != new.kind and may_restate(new, row, head, moment):
+            return Probable(_verbatim(replace(candidate, memory=head)), row, 1.0)
+    return None
 
 
 # --------------------------------------------------------------------------------------------

@@ -11,22 +11,26 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 from wellkept.core.differences.find import differences
-from wellkept.core.judging.compare import compare, is_changed
+from wellkept.core.differences.tense_and_modality import told_as_done
+from wellkept.core.judging.compare import SOFT, compare, is_changed
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
 from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
 from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
 
-_May: TypeAlias = Callable[[NewMemory, Memory, Memory, Moment], bool]
-
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
 MAY_UPDATE_AT = 0.2
 """Least probability of an update at which recall puts the newer text before the older."""
+May: TypeAlias = Callable[[NewMemory, Memory, Memory, Moment], bool]
+"""Whether an act may concern a memory: the new text, the row that was read, and the memory that it stands for."""
 _TURNING: frozenset[DifferenceKind] = frozenset(("antonym", "order", "scope", "time"))
 """Differences that turn a statement round in the same words, which a model hardly sees: before or after, only, a plan
-or a deed. They are no contradiction, but forbid a fold."""
+or a deed. They are no contradiction, but forbid a fold; a deed outdates its plan (`carried_out`)."""
+
+_BESIDE_A_TENSE: frozenset[DifferenceKind] = SOFT - {"negation"}
+"""Differences that a plan and its deed may show beside their tense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,13 @@ def outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | N
     if moment.policy.for_kind(new.kind).updates == "list":
         return None
     return _probable("mark", evidence.bounds.mark, new, evidence, moment)
+
+
+def carried_out(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
+    """The memory whose plan the text tells as done, where the two would be one statement if their tense agreed."""
+    if moment.policy.for_kind(new.kind).updates == "list":
+        return None
+    return _probable("fold", evidence.bounds.fold, new, evidence, moment, may=_may_carry_out)
 
 
 def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memory, ...]:
@@ -108,12 +119,22 @@ def _is_current(memory: Memory) -> bool:
 
 
 def _probable(
-    act: Act, head: Head | None, new: NewMemory, evidence: Evidence, moment: Moment, *, at: float | None = None
+    act: Act,
+    head: Head | None,
+    new: NewMemory,
+    evidence: Evidence,
+    moment: Moment,
+    *,
+    at: float | None = None,
+    may: May | None = None,
 ) -> Probable | None:
-    """The candidate that the act would concern; None if its probability is below `at`, by default the act's bound."""
+    """The candidate that the act would concern; None if its probability is below `at`, by default the act's bound.
+
+    `may` says which candidates the act may concern, by default those that it usually may.
+    """
     if head is None:
         return None
-    found = _Listed.of(act, new, evidence, moment)
+    found = _Listed.of(act, new, evidence, moment, may)
     if not found.places:
         return None
     place = best_for(act, found.read, found.places)
@@ -150,7 +171,7 @@ class _Listed:
     places: tuple[int, ...]
 
     @classmethod
-    def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment, may: _May | None = None) -> Self:
+    def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment, may: May | None = None) -> Self:
         """The candidates of a text for an act; a question restates and outdates nothing.
 
         `may` says which candidates the act may concern; by default, as the gate acts.
@@ -182,6 +203,21 @@ def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool
     if any(item.kind in _TURNING for item in found) or is_changed(new.content, row.content, found, opposites):
         return False
     return may_restate(new, row, head, moment)
+
+
+def _may_carry_out(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether the text may tell as done what a memory plans: only the tense forbids that it restates the memory."""
+    opposites = moment.policy.opposites
+    found = differences(row.content, new.content, opposites)
+    tense = told_as_done(row.content, new.content) if any(item.kind == "time" for item in found) else None
+    if tense is None:
+        return False
+    rest = [item for item in found if item.old not in tense.old or item.new not in tense.new]
+    if tense not in found or any(item.kind not in _BESIDE_A_TENSE for item in rest):
+        return False
+    if is_changed(new.content, row.content, rest, opposites):
+        return False
+    return may_restate(new, row, head, moment) and may_outdate(new, row, head, moment)
 
 
 def _read(evidence: Evidence) -> Iterator[tuple[Candidate, Memory]]:

@@ -8,6 +8,7 @@ that it can be restored.
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from wellkept.core.judging.chatter import Chatter
 from wellkept.core.lexicon import lexicon
@@ -30,12 +31,39 @@ _CODE_SIGNS = re.compile(r"`|[a-z][A-Z]|\w\(\)|\w=\w|\w::\w|->")
 _TERM = re.compile(r"[A-Za-z]{3}")
 _NOT_LATIN = re.compile("[\u0370-\u058f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Greek to Armenian, kana, ideographs and hangul; a word in Latin letters beside them is a name or a term."""
+_CLAUSE_ENDS = re.compile("[,:;.!?()\n\u00a1\u00bf\u2014\u2013\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]+")
+"""Signs between two clauses, in all scripts."""
 _NEUTRAL = NewMemory.__dataclass_fields__["importance"].default
 
 
 def status_markers() -> tuple[str, ...]:
     """The phrases of all languages that mark a status report, in the order in which they are looked for."""
     return tuple(marker for language in lexicon().languages.values() for marker in language.status_markers)
+
+
+def is_instruction(text: str) -> bool:
+    """Whether a clause of a text tells an agent what to do, in any language: it begins with such a word and goes on.
+
+    Example:
+        >>> is_instruction("For all tests, use pytest."), is_instruction("never mind")
+        (True, False)
+    """
+    plain = text.lower().replace("\u2019", "'")
+    return any(_opens(clause.strip(), "instructing") for clause in _CLAUSE_ENDS.split(plain))
+
+
+def _opens(clause: str, words: Literal["instructing", "not_instructing"]) -> bool:
+    """Whether a clause begins with a phrase of a list; an instruction goes on after it."""
+    if words == "instructing" and _opens(clause, "not_instructing"):
+        return False
+    for language in lexicon().languages.values():
+        for phrase in getattr(language, words):
+            rest = clause[len(phrase) :]
+            if not clause.startswith(phrase) or words == "instructing" and not rest:
+                continue
+            if not rest or not language.grammar.spaced or rest[0].isspace():
+                return True
+    return False
 
 
 def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:
@@ -59,11 +87,12 @@ def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
     """Whether the head on chatter may speak of a text.
 
     It may for kinds with the content filter that are compared by vector. A text that has a title, a summary, a subject
-    or a trigger, that is pinned, or that must be kept is not chatter, whatever its words are.
+    or a trigger, that is pinned, or that must be kept is not chatter, whatever its words are. Neither is an
+    instruction.
     """
     said = new.keep or new.pinned or new.title or new.summary or new.subject or new.trigger
     compared = policy.admit == "content" and "vector" in policy.stages
-    return compared and not said and is_small_talk(new.content)
+    return compared and not said and is_small_talk(new.content) and not is_instruction(new.content)
 
 
 def is_small_talk(text: str) -> bool:

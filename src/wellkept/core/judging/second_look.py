@@ -46,7 +46,7 @@ def second_look(memory: Memory, decision: Decision, policy: KindPolicy) -> Secon
     head, matches = decision.memory, decision.matches
     # A text in the words of a wording is a repeat of the head of that wording.
     known = decision.outcome in ("restated", "duplicate") and policy.repeats == "fold"
-    if known and head is not None and canonical(head.content) != canonical(memory.content):
+    if known and head is not None and not _is_merged(memory, head):
         told, match = decision.reasons[0], matches[0]
         return SecondLook(
             memory_id=memory.id,
@@ -57,3 +57,8 @@ def second_look(memory: Memory, decision: Decision, policy: KindPolicy) -> Secon
         )
     marks = tuple(item for item in decision.conflicts if item.kind == "outdated" and item.resolution is None)
     return SecondLook(memory_id=memory.id, marks=marks if policy.updates == "mark" else ())
+
+
+def _is_merged(memory: Memory, head: Memory) -> bool:
+    """Whether the two are one text of one kind: a consolidation merges these."""
+    return memory.kind == head.kind and canonical(head.content) == canonical(memory.content)

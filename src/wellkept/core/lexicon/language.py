@@ -267,6 +267,8 @@ class Language:
             sentences; `numbered_forms`: those before a number ("No. 5").
         inflections: How WordNet's dictionary forms follow from inflected words.
         status_markers: Phrases of a status report.
+        instructing: Phrases with which a clause tells an agent what to do ("use", "never").
+        not_instructing: Phrases of small talk that begin like one ("never mind").
         secret_names, secret_verbs: Words for a password, and the verb between the word and its value ("is").
         rewritten: Spelling variants that are replaced before a text is analysed.
         fillers: Complete phrases of acknowledgement and greeting.
@@ -359,6 +361,8 @@ class Language:
     numbered_forms: Words = frozenset()
     inflections: Inflections = ()
     status_markers: Listed = ()
+    instructing: Listed = ()
+    not_instructing: Listed = ()
     secret_names: Sources = ()
     secret_verbs: Words = frozenset()
     rewritten: Rewritings = ()

@@ -44,6 +44,7 @@ from wellkept.types import (
     Filter,
     Memory,
     NewMemory,
+    Stage,
     Status,
 )
 
@@ -53,6 +54,8 @@ MAX_WORDINGS = 4
 """Nearest wordings of one memory that are compared."""
 SHORT = 24
 """Maximum length of a short text, in characters."""
+_BY_HASH: tuple[Stage, Stage] = ("content_hash", "canonical_hash")
+"""How a row with the words of a text is found, the exact way first."""
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
 
 
@@ -67,6 +70,7 @@ class Item:
         text: The text that is embedded for it.
         aliases: Its exact and its canonical alias.
         kinds: The kinds it is compared with, its own first (`conflicts_with`, `family`, `updates`).
+        relatives: The other kinds of its family, if it becomes a wording of what it repeats.
     """
 
     place: int
@@ -75,17 +79,20 @@ class Item:
     text: str
     aliases: tuple[str, str]
     kinds: tuple[str, ...]
+    relatives: tuple[str, ...]
 
     @classmethod
     def of(cls, ctx: Context, place: int, new: NewMemory) -> Self:
         """The item of a statement."""
         policy = ctx.policy.for_kind(new.kind)
         kinds = [new.kind]
+        family = ctx.policy.families.get(policy.family, ())
+        relatives = tuple(kind for kind in family if kind != new.kind) if policy.repeats == "fold" else ()
         if ctx.relation_model is not None:
             kinds += ctx.policy.widely_compared if reaches(new.kind, ctx.policy) else ()
-            kinds += ctx.policy.families.get(policy.family, ())
+            kinds += family
             kinds += ctx.policy.outdating if policy.updates != "list" else ()
-        return cls(place, new, policy, text_of(new), aliases(new.content), tuple(dict.fromkeys(kinds)))
+        return cls(place, new, policy, text_of(new), aliases(new.content), tuple(dict.fromkeys(kinds)), relatives)
 
     @property
     def is_searched(self) -> bool:
@@ -202,22 +209,20 @@ def with_vectors(
 
 
 def _verbatim(tx: Tx, item: Item) -> tuple[Candidate, ...]:
+    """Rows with the words of a statement: of its own kind by the policy's stages, of its family by either hash."""
     found: dict[str, Candidate] = {}
-    kinds, stages = (item.new.kind,), item.policy.stages
-    content, canonical = item.aliases
+    own, stages, relatives = item.new.kind, item.policy.stages, item.relatives
     statuses: tuple[Status, ...] = ("active", "superseded", "wording")
-    exact = (content,) if "hash" in stages else ()
-    folded = (canonical,) if "canonical" in stages else ()
     # Most texts are new; one query for both hashes shows that.
-    if exact and folded and not tx.find(Filter(hashes=exact + folded, kinds=kinds, statuses=statuses), limit=1):
+    both = relatives or ("hash" in stages and "canonical" in stages)
+    if both and not tx.find(Filter(hashes=item.aliases, kinds=(own, *relatives), statuses=statuses), limit=1):
         return ()
-    if exact:
-        where = Filter(hashes=exact, kinds=kinds, statuses=statuses)
-        found.update((memory.id, Candidate(memory, "content_hash")) for memory in tx.find(where))
-    if folded and not any(hit.memory.status == "active" for hit in found.values()):
-        where = Filter(hashes=folded, kinds=kinds, statuses=statuses)
-        for memory in tx.find(where):
-            found.setdefault(memory.id, Candidate(memory, "canonical_hash"))
+    for stage, text, name in zip(("hash", "canonical"), item.aliases, _BY_HASH, strict=True):
+        known = any(hit.memory.status == "active" and hit.memory.kind == own for hit in found.values())
+        kinds = (own, *relatives) if stage in stages and not known else relatives
+        if kinds:
+            for memory in tx.find(Filter(hashes=(text,), kinds=kinds, statuses=statuses)):
+                found.setdefault(memory.id, Candidate(memory, name))
     return tuple(found.values())
 
 

@@ -46,7 +46,8 @@ UNREADABLE = (StorageError, *DAMAGE)
 
 _BACKUP = "Restore a backup, or export what can be read"
 _REPAIR = "run `wellkept repair`"
-_ITSELF = "is superseded by itself"
+_HIDDEN = {"superseded": "is superseded by", "wording": "is a wording of"}
+"""Statuses that name a memory that stands before the row, in words."""
 _PAGE = 500
 _SHOWN = 20
 _MOST_GAPS = 10_000
@@ -166,14 +167,14 @@ def _of_rows(picture: Picture) -> Iterator[Finding]:
             yield Finding(Problem(row.id, "is erased and still says something", _BACKUP))
         if row.id in circles:
             others = ", ".join(one for one in circles[row.id] if one != row.id)
-            yield _restored(picture, row, f"is superseded by itself, along {others}" if others else _ITSELF)
+            yield _restored(picture, row, f"{_HIDDEN[row.status]} itself" + (f", along {others}" if others else ""))
         else:
             yield from _of_pointer(picture, row, edges)
         yield from _of_vector(picture, row)
 
 
 def _newest(picture: Picture, circle: Sequence[str]) -> str:
-    """The newest memory of a supersession cycle; it becomes active again, because all of the cycle are hidden."""
+    """The newest memory of a cycle; it becomes active again, because all of the cycle are hidden."""
     return max((picture.rows[one].created_at, one) for one in circle)[1]
 
 
@@ -190,19 +191,14 @@ def _of_pointer(picture: Picture, row: Memory, edges: set[tuple[str, str]]) -> I
                 effects=lambda now: (LinkChange(None, Link(row.superseded_by, row.id, "supersedes", now)),),
                 memory_id=row.id,
             )  # fmt: skip
-    elif row.status == "wording" and successor is None:
-        yield _restored(picture, row, "is a wording of a memory that does not exist")
-    elif row.status == "wording" and successor is not None and not linked:
-        if successor.status != "erased":
-            yield _mended(
-                row.id, "is a wording without a `restates` link", "Restore it", done="linked again",
-                effects=lambda now: (LinkChange(None, Link(row.id, row.superseded_by, "restates", now)),),
-                memory_id=row.id,
-            )  # fmt: skip
+    elif row.status == "wording":
+        yield from _of_wording(picture, row, linked=linked)
     elif row.status == "active" and row.superseded_by and successor is not None and linked:
+        behind = any((one.src, one.dst, one.rel) == (row.id, successor.id, "restates") for one in picture.links)
+        status, told = ("wording", "is a wording") if behind else ("superseded", "was superseded")
         yield _mended(
-            row.id, "is active, though pointer and link say it was superseded", "Supersede it", done="hidden again",
-            effects=lambda now: _after(row, now, status="superseded", superseded_at=row.superseded_at or now),
+            row.id, f"is active, though pointer and link say it {told}", "Supersede it", done="hidden again",
+            effects=lambda now: _after(row, now, status=status, superseded_at=row.superseded_at or now),
             memory_id=row.id,
         )  # fmt: skip
     elif row.status == "active" and (row.superseded_by or row.superseded_at):
@@ -212,8 +208,52 @@ def _of_pointer(picture: Picture, row: Memory, edges: set[tuple[str, str]]) -> I
         )  # fmt: skip
 
 
+def _of_wording(picture: Picture, row: Memory, *, linked: bool) -> Iterator[Finding]:
+    """Check that a wording stands behind a memory that can be its head, by pointer and link."""
+    head = picture.rows.get(row.superseded_by)
+    if head is None:
+        yield _restored(picture, row, "is a wording of a memory that does not exist")
+    elif head.status == "erased":  # erasing takes the wordings along, so this text may have been meant too
+        yield Finding(Problem(row.id, f"is a wording of {head.id}, which was erased", "Erase it, or split it off"))
+    elif head.status == "wording":
+        what, end = f"is a wording of {head.id}, which is a wording itself", _end_of(picture, head)
+        if end is None:  # missing, erased, or a cycle: that is mended first
+            yield Finding(Problem(row.id, what, f"Split it off, or {_REPAIR}"))
+        else:
+            yield _mended(
+                row.id, what, "Split it off", done=f"put behind {end}",
+                effects=partial(_put_behind, picture, row, end), memory_id=row.id,
+            )  # fmt: skip
+    elif not linked:
+        yield _mended(
+            row.id, "is a wording without a `restates` link", "Restore it", done="linked again",
+            effects=lambda now: (LinkChange(None, Link(row.id, row.superseded_by, "restates", now)),),
+            memory_id=row.id,
+        )  # fmt: skip
+
+
+def _end_of(picture: Picture, wording: Memory) -> str | None:
+    """The id of the head at the end of a chain of wordings; None when there is none."""
+    step, seen = wording, {wording.id}
+    while step.status == "wording":
+        following = picture.rows.get(step.superseded_by)
+        if following is None or following.id in seen or following.status == "erased":
+            return None
+        step = following
+        seen.add(step.id)
+    return step.id
+
+
+def _put_behind(picture: Picture, row: Memory, head: str, now: datetime) -> tuple[Effect, ...]:
+    """Effects that move a wording behind another head, with its link."""
+    own = [link for link in picture.links if link.rel == "restates" and link.src == row.id]
+    gone = [LinkChange(link, None) for link in own if link.dst == row.superseded_by]
+    made = () if any(link.dst == head for link in own) else (LinkChange(None, Link(row.id, head, "restates", now)),)
+    return (*_after(row, now, superseded_by=head), *gone, *made)
+
+
 def _restored(picture: Picture, row: Memory, what: str) -> Finding:
-    links = tuple(link for link in picture.links if link.dst == row.id)
+    links = tuple(link for link in picture.links if row.id in (link.src, link.dst))
     conflicts = tuple(one for one in picture.conflicts if row.id in (one.a, one.b))
     return _mended(
         row.id, what, "Restore it", done="current again",
@@ -222,13 +262,13 @@ def _restored(picture: Picture, row: Memory, what: str) -> Finding:
 
 
 def _circles(rows: dict[str, Memory]) -> list[tuple[str, ...]]:
-    """Cycles of supersessions, each once."""
+    """Cycles of memories that hide each other, each once."""
     ended: set[str] = set()
     found = []
     for start in rows:
         path: dict[str, None] = {}
         step = start
-        while step in rows and step not in ended and step not in path and rows[step].status == "superseded":
+        while step in rows and step not in ended and step not in path and rows[step].status in _HIDDEN:
             path[step] = None
             step = rows[step].superseded_by
         if step in path:
