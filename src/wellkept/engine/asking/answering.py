@@ -70,9 +70,7 @@ def answer(ctx: Context, question_id: str, text: str, by: Answerer, *, model: st
     return writing(ctx, lambda tx: _answer(ctx, tx, entry, text=text, by=by, model=model, vectors=vectors))
 
 
-def _answer(
-    ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model: str, vectors: Embeddings
-) -> Answered:
+def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model: str, vectors: Embeddings) -> Answered:
     asking = next((one for one in tx.journal(seqs=(number,)) if one.seq == number), None)
     record = asking.asks if asking is not None else None
     if asking is None or record is None:
