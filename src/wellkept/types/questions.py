@@ -18,6 +18,9 @@ AutomaticAct: TypeAlias = Literal["fold", "mark"]
 ModelAnswers: TypeAlias = Mapping[str, str | None] | Sequence[str | None] | None
 """What a model says to a batch: answers by the ids of the questions, or one for each in their order."""
 
+BATCH = 10
+"""Most questions that a model is asked at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chance:

@@ -13,9 +13,8 @@ from wellkept.engine.asking import answering, listing
 from wellkept.engine.base.context import Context
 from wellkept.errors import InvalidInput, ModelError, ModelResponseInvalid, NotFound
 from wellkept.types import Answered, AnswersReport, ModelAnswers, Question
+from wellkept.types.questions import BATCH
 
-BATCH = 10
-"""Most questions of a batch."""
 NOT_ANSWERED = "no answer"
 NOT_ASKED = "not asked: the model ended the call before"
 NOT_OPEN = "no longer open"

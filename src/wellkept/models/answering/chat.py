@@ -117,10 +117,14 @@ class ChatAnswerer:
             log.warning("The model's answer holds no answers (%s)", self._where)
         return answers or {}
 
+    def request(self, questions: Sequence[Question]) -> str:
+        """What one request with these questions says: the instructions, then the data."""
+        return f"{prompt()}\n{as_data(questions)}"
+
     def estimate(self, questions: Sequence[Question]) -> int:
         """The most tokens that one request with these questions is likely to use, its answer included."""
         schema = str(schema_of(questions)) if self._is_bound else ""
-        size = len((prompt() + as_data(questions) + schema).encode())
+        size = len((self.request(questions) + schema).encode())
         return size // _BYTES_OF_A_TOKEN + _FRAME + self._max_tokens
 
     def _said(self, questions: Sequence[Question]) -> Said:
