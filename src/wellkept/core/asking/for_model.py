@@ -82,18 +82,15 @@ def answers_in(content: str, asked: Iterable[str]) -> Mapping[str, str] | None:
         {'q1': 'new'}
     """
     try:
-        said = json.loads(content[content.find("{") : content.rfind("}") + 1], object_pairs_hook=_Pairs)
+        # What begins and ends with a brace is an object, or no JSON.
+        said: list[tuple[str, Any]] = json.loads(
+            content[content.find("{") : content.rfind("}") + 1], object_pairs_hook=list
+        )
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(said, _Pairs):
         return None
     keys = [key for key, _ in said]
     once = {key for key in set(asked) if keys.count(key) == 1}
     return {key: value for key, value in said if key in once and isinstance(value, str)}
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with its keys as they stand, so that a repeated key is seen."""
 
 
 def _note(memory: Memory) -> str:
