@@ -23,6 +23,7 @@ from wellkept.parsing import parsed_toml
 from wellkept.policy import Policy
 
 Durability: TypeAlias = Literal["full", "relaxed"]
+Send: TypeAlias = Literal["loopback", "any"]
 
 APP = "wellkept"
 PREFIX = "WELLKEPT_"
@@ -31,7 +32,9 @@ KEYS: tuple[str, ...] = ("db", "namespace", "embedder", "policy", "actor", "dura
 KILL_SWITCH = "consolidate_dry_run"
 SWITCHES: tuple[str, ...] = ("auto_calibrate", KILL_SWITCH)
 """Boolean settings, allowed in the environment and in files."""
-UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "reranker", "summariser")
+SEND = "ask_send"
+"""Where the texts of questions may be sent; a file writes it as `send` in the table `[ask]`."""
+UNFLAGGED: tuple[str, ...] = ("judge", "relation_model", "reranker", "summariser", SEND)
 """Text settings allowed in the environment and in files; no command has a flag for them."""
 SECONDS: tuple[str, ...] = ("flush_after",)
 """Durations in seconds, allowed in the environment and in files; servers have a flag for them."""
@@ -39,9 +42,11 @@ SECRETS: Mapping[str, str] = {
     "embedder_key": "embedder",
     "judge_key": "judge",
     "summariser_key": "summariser",
+    "answer_key": "",
     "token": "db",
 }
-"""Secrets, each with the setting that names the endpoint it is sent to. They are read from the environment only,
+"""Secrets, each with the setting that names the endpoint it is sent to; empty for an endpoint that only the command
+line names. They are read from the environment only,
 because files get copied, committed and shown."""
 FLUSH_AFTER = 300.0
 """Seconds without a queued write after which an agent is taken to be finished."""
@@ -76,9 +81,11 @@ class Settings:
         relation_model: `auto`, `packaged` (an error when it is missing) or `none` (rules only).
         reranker: `none` or `onnx:PATH`, a cross-encoder that reranks the best results of recall.
         summariser: `extractive` or the URL of a chat endpoint, for reflection.
+        ask_send: Where a model may be that answers questions: on this machine (`loopback`), or anywhere (`any`).
         embedder_key: API key of the embedding endpoint; from the environment, never shown.
         token: Access token for a database that requires one; from the environment, never shown.
-        judge_key / summariser_key: API keys of the judge and summariser endpoints; likewise.
+        judge_key / summariser_key / answer_key: API keys of the endpoints of judge, summariser and answering model;
+            likewise.
         origins: Setting to its source: flag, environment, a file, or default.
         files: The configuration files that were read.
     """
@@ -97,9 +104,11 @@ class Settings:
     relation_model: str = "auto"
     reranker: str = "none"
     summariser: str = "extractive"
+    ask_send: Send = "loopback"
     embedder_key: str = field(default="", repr=False)
     judge_key: str = field(default="", repr=False)
     summariser_key: str = field(default="", repr=False)
+    answer_key: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
     origins: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
@@ -343,12 +352,20 @@ def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool
             raise ConfigError(
                 f"{key} must not be set in a file", where=shown, todo=f"Set {PREFIX}{instead.upper()} instead"
             )
-        if key not in (*_PLACED, *_POLICY_KEYS):
+        if key not in (*_PLACED, *_POLICY_KEYS, "ask"):
             raise ConfigError(f"unknown setting {key!r}", where=shown, todo=use_one_of(key, allowed))
+    if "ask" in data:
+        data = {**{key: value for key, value in data.items() if key != "ask"}, SEND: _ask(data["ask"], shown)}
     inline = _inline_policy(data, shown)
     values = {key: data[key] for key in KEYS if key in data and not (key == "policy" and inline is not None)}
     values |= {key: data[key] for key in _PLACED if key in data and key not in KEYS}
     layer = _layer(shown, values, base=file.parent)
+    if project and layer.values.get(SEND) == "any":
+        raise ConfigError(
+            "a project's file must not let texts leave this machine",
+            where=f"{shown}, ask.send",
+            todo=f"Set it in your own config.toml or in {PREFIX}{SEND.upper()}",
+        )
     return replace(layer, policy=layer.policy if inline is None else inline, file=True, project=project)
 
 
@@ -369,6 +386,10 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
             texts[key] = prefix + str(base / Path(texts[key][len(prefix) :]).expanduser())
     if "durability" in texts:
         _durability(texts["durability"], origin)
+    if texts.get(SEND, "any") not in get_args(Send):
+        raise ConfigError(
+            f"ask.send {texts[SEND]!r} is not allowed", where=origin, todo=use_one_of(texts[SEND], get_args(Send))
+        )
     if "policy" not in values:
         return _Layer(origin, texts)
     file = base / Path(values["policy"]).expanduser()
@@ -376,6 +397,14 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     if text is None:
         raise ConfigError("there is no such policy file", where=str(file), todo=f"Correct `policy` ({origin})")
     return _Layer(origin, texts, Policy.from_toml(text, origin=str(file)), str(file))
+
+
+def _ask(table: object, shown: str) -> object:
+    """The one setting of the table `[ask]`."""
+    if not isinstance(table, Mapping) or set(table) != {"send"}:
+        todo = "`[ask]` holds only `send`; how many questions are asked stands in `[policy]`"
+        raise ConfigError("ask is no table with the key `send`", where=shown, todo=todo)
+    return table["send"]
 
 
 def _checked(key: str, value: object, origin: str) -> object:

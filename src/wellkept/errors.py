@@ -242,7 +242,13 @@ class ModelError(WellkeptError):
 
 
 class ModelUnavailable(ModelError):
-    """The model cannot be loaded or reached."""
+    """The model cannot be loaded or reached.
+
+    Attributes:
+        status: The status that an endpoint refused with; 0 for none.
+    """
+
+    status: int = 0
 
 
 class ModelResponseInvalid(ModelError):

@@ -19,6 +19,9 @@ from wellkept.types import ALL_STATUSES, Filter
 BOUND_AT_ONCE = {"in_namespace", "in_session", "deferred"}
 """Verbs that only give another object, and so are not awaited."""
 
+WIDER = ("answer_with", "model")
+"""The one argument that takes more when awaited: a coroutine function too."""
+
 
 def verbs(kind):
     return {name: value for name, value in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
@@ -49,7 +52,8 @@ def test_a_verb_takes_the_same_arguments_and_is_awaited(name):
     ours, theirs = getattr(AsyncMemoryStore, name), getattr(wellkept.MemoryStore, name)
 
     def parameters(verb):
-        return list(inspect.signature(verb).parameters.values())
+        given = inspect.signature(verb).parameters
+        return [one.replace(annotation="") if (name, one.name) == WIDER else one for one in given.values()]
 
     assert parameters(ours) == parameters(theirs)
     assert inspect.iscoroutinefunction(ours) is (name not in BOUND_AT_ONCE)

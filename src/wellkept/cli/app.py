@@ -13,6 +13,7 @@ from wellkept.cli.cleaning import audit_commands, consolidate_commands, lifecycl
 from wellkept.cli.measuring import eval_commands
 from wellkept.cli.memory import (
     act_commands,
+    answer_with,
     call_commands,
     kind_command,
     pack_command,
@@ -101,6 +102,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("pack", pack_command.pack),
     ),
     "Act": (
+        Command("answer", answer_with.answer),
         Command("conflicts", act_commands.conflicts),
         Command("resolve", act_commands.resolve),
         Command("supersede", act_commands.supersede),

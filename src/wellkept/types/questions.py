@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from wellkept.types.memories import Memory
-from wellkept.types.showing import line, shown
+from wellkept.types.showing import count_of, line, shown
 
 AnswerVerb: TypeAlias = Literal[
     "new", "repeats", "replaces", "outdated by", "adds to", "keep both", "not worth keeping"
 ]
 Answerer: TypeAlias = Literal["person", "agent", "model"]
 AutomaticAct: TypeAlias = Literal["fold", "mark"]
+ModelAnswers: TypeAlias = Mapping[str, str | None] | Sequence[str | None] | None
+"""What a model says to a batch: answers by the ids of the questions, or one for each in their order."""
+
+BATCH = 10
+"""Most questions that a model is asked at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +160,22 @@ class AskingReport:
     checked: Mapping[str, int]
     wrong: Mapping[str, int]
     shifts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersReport:
+    """What became of the questions that a model was asked.
+
+    Attributes:
+        answered: The answers that were applied, in their order.
+        left: Questions that stay as they were, by id, with the reason.
+        tokens: Tokens that the model has used; None when it does not count them.
+    """
+
+    answered: tuple[Answered, ...]
+    left: Mapping[str, str]
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        used = "" if self.tokens is None else f", {count_of(self.tokens, 'token')}"
+        return f"{count_of(len(self.answered), 'question')} answered, {len(self.left)} left open{used}"

@@ -98,11 +98,12 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "judge": _without_secrets(settings.judge),
         "reranker": settings.reranker,
         "summariser": _without_secrets(settings.summariser),
+        "ask_send": settings.ask_send,
         "flush_after": f"{settings.flush_after:g} s",
     }
     for key, value in shown.items():
         yield Finding(key, "ok", f"{value}  [{settings.origins[key]}]")
-    for key in ("embedder_key", "judge_key", "summariser_key"):
+    for key in ("embedder_key", "judge_key", "summariser_key", "answer_key"):
         if getattr(settings, key):
             yield Finding(key.replace("_", " "), "ok", f"is set  [{settings.origins[key]}]")
     yield Finding("settings read", "ok", ", ".join(settings.files) or "no file")

@@ -71,6 +71,7 @@ _REASON_WORDS = {
     "reactivated": "it was used again",
     "answer": "somebody answered the question about it",
     "answered_by": "who answered",
+    "answered_with": "the model and the prompt that gave the answer",
     "teaches": "what the answer says of an automatic act",
     "bounds": "the relation model whose bounds held",
     "split": "a wording is a memory of its own",

@@ -51,8 +51,15 @@ def entry_of(question_id: str) -> int:
     return int(found[1])
 
 
-def answer(ctx: Context, question_id: str, text: str, by: Answerer) -> Answered:
+def answer(ctx: Context, question_id: str, text: str, by: Answerer, *, model: str = "") -> Answered:
     """Answer a question; the first answer counts, and the same answer again changes nothing.
+
+    Args:
+        ctx: The store.
+        question_id: Such as `q17`.
+        text: The answer.
+        by: Who answers.
+        model: Names the model and its prompt, for the journal; empty for none.
 
     Raises:
         InvalidAnswer: The text is none of the answers.
@@ -60,10 +67,10 @@ def answer(ctx: Context, question_id: str, text: str, by: Answerer) -> Answered:
         NotFound: There is no such question.
     """
     entry, vectors = entry_of(question_id), Embeddings(ctx.embedder)
-    return writing(ctx, lambda tx: _answer(ctx, tx, entry, text=text, by=by, vectors=vectors))
+    return writing(ctx, lambda tx: _answer(ctx, tx, entry, text=text, by=by, model=model, vectors=vectors))
 
 
-def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, vectors: Embeddings) -> Answered:
+def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model: str, vectors: Embeddings) -> Answered:
     asking = next((one for one in tx.journal(seqs=(number,)) if one.seq == number), None)
     record = asking.asks if asking is not None else None
     if asking is None or record is None:
@@ -77,6 +84,8 @@ def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, vecto
     question = _open(ctx, tx, asking, rows)
     effects, made = _effects(ctx, tx, question, parts, by=by, vectors=vectors)
     reasons = [Reason("answer", said), Reason("answered_by", by)]
+    if model:
+        reasons.append(Reason("answered_with", model))
     lesson = lesson_of(record, parts, asking.conflict_keys)
     state = state_of(tx.asking()).without(number)
     if lesson is not None:

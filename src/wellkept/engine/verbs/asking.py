@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import get_args
 
-from wellkept.engine.asking import answering, listing, taking_back
+from wellkept.engine.asking import answering, answering_with, listing, taking_back
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidField, use_one_of
-from wellkept.types import Answered, Answerer, AskingReport, Question, UndoReport
+from wellkept.types import Answered, Answerer, AnswersReport, AskingReport, ModelAnswers, Question, UndoReport
 
 
 class AskingVerbs:
@@ -65,6 +66,39 @@ class AskingVerbs:
         if by not in get_args(Answerer):
             raise InvalidField(f"{by!r} does not answer", where="by", todo=use_one_of(by, get_args(Answerer)))
         return answering.answer(self._ctx, question, text, by)
+
+    def answer_with(
+        self, model: Callable[[Sequence[Question]], ModelAnswers], *, limit: int | None = None
+    ) -> AnswersReport:
+        """Let a model answer the open questions, the most valuable first, in batches of at most ten.
+
+        Each answer is checked and applied alone, as by `answer` with `by="model"`. One that is invalid leaves its
+        question open. If the model raises an error, the call ends with it, and the answers before it stay.
+
+        Args:
+            model: Gets a batch of questions. It returns their answers by id, or one answer for each in their order;
+                a missing answer or None leaves a question open. None instead of all answers ends the call. If it has
+                an `id`, the journal names it; if it has a number `tokens`, the report says how many were used.
+            limit: Most questions; None for all that are open now.
+
+        Returns:
+            The answers that were applied, and why the other questions stay open.
+
+        Raises:
+            ModelResponseInvalid: The model returned something else.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:") as store:
+            ...     _ = store.remember("The office is in Berlin.")
+            ...     _ = store.remember("The office moved to Dublin.")
+            ...     print(store.answer_with(lambda questions: {one.id: "replaces 1" for one in questions}))
+            1 question answered, 0 left open
+        """
+        asking = answering_with.Questioning(self._ctx, model, limit=limit)
+        while batch := asking.batch():
+            asking.take(batch, model(batch))
+        return asking.report()
 
     def undo_answers(self, *, since: datetime | str | None = None, by: Answerer | None = None) -> UndoReport:
         """Take answers back, newest first; their questions are open again.

@@ -10,16 +10,26 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import copy_context
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
+from wellkept.engine.asking.answering_with import Questioning
 from wellkept.engine.queue.deferred import Queue, collecting
 from wellkept.engine.verbs.store import MemoryStore
-from wellkept.types import Memory, MemoryFields, NewMemory, OnConflict, WriteResult
+from wellkept.types import (
+    AnswersReport,
+    Memory,
+    MemoryFields,
+    ModelAnswers,
+    NewMemory,
+    OnConflict,
+    Question,
+    WriteResult,
+)
 from wellkept.types.queue import Flushed, QueuedWrite
 
 THREADS = 8
@@ -126,6 +136,22 @@ class AsyncMemoryStore:
     async def revise(self, memory_id: str, **changes: Any) -> Memory:
         """Edit a stored memory. As `MemoryStore.revise`, awaited."""
         return await self._run(functools.partial(self._store.revise, memory_id, **changes))
+
+    async def answer_with(
+        self,
+        model: Callable[[Sequence[Question]], ModelAnswers | Awaitable[ModelAnswers]],
+        *,
+        limit: int | None = None,
+    ) -> AnswersReport:
+        """Let a model answer the open questions. As `MemoryStore.answer_with`, awaited; `model` may be a coroutine
+        function.
+        """
+        asking = await self._run(functools.partial(Questioning, self._store._ctx, model, limit=limit))
+        while batch := await self._run(asking.batch):
+            said = await self._run(functools.partial(model, batch))
+            answers = await said if isinstance(said, Awaitable) else said
+            await self._run(functools.partial(asking.take, batch, answers))
+        return asking.report()
 
     async def record_turn(
         self, response: str, *, frame: str, decided: bool = False, episode: str = "", **fields: Any

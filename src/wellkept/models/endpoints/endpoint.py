@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import threading
 import time
@@ -40,6 +41,7 @@ class Endpoint:
         retries: Retries after transient failures.
         path: Usual path of such endpoints, for messages.
         most: Most bytes of an answer.
+        headers: Further headers, which may hold a key; never shown.
 
     Raises:
         ConfigError: The URL is no http(s) URL, or a number is out of range.
@@ -55,11 +57,13 @@ class Endpoint:
         retries: int,
         path: str = CHAT_PATH,
         most: int = MAX_ANSWER_BYTES,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._url = _parsed(url, what, path)
         if not 0 <= retries <= 10 or not 0 < timeout <= 600:
             raise ConfigError("timeout or retries is out of range", where=self.host)
-        self._what, self._key, self._path, self._most = what, api_key, path, most
+        self._what, self._path, self._most = what, path, most
+        self._headers = {**({"Authorization": f"Bearer {api_key}"} if api_key else {}), **(headers or {})}
         self._timeout, self._retries = timeout, retries
         self._client: httpx2.Client | None = None
         self._lines = Lines()
@@ -70,6 +74,16 @@ class Endpoint:
     def host(self) -> str:
         """The host, without user, password, port and query."""
         return self._url.host
+
+    @property
+    def local(self) -> bool:
+        """Whether the host is this machine."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def post(self, payload: Mapping[str, Any], *, where: str, until: float = math.inf) -> bytes:
         """Post a payload and return the body of the 200 answer.
@@ -132,13 +146,16 @@ class Endpoint:
 
     def _refusal(self, status: int, where: str) -> ModelUnavailable:
         todo = _TODO.get(status, "").format(path=self._path)
-        return ModelUnavailable(f"{self._what} answered {status}", where=where, todo=todo)
+        refusal = ModelUnavailable(f"{self._what} answered {status}", where=where, todo=todo)
+        refusal.status = status
+        return refusal
 
     def _open(self) -> httpx2.Client:
         with self._opening:
             if self._client is None:
-                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                self._client = httpx2.Client(headers=headers)
+                # What is for this machine is sent to no proxy of the environment, which would be another machine.
+                direct = dict.fromkeys(("http://", "https://", "all://")) if self.local else None
+                self._client = httpx2.Client(headers=self._headers, mounts=direct)
             return self._client
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl
 
 from wellkept.errors import ConfigError
+from wellkept.models.endpoints.options import options_of
 from wellkept.models.judges.timeboxed import SECONDS, TimeBoxed
 
 NLI = "nli:"
@@ -53,16 +54,10 @@ def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
     """
     from wellkept.models.judges.chat import ChatJudge
 
-    try:
-        parts = urlsplit(spec)
-        query = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        raise ConfigError("the URL of the judge's endpoint cannot be read") from None
-    options = {name: value for name, value in query if name in _CHAT_OPTIONS}
-    kept = urlencode([(name, value) for name, value in query if name not in _CHAT_OPTIONS])
+    url, options = options_of(spec, _CHAT_OPTIONS, what="the judge's endpoint")
     seconds = _seconds(options)
     judge = ChatJudge(
-        urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")),
+        url,
         options.get("model", ""),
         api_key=api_key,
         seconds=seconds,

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError
 from wellkept.models.endpoints.completion import content_of, sendable
 from wellkept.models.endpoints.endpoint import Endpoint
+from wellkept.models.endpoints.options import options_of
 from wellkept.models.judges.spec import number
 from wellkept.models.port import Summariser
 
@@ -141,15 +141,9 @@ def load_summariser(spec: str | None = None, *, api_key: str | None = None) -> S
         shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
         todo = "Use extractive, or http(s)://HOST/v1/chat/completions?model=NAME"
         raise ConfigError(f"unknown summariser{shown}", todo=todo)
-    try:
-        parts = urlsplit(name)
-        query = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        raise ConfigError("the URL of the summariser's endpoint cannot be read") from None
-    options = {key: value for key, value in query if key in _OPTIONS}
-    kept = urlencode([(key, value) for key, value in query if key not in _OPTIONS])
+    url, options = options_of(name, _OPTIONS, what="the summariser's endpoint")
     return ChatSummariser(
-        urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")),
+        url,
         options.get("model", ""),
         api_key=api_key,
         seconds=number(options, "seconds", SECONDS, float, where=_WHERE),

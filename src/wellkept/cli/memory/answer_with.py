@@ -1,0 +1,123 @@
+"""Answers open questions with a chat model: where their texts go, what it costs, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.groups import flag, option
+from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.session import Session
+from wellkept.errors import ConfigError, ModelError
+from wellkept.types.questions import BATCH
+from wellkept.types.showing import count_of
+
+if TYPE_CHECKING:
+    from wellkept.models.answering.chat import ChatAnswerer
+    from wellkept.types import AnswersReport, Question
+
+_PANEL = "A model that answers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """The model that answers, and how much it may cost."""
+
+    with_url: str | None = option(
+        "--with",
+        metavar="URL",
+        panel=_PANEL,
+        show_default=False,
+        help="A chat endpoint that answers the open questions, such as http://127.0.0.1:8080/v1.",
+    )
+    model: str | None = option("--model", metavar="NAME", panel=_PANEL, help="The model's name at the endpoint.")
+    api: Literal["openai", "anthropic"] | None = option(
+        "--api", panel=_PANEL, show_default="by the URL", help="How the endpoint is asked."
+    )
+    tokens: int | None = option("--tokens", metavar="N", min=1, panel=_PANEL, help="Most tokens of all requests.")
+    limit: int | None = option("--limit", metavar="N", min=1, panel=_PANEL, help="Most questions; all by default.")
+    dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
+
+
+def answer(run: Session, *, how: ModelOptions) -> int:
+    """Let a chat model answer the open questions: writes that could not be decided. `undo` takes an answer back."""
+    return answer_with(run, how)
+
+
+def answer_with(run: Session, how: ModelOptions) -> int:
+    """Let the model of the options answer the open questions; each answer is kept at once.
+
+    Raises:
+        ConfigError: The texts would leave this machine, and the settings do not allow it.
+        ModelError: The endpoint cannot be reached, refuses, or sends something else; the answers before it stay.
+    """
+    from wellkept.models.answering.chat import ChatAnswerer
+
+    if not how.with_url:
+        raise typer.BadParameter("Name the endpoint", param_hint="--with")
+    model = ChatAnswerer(
+        how.with_url,
+        model=how.model or "",
+        api=how.api,
+        api_key=run.settings.answer_key or None,
+        budget=how.tokens,
+    )
+    store = run.store(writes=False)
+    questions = store.questions(limit=how.limit)
+    if how.dry_run:
+        said = [model.request(batch) for batch in _batches(questions)]
+        run.show({"host": model.endpoint.host, "model": model.id, "requests": said}, lambda: said)
+        return exits.OK
+    if not model.endpoint.local and run.settings.ask_send != "any":
+        raise ConfigError(
+            f"the texts of {count_of(len(questions), 'question')} would leave this machine",
+            where=model.endpoint.host,
+            todo='Use a model on this machine, or set WELLKEPT_ASK_SEND=any, or send = "any" under [ask] in your own '
+            "config.toml",
+        )
+    if not questions:
+        run.note("No question is open")
+    else:
+        _announce(run, model, questions, how.tokens)
+    try:
+        with run.busy("Waiting for the model"):
+            report = store.answer_with(model, limit=how.limit)
+    except ModelError:
+        run.note("The answers so far are kept; the same command goes on where this one ended")
+        raise
+    if model.is_spent:
+        run.note("The budget allows no further question; the same command goes on where this one ended")
+    run.show(report, lambda: _lines(report))
+    return exits.FINDINGS if report.left else exits.OK
+
+
+def _announce(run: Session, model: ChatAnswerer, questions: Sequence[Question], budget: int | None) -> None:
+    """Say what is about to leave for where, before the first request."""
+    batches = list(_batches(questions))
+    texts = sum(1 + len(question.candidates) for question in questions)
+    most = sum(map(model.estimate, batches))
+    run.note(
+        f"Sends {count_of(len(questions), 'question')} with {count_of(texts, 'text')} to {model.endpoint.host} "
+        f"in {count_of(len(batches), 'request')}: at most about {most:,} tokens"
+        + ("" if budget is None else f"; the budget is {budget:,}")
+    )
+
+
+def _batches(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    left = iter(questions)
+    while batch := tuple(islice(left, BATCH)):
+        yield batch
+
+
+def _lines(report: AnswersReport) -> Iterator[str]:
+    for one in report.answered:
+        undo = f"  (undo {one.entry})" if one.entry else ""
+        yield f"{one.question}  {one.answer}{undo}  {one_line(one.memory.content, limit=80)}"
+    for question, why in report.left.items():
+        yield f"{question}  left open: {one_line(why, limit=200)}"
+    yield str(report)
