@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from wellkept.core.records.merge import short
 from wellkept.core.records.wikilinks import names, will_link
@@ -242,6 +242,30 @@ def difference_words(difference: Difference) -> str:
 def reason_words(rule: str) -> str:
     """Text for a rule id."""
     return _REASON_WORDS.get(rule, rule.replace("_", " "))
+
+
+def told(reasons: Iterable[Reason]) -> str:
+    """The reasons of a journal entry in one line; an answer is given in its own words.
+
+    Example:
+        >>> told([Reason("answer", "new"), Reason("answered_by", "person"), Reason("teaches", "fold wrong drawn")])
+        'the answer: new; by a person; the fold was wrong'
+    """
+    return "; ".join(dict.fromkeys(words for reason in reasons if (words := _told(reason))))
+
+
+def _told(reason: Reason) -> str:
+    match reason.rule:
+        case "answer" if reason.detail:
+            return f"the answer: {reason.detail}"
+        case "answered_by":
+            return f"by {'an' if reason.detail == 'agent' else 'a'} {reason.detail}"
+        case "teaches":
+            return f"the {reason.detail.replace(' ', ' was ', 1).removesuffix(' drawn').removesuffix(' seen')}"
+        case "bounds":
+            return ""  # an id that tells people nothing
+        case _:
+            return reason_words(reason.rule)
 
 
 def _reason_line(reason: Reason, matches: Sequence[Match]) -> str:
