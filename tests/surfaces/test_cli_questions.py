@@ -143,7 +143,7 @@ def test_a_hostile_text_stays_a_quoted_text_on_one_line(cli: Cli) -> None:
         (["repeats", "1"], "another wording of", {BERLIN: "active", DUBLIN: "wording"}),
         (["new."], "a memory of its own", {BERLIN: "active", DUBLIN: "active"}),
         (["not", "worth", "keeping"], "it is archived", {BERLIN: "active", DUBLIN: "archived"}),
-        (["replaces", "1", "--by", "agent"], "it replaces", {BERLIN: "active", DUBLIN: "active"}),
+        (["replaces", "1", "--by", "agent"], "it is marked as the update of", {BERLIN: "active", DUBLIN: "active"}),
     ],
 )
 def test_an_answer_is_words_after_the_question(
@@ -361,6 +361,8 @@ def test_a_write_prints_its_question_and_json_carries_it(cli: Cli) -> None:
     assert f"{BERLIN} (0." in said and "wellkept answer q2 new | repeats N" in said
     [row] = real.rows("questions")
     assert row["id"] == "q2"
+    many = ["--namespace", "many", "remember-many", "--lines"]
+    assert "1 question asked" in real(*many, stdin=f"{BERLIN}\n{DUBLIN}\n").stdout
     assert real.json("remember", "Ana's desk is by the window.")["question"] is None
 
 

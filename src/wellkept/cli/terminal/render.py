@@ -129,6 +129,9 @@ def batch(result: BatchResult) -> Parts:
     if table.row_count:
         yield table
     yield counted(result.counts, len(result.errors))
+    asked = sum(item is not None and item.question is not None for item in result.results)
+    if asked:
+        yield f"{count_of(asked, 'question')} asked; `wellkept questions` lists them"
 
 
 def counted(counts: Mapping[str, int], errors: int) -> Text:

@@ -325,10 +325,11 @@ def check_similar(result: WriteResult, *, limit: int = 5) -> dict[str, Json]:
     return {"matches": matches[: max(0, limit)], "recommendation": recommendation}
 
 
-def answered(parts: Sequence[AnswerPart], question: Question) -> str:
-    """One sentence on what an answer has done."""
+def answered(parts: Sequence[AnswerPart], question: Question, *, hides: bool) -> str:
+    """One sentence on what an answer has done; `hides` when a replaced memory is superseded, not only marked."""
     numbers = {one.number: one.memory for one in question.candidates}
-    said = [_ANSWERED[part.verb].format(_named(part, numbers)) for part in parts]
+    words = _ANSWERED if hides else {**_ANSWERED, **_MARKED}
+    said = [words[part.verb].format(_named(part, numbers)) for part in parts]
     return f"{question.id}: {' and '.join(said)}."
 
 
@@ -340,6 +341,11 @@ _ANSWERED: Mapping[AnswerVerb, str] = {
     "adds to": "it adds to {}",
     "keep both": "it contradicts {}, and both stand",
     "not worth keeping": "it is archived; `restore` brings it back",
+}
+
+_MARKED: Mapping[AnswerVerb, str] = {
+    "replaces": "it is marked as the update of {}",
+    "outdated by": "it is marked as outdated by {}",
 }
 
 
