@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import wellkept
 from postgres.given import EVERYWHERE
+from wellkept.core.asking.budget import opened
+from wellkept.core.asking.candidates import id_of
+from wellkept.core.asking.state import state_of, state_text
 from wellkept.core.records.lifecycle import born_wording
 from wellkept.core.records.merge import confirmed
 from wellkept.engine.gate import acts
@@ -16,7 +20,18 @@ from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import ALL_STATUSES, Filter, LinkChange, MemoryChange, NewMemory
+from wellkept.types import (
+    ALL_STATUSES,
+    AutomaticAct,
+    Chance,
+    Filter,
+    JournalEntry,
+    LinkChange,
+    MemoryChange,
+    NewMemory,
+    QuestionRecord,
+    Reason,
+)
 
 EVERY_BACKEND = ("memory", "sqlite", "postgres")
 BACKENDS = ("postgres",) if EVERYWHERE else ("memory", "sqlite")
@@ -100,6 +115,32 @@ def fold(store: wellkept.MemoryStore, memory_id: str, head_id: str) -> int:
         changes = (MemoryChange(row, replace(behind, version=row.version + 1)),
                    MemoryChange(head, confirmed(head, at=ctx.clock())), LinkChange(None, link))  # fmt: skip
         return acts.apply(ctx, tx, changes, verb="fold", outcome="restated", memory_id=row.id)
+
+
+def ask(
+    store: wellkept.MemoryStore, memory_id: str, *chances: tuple[str, float, float], worth: float = 0.5,
+    audited: AutomaticAct | Literal[""] = "",
+) -> str:  # fmt: skip
+    """Ask about a memory, as the gate does with an undecided write, without a model; the id of the question.
+
+    Each chance is a candidate, and the probabilities that the memory repeats and that it replaces it.
+    """
+    ctx = store._ctx
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        record = QuestionRecord(
+            memory_id=memory_id,
+            chances=tuple(Chance(*one, number) for number, one in enumerate(chances, 1)),
+            worth=worth,
+            expires_at=ctx.clock() + timedelta(days=14),
+            audited=audited,
+        )
+        entry = JournalEntry(
+            at=ctx.clock(), verb="remember", actor="", policy=ctx.policy.hash, outcome="created", memory_id=memory_id,
+            memory_ids=(memory_id,), reasons=(Reason("nothing_like_it", ""),), effects=(), asks=record,
+        )  # fmt: skip
+        seq = tx.apply(entry, vectors={})
+        tx.note_asking(state_text(state_of(tx.asking()).with_question(opened(record, seq))))
+        return id_of(seq)
 
 
 def snapshot(store: wellkept.MemoryStore) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from stores import BACKENDS, Desk, desk
+from stores import BACKENDS, Desk, ask, desk
 from wellkept.core.gate.probable_acts import MAY_UPDATE_AT
 from wellkept.types import MAY_UPDATE, Hit, Link
 
@@ -100,6 +100,36 @@ def test_no_model_is_asked_at_the_time_of_a_question(table):
     table.options["relation_model"].asked.clear()
     answers(table)
     assert table.options["relation_model"].asked == []
+
+
+@pytest.mark.parametrize("conflict", [0.5, 0.6])
+def test_the_newer_comes_directly_before_the_older_with_an_answer_between_them(table, conflict):
+    """Issue 22, part 1: a probable update (P >= .5) that nobody was asked about, or that nobody has answered yet."""
+    between = "She has two employers, says Ana"
+    store_both(table, Case(conflict=conflict))
+    for text, cosine in ((OLD, 0.5), (NEW, 0.3), (ASKED, 0.7)):
+        table.near(between, text, cosine)
+    table.store.remember(between, kind="fact")
+    assert [hit.memory.content for hit in answers(table, mode="semantic")] == [OLD, between, NEW]
+    for limit in (2, 5):
+        found = [hit.memory.content for hit in answers(table, limit=limit)]
+        assert found == [NEW, OLD, between][:limit]
+
+
+def test_only_an_explanation_names_the_question_about_a_hit(table):
+    """Issue 22, part 1: the most valuable one; a recall that explains nothing does not read the questions."""
+    store_both(table, Case())
+    rows = {row.content: row.id for row in table.store.list()}
+    (asked,) = (one.id for one in table.store.questions())
+    other = ask(table.store, rows[OLD], (rows[NEW], 0.1, 0.1), worth=0.2)
+    assert [hit.question for hit in answers(table)] == ["", ""]
+    found = {hit.memory.content: hit.question for hit in answers(table, explain=True)}
+    assert found == {NEW: asked, OLD: other}
+    assert [hit.question for hit in answers(table, explain=True, as_of=table.clock())] == ["", ""]
+    table.store.answer(asked, "new")
+    assert {hit.question for hit in answers(table, explain=True)} == {other}
+    table.clock.advance(days=30)
+    assert {hit.question for hit in answers(table, explain=True)} == {""}, "it has expired"
 
 
 def test_an_update_in_other_words_is_found_through_the_memory_that_it_may_replace(table):

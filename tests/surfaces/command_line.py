@@ -21,11 +21,13 @@ class Cli:
         folder: Where they run.
         file: Where the store is kept, for tests of the file itself.
         url: A database it is kept in instead.
+        embedder: The fast one, which compares words only, or another.
     """
 
     folder: Path
     file: Path
     url: str = ""
+    embedder: str = "hashing"
 
     @property
     def db(self) -> Place:
@@ -34,7 +36,7 @@ class Cli:
 
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""
-        options = ["--db", str(self.db), "--embedder", "hashing"]
+        options = ["--db", str(self.db), "--embedder", self.embedder]
         result = CliRunner().invoke(app, [*options, *arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

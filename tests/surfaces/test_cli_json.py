@@ -42,6 +42,8 @@ def ids(cli: Cli) -> tuple[str, str]:
 
 
 ELSEWHERE = {
+    "answer": "surfaces/test_cli_questions.py::"
+    "test_several_answers_are_each_given_alone_and_a_refused_one_is_a_finding",
     "apply": "surfaces/test_cli_consolidate.py::test_a_plan_is_applied_later_and_only_once",
     "audit": "adapters/test_cli_audit.py::test_json_has_the_figures",
     "backup": "surfaces/test_cli_moving.py::test_a_backup_is_put_back_and_what_was_there_is_kept",
@@ -60,11 +62,14 @@ ELSEWHERE = {
     "eval retrieval": "surfaces/evaluation/test_retrieval_running.py::"
     "test_the_report_holds_recall_with_intervals_and_the_baseline_beside_it",
     "eval stories": "surfaces/evaluation/test_eval_commands.py::test_stories_as_json_hold_every_figure",
+    "forget-lessons": "surfaces/test_cli_questions.py::"
+    "test_doctor_tells_how_often_acts_were_wrong_and_lessons_can_be_forgotten",
     "install": "surfaces/install/test_install.py::test_a_file_that_is_not_there_is_made_with_its_folder",
     "jobs list": "surfaces/test_cli_work.py::test_json_is_a_line_for_each_job_with_all_its_keys",
     "jobs put": "surfaces/test_cli_work.py::test_a_job_can_be_put_before_its_time",
     "jobs retry": "surfaces/test_cli_work.py::"
     "test_what_was_given_up_is_listed_with_the_reason_and_tried_again_on_request",
+    "questions": "surfaces/test_cli_questions.py::test_a_limit_says_how_many_are_left_out_and_json_is_a_line_each",
     "queue drop": "surfaces/test_cli_recording.py::test_what_fails_stays_says_why_and_can_be_dropped",
     "kinds": "surfaces/test_cli_commands.py::test_kinds_are_listed_by_pack_with_what_they_do",
     "reflect": "surfaces/test_cli_lifecycle.py::test_reflect_executes_once_and_is_taken_back",

@@ -13,10 +13,10 @@ from wellkept.cli.cleaning import audit_commands, consolidate_commands, lifecycl
 from wellkept.cli.measuring import eval_commands
 from wellkept.cli.memory import (
     act_commands,
-    answer_with,
     call_commands,
     kind_command,
     pack_command,
+    question_commands,
     queue_commands,
     read_commands,
     recording_commands,
@@ -102,7 +102,8 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("pack", pack_command.pack),
     ),
     "Act": (
-        Command("answer", answer_with.answer),
+        Command("questions", question_commands.questions),
+        Command("answer", question_commands.answer),
         Command("conflicts", act_commands.conflicts),
         Command("resolve", act_commands.resolve),
         Command("supersede", act_commands.supersede),
@@ -185,6 +186,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group]] = {
         Command("mcp", mcp_command.mcp),
         Command("install", install_command.install),
         Command("doctor", doctor.doctor),
+        Command("forget-lessons", question_commands.forget_lessons),
     ),
 }
 """The commands by their heading in the help."""

@@ -181,6 +181,8 @@ class Hit:
             and keeps its own score.
         wording: The wording that fits the query better than its own text, if any.
         moved: Why it precedes a hit that fits the query better; None where the score alone gave the place.
+        question: With `explain`, the id of the most valuable open question about this memory, as the memory in
+            question or as a candidate; otherwise empty.
     """
 
     memory: Memory
@@ -195,6 +197,7 @@ class Hit:
     repeats: tuple[Memory, ...] = ()
     wording: Memory | None = None
     moved: Move | None = None
+    question: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:

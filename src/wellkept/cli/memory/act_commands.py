@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from wellkept.cli.cleaning import plan_tables
-from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal import exits, questions, render
 from wellkept.cli.terminal.fields import IdArgument, resolution, resolutions
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
+from wellkept.engine.base.inputs import moment
 from wellkept.operations.undone import Change, changes_of, stored
+from wellkept.types import Answerer
 from wellkept.types.showing import count_of
+
+if TYPE_CHECKING:
+    from wellkept.engine.verbs.store import MemoryStore
 
 
 def supersede(
@@ -77,12 +83,22 @@ def undo(
     run_id: str | None = option("--run", metavar="ID", help="Undo a whole run; `wellkept runs` lists them."),
     last: bool = flag("--last-run", help="Undo the last import, consolidation or other run."),
     force_except: bool = flag("--force-except", help="For a run: skip what later changes depend on, undo the rest."),
+    by: Literal["answers", "person", "agent", "model"] | None = option(
+        show_default=False, help="Undo the answers to questions: all of them, or those of a person, agents or models."
+    ),
+    since: str | None = option(metavar="TIME", help="With --by: only answers from this time on, as ISO 8601."),
 ) -> int:
-    """Undo a journal entry or a whole run; the undo is an entry too and can itself be undone."""
+    """Undo a journal entry, a whole run, or answers; the undo is an entry too and can itself be undone."""
     run_id = "last" if last and run_id is None else run_id
-    if (entry is None) == (run_id is None) or (last and run_id != "last"):
-        raise typer.BadParameter("Give one: the number of an entry, --run ID, or --last-run", param_hint="ENTRY")
+    if [entry, run_id, by].count(None) != 2 or (last and run_id != "last"):
+        raise typer.BadParameter(
+            "Give one: the number of an entry, --run ID, --last-run, or --by answers", param_hint="ENTRY"
+        )
+    if since is not None and by is None:
+        raise typer.BadParameter("It needs --by", param_hint="--since")
     store = run.store(model=False)
+    if by is not None:
+        return _undo_answers(run, store, None if by == "answers" else by, since)
     if run_id is not None:
         report = store.undo_run(run_id, force_except=force_except)
         if last:
@@ -154,6 +170,14 @@ def resolve(
     wanted = resolution(how)
     settled = run.store().resolve(key, wanted)
     run.show(settled, lambda: render.conflicts([settled]))
+
+
+def _undo_answers(run: Session, store: MemoryStore, by: Answerer | None, since: str | None) -> int:
+    report = store.undo_answers(since=moment("--since", since), by=by)
+    numbers = {*report.undone, *report.blocked}
+    entries = store.journal(after=min(numbers) - 1) if numbers else ()
+    run.show(report, lambda: questions.taken_back(report, [one for one in entries if one.seq in numbers]))
+    return exits.FINDINGS if report.blocked else exits.OK
 
 
 def _undone(entry: int, made: int, changes: Sequence[Change]) -> list[str]:

@@ -43,10 +43,10 @@ class ModelOptions:
     limit: int | None = option("--limit", metavar="N", min=1, panel=_PANEL, help="Most questions; all by default.")
     dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
 
-
-def answer(run: Session, *, how: ModelOptions) -> int:
-    """Let a chat model answer the open questions: writes that could not be decided. `undo` takes an answer back."""
-    return answer_with(run, how)
+    @property
+    def is_wanted(self) -> bool:
+        """Whether any of the options is given."""
+        return self != ModelOptions()
 
 
 def answer_with(run: Session, how: ModelOptions) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import wellkept
+from wellkept.cli.operating.asking_findings import asking_findings
 from wellkept.cli.operating.findings import Finding, failed, findings_of
 from wellkept.cli.operating.moving_commands import shown as shown_address
 from wellkept.cli.terminal.opening import embedder_for, look_at_database, open_database, open_file
@@ -232,6 +233,7 @@ def _contents(storage: _CheckedStorage, settings: Settings) -> Iterator[Finding]
     parts = [store.in_namespace(name) for name in names] or [store]
     try:
         yield from _counts(parts, len(names))
+        yield from asking_findings(parts, settings.policy.ask)
     except NotPermitted as error:  # then the other findings would be denied too
         yield failed("contents", error)
         return

@@ -23,8 +23,8 @@ MEANINGS: Mapping[int, str] = {
     "remember-many), a duplicate or conflict (check --exit-code, conflicts --exit-code), something to clean (audit), "
     "a decision that would differ (replay), a stale or failed action or a forced dry run (consolidate, apply, "
     "reflect, decay), an outage (sweep), a namespace that could not be read (reembed), "
-    "a question that stays open (answer --with), what could not be stored (queue flush), "
-    "what could not be undone (undo --force-except)",
+    "a question that stays open (answer --with), a refused answer among several (answer), "
+    "what could not be stored (queue flush), what could not be undone (undo --force-except, undo --by)",
     REFUSED: "refused by the policy: not worth keeping, or a conflict under --on-conflict raise",
     INTERRUPTED: "interrupted",
     READER_GONE: "the reader of the output closed it",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wellkept.cli.terminal.safe import one_line, safe
 from wellkept.cli.terminal.word_diffs import word_diff_of
-from wellkept.core.records.explain import chance, difference_words, mark_words, move_words, reason_words, why
+from wellkept.core.asking.shown import HOW, opinion_words
+from wellkept.core.records.explain import chance, difference_words, mark_words, move_words, told, why
 from wellkept.types import (
     BatchResult,
     Conflict,
@@ -18,7 +19,7 @@ from wellkept.types import (
     ItemError,
     JournalEntry,
     Memory,
-    Reason,
+    Question,
     Stats,
     Version,
     WriteResult,
@@ -103,6 +104,17 @@ def written(result: WriteResult, *, checked: bool = False) -> Parts:
         yield _detail("dropped", f"{result.dropped}; `wellkept restore {result.dropped}` stores it anyway")
     elif result.entry:
         yield _detail("entry", f"{result.entry}; `wellkept undo {result.entry}` undoes this")
+    if result.question is not None:
+        yield from _asked(result.question)
+
+
+def _asked(question: Question) -> Parts:
+    """The question about a write, in short."""
+    yield _detail("asks", f"{question.id}: does it repeat, replace or add to one of these?")
+    for one in question.candidates:
+        said = f"{one.number}  {day(one.memory)}  {one_line(one.memory.content, limit=_CELL)}"
+        yield _detail("", f"{said}  ({opinion_words(one.opinion)})")
+    yield _detail("", f"wellkept answer {question.id} {HOW}")
 
 
 def batch(result: BatchResult) -> Parts:
@@ -117,6 +129,9 @@ def batch(result: BatchResult) -> Parts:
     if table.row_count:
         yield table
     yield counted(result.counts, len(result.errors))
+    asked = sum(item is not None and item.question is not None for item in result.results)
+    if asked:
+        yield f"{count_of(asked, 'question')} asked; `wellkept questions` lists them"
 
 
 def counted(counts: Mapping[str, int], errors: int) -> Text:
@@ -224,7 +239,7 @@ def history(versions: Sequence[Version]) -> Parts:
             _act(item.verb, item.outcome, item.actor),
             str(state.version) if state is not None else "",
             _cell(_text_of(state)) if state is not None else styled("(gone)", "dim"),
-            _cell(_why(item.reasons)),
+            _cell(told(item.reasons)),
         )
     yield table
 
@@ -242,7 +257,7 @@ def journal(entries: Sequence[JournalEntry]) -> Parts:
             when(entry.at),
             _act(entry.verb, entry.outcome, entry.actor),
             short(entry.memory_id),
-            _cell(f"undoes {entry.undoes}" if entry.undoes else _why(entry.reasons)),
+            _cell(_entry_words(entry)),
         )
     yield table
 
@@ -375,8 +390,13 @@ def _act(verb: str, outcome: str, actor: str) -> Text:
     return _cell(f"{text} by {actor}" if actor else text)
 
 
-def _why(reasons: Sequence[Reason]) -> str:
-    return "; ".join(dict.fromkeys(reason_words(reason.rule) for reason in reasons))
+def _entry_words(entry: JournalEntry) -> str:
+    if entry.undoes:
+        return f"undoes {entry.undoes}"
+    words = told(entry.reasons)
+    if entry.answers:
+        return f"answers q{entry.answers}: {words.removeprefix('the answer: ')}"
+    return "; ".join(filter(None, (words, f"asks q{entry.seq}" if entry.asks is not None else "")))
 
 
 def _notes(hit: Hit, short: ShortIds) -> Iterator[str]:
@@ -394,6 +414,8 @@ def _notes(hit: Hit, short: ShortIds) -> Iterator[str]:
         yield "conflict"
     if any(item.kind == "duplicate" for item in hit.conflicts):
         yield "possible duplicate"
+    if hit.question:
+        yield f"question {hit.question} is open"
     if hit.repeats:
         yield f"stored {len(hit.ids)} times"
 

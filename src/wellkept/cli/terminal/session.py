@@ -214,12 +214,13 @@ class Session:
                     self._show_warnings()
                 return work() or exits.OK
         except WellkeptError as error:
-            self._fail(error)
+            self.fail(error)
             return exits.code_of(error)
 
-    def _fail(self, error: WellkeptError) -> None:
+    def fail(self, error: WellkeptError, *, about: str = "") -> None:
+        """Print an error; with `about`, that of one item of several."""
         if not self.json:
-            self._say(error)
+            self._say(error, about)
             return
         payload: dict[str, Any] = {
             "type": type(error).__name__,
@@ -235,10 +236,11 @@ class Session:
                 payload["entries"] = error.entries
             case _:
                 pass
-        self.emit({"error": payload})
+        self.emit({**({"about": about} if about else {}), "error": payload})
 
-    def _say(self, error: WellkeptError) -> None:
-        self.err.print(f"error: {one_line(str(error), limit=2_000)}", style="red", soft_wrap=True)
+    def _say(self, error: WellkeptError, about: str = "") -> None:
+        words = f"{about}: {error}" if about else str(error)
+        self.err.print(f"error: {one_line(words, limit=2_000)}", style="red", soft_wrap=True)
 
     def _show_warnings(self) -> None:
         handler = _Warnings(self)

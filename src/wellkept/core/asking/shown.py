@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from wellkept.types import Memory, Question
+from wellkept.types import Chance, Memory, Question
 from wellkept.types.showing import line
 
 NEW_AT_MOST, CANDIDATE_AT_MOST = 120, 72
 """Characters of a quoted text; a longer one ends with an ellipsis."""
 HOW = "new | repeats N[,N] | replaces N[,N] | outdated by N | adds to N | keep both N | not worth keeping"
 """The answers, in short."""
+_LEAST_SAID = 0.05
 
 
 def for_agent(question: Question) -> str:
@@ -53,3 +54,16 @@ def list_for_agent(questions: Sequence[Question]) -> str:
 def quoted(memory: Memory, most: int) -> str:
     """The text of a memory in quotation marks, on one line, cut if it is longer."""
     return json.dumps(line(memory.content, most), ensure_ascii=False)
+
+
+def opinion_words(opinion: Chance) -> str:
+    """What the gate thinks of a candidate, the likelier first, as said of the new memory.
+
+    Example:
+        >>> opinion_words(Chance("a", repeats=0.12, replaces=0.43)), opinion_words(Chance("a", 0.01, 0.02))
+        ('0.43 that it replaces this, 0.12 that it repeats this', 'probably about something else')
+    """
+    said = [(opinion.replaces, "replaces"), (opinion.repeats, "repeats")]
+    said.sort(key=lambda one: -one[0])
+    words = [f"{chance:.2f} that it {verb} this" for chance, verb in said if chance >= _LEAST_SAID]
+    return ", ".join(words) or "probably about something else"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from wellkept.core.records.merge import short
 from wellkept.core.records.wikilinks import names, will_link
@@ -245,6 +245,30 @@ def reason_words(rule: str) -> str:
     return _REASON_WORDS.get(rule, rule.replace("_", " "))
 
 
+def told(reasons: Iterable[Reason]) -> str:
+    """The reasons of a journal entry in one line; an answer is given in its own words.
+
+    Example:
+        >>> told([Reason("answer", "new"), Reason("answered_by", "person"), Reason("teaches", "fold wrong drawn")])
+        'the answer: new; by a person; the fold was wrong'
+    """
+    return "; ".join(dict.fromkeys(words for reason in reasons if (words := _told(reason))))
+
+
+def _told(reason: Reason) -> str:
+    match reason.rule:
+        case "answer" if reason.detail:
+            return f"the answer: {reason.detail}"
+        case "answered_by":
+            return f"by {'an' if reason.detail == 'agent' else 'a'} {reason.detail}"
+        case "teaches":
+            return f"the {reason.detail.replace(' ', ' was ', 1).removesuffix(' drawn').removesuffix(' seen')}"
+        case "bounds":
+            return ""  # an id that tells people nothing
+        case _:
+            return reason_words(reason.rule)
+
+
 def _reason_line(reason: Reason, matches: Sequence[Match]) -> str:
     words = reason_words(reason.rule)
     if reason.rule == "nothing_like_it" and matches and (matches[0].similarity or 0.0) >= _NEAR:
@@ -302,10 +326,11 @@ def check_similar(result: WriteResult, *, limit: int = 5) -> dict[str, Json]:
     return {"matches": matches[: max(0, limit)], "recommendation": recommendation}
 
 
-def answered(parts: Sequence[AnswerPart], question: Question) -> str:
-    """One sentence on what an answer has done."""
+def answered(parts: Sequence[AnswerPart], question: Question, *, hides: bool) -> str:
+    """One sentence on what an answer has done; `hides` when a replaced memory is superseded, not only marked."""
     numbers = {one.number: one.memory for one in question.candidates}
-    said = [_ANSWERED[part.verb].format(_named(part, numbers)) for part in parts]
+    words = _ANSWERED if hides else {**_ANSWERED, **_MARKED}
+    said = [words[part.verb].format(_named(part, numbers)) for part in parts]
     return f"{question.id}: {' and '.join(said)}."
 
 
@@ -317,6 +342,11 @@ _ANSWERED: Mapping[AnswerVerb, str] = {
     "adds to": "it adds to {}",
     "keep both": "it contradicts {}, and both stand",
     "not worth keeping": "it is archived; `restore` brings it back",
+}
+
+_MARKED: Mapping[AnswerVerb, str] = {
+    "replaces": "it is marked as the update of {}",
+    "outdated by": "it is marked as outdated by {}",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from wellkept.core.asking.answer_effects import Material, effects_of
@@ -108,9 +109,14 @@ def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model
     seq = tx.apply(entry, vectors=made)
     tx.note_asking(state_text(state))
     memory = _rows(tx, record)[record.memory_id]
-    return Answered(
-        question=question.id, answer=said, by=by, memory=memory, entry=seq, message=answered(parts, question)
-    )
+    message = answered(parts, question, hides=_hides(effects))
+    return Answered(question=question.id, answer=said, by=by, memory=memory, entry=seq, message=message)
+
+
+def _hides(effects: Iterable[Effect]) -> bool:
+    """Whether a memory is superseded."""
+    changes = (one.after for one in effects if isinstance(one, MemoryChange))
+    return any(row is not None and row.status == "superseded" for row in changes)
 
 
 def _rows(tx: Tx, record: QuestionRecord) -> dict[str, Memory]:

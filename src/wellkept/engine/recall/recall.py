@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
+from wellkept.core.asking.state import state_of
 from wellkept.core.recall import moves, rank
 from wellkept.core.recall.moves import Pair
 from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
@@ -16,6 +17,7 @@ from wellkept.core.text.titles import headed_text
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.history import as_of
+from wellkept.engine.lookup.open_questions import open_ones
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.recall import candidates, expansion, floor, newer_first, repeats, same_sitting
@@ -65,6 +67,8 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     things = _things(ctx, seen, q, opinions)
     with look() as tx:
         found = _answer(tx, things, seen, q)
+        if q.explain and q.as_of is None:  # the past has no open questions
+            found = Hits(_with_questions(ctx, tx, found), left_out=found.left_out, dangling=found.dangling)
     if asked.touch and q.as_of is None:  # reading the past does not count as use
         note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
     return found
@@ -127,6 +131,22 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
         left_out=_once(left_out, shown),
         dangling=added.dangling,
     )
+
+
+def _with_questions(ctx: Context, tx: Tx, found: Hits) -> Iterator[Hit]:
+    """The hits, each with the most valuable open question about it: as the memory in question, else as a candidate."""
+    state = state_of(tx.asking())
+    asked = open_ones(ctx, tx, state) if state.open else ()
+    known: dict[str, str] = {}
+    for one in asked:
+        known.setdefault(one.memory.id, one.id)
+    for one in asked:
+        for candidate in one.candidates:
+            for row in (candidate.memory, *candidate.also):
+                known.setdefault(row.id, one.id)
+    for hit in found:
+        ids = (*hit.ids, *([hit.wording.id] if hit.wording is not None else []))
+        yield replace(hit, question=next((known[key] for key in ids if key in known), ""))
 
 
 # --------------------------------------------------------------------------------------------
