@@ -27,7 +27,7 @@ def shift_of(checked: Checked) -> float:
 
     Example:
         >>> shift_of(Checked(audited=10, wrong=1)), shift_of(Checked(audited=49)), shift_of(Checked(audited=200))
-        (0.02, 0.0, -0.041)
+        (0.02, 0.0, -0.043)
     """
     wrong = checked.wrong + checked.others_wrong
     few = checked.audited < LEAST_CHECKED or checked.wrong > ACCEPTED * checked.audited
