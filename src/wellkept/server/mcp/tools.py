@@ -19,13 +19,14 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
-from wellkept.errors import ConflictError, InvalidInput, UndoBlocked, WellkeptError
+from wellkept.errors import ConflictError, InvalidField, InvalidInput, UndoBlocked, WellkeptError
 from wellkept.operations.queued_writes import MAY_WAIT, queued_write, queueing
 from wellkept.operations.registry import Operation, call
 from wellkept.operations.shapes import json_object
 from wellkept.parsing import parsed_json
 from wellkept.server.large_requests import LARGE
 from wellkept.server.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
+from wellkept.server.mcp.asking import ShownQuestions
 from wellkept.server.mcp.authorised_store import StoreAccess, wants_queue
 from wellkept.server.mcp.plans import Plans
 
@@ -47,6 +48,8 @@ _FOR_GOOD = (
     f"with {DRY_RUN}=false only when the user has asked for it."
 )
 _SHOWN_LOSS = 400
+_NOT_OFFERED = {"answer": "by"}
+"""Fields that a tool does not have: whoever calls it is an agent."""
 _LIST_KEY_COUNT = 8
 _Json = dict[str, Any]
 
@@ -61,15 +64,17 @@ class OperationTool(Tool):
     _operation: Operation = PrivateAttr()
     _reach: StoreAccess = PrivateAttr()
     _plans: Plans = PrivateAttr()
+    _shown: ShownQuestions = PrivateAttr()
 
     @classmethod
-    def of(cls, row: Operation, reach: StoreAccess, plans: Plans) -> OperationTool:
+    def of(cls, row: Operation, reach: StoreAccess, plans: Plans, shown: ShownQuestions) -> OperationTool:
         """Make the tool of an operation.
 
         Args:
             row: The operation.
             reach: Access to the store.
             plans: Plans made by `plan`, for `execute`.
+            shown: The questions that `remember` has shown.
         """
         tool = cls(
             fn=row.handler,
@@ -88,7 +93,7 @@ class OperationTool(Tool):
                 open_world_hint=False,  # it affects only the store
             ),
         )
-        tool._operation, tool._reach, tool._plans = row, reach, plans
+        tool._operation, tool._reach, tool._plans, tool._shown = row, reach, plans, shown
         return tool
 
     async def run(
@@ -117,6 +122,8 @@ class OperationTool(Tool):
     def _answer(self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell) -> CallToolResult:
         row = self._operation
         given = _parsed_arguments(arguments, self.parameters)
+        if _NOT_OFFERED.get(row.name) in given:
+            raise InvalidField("unknown field", where=_NOT_OFFERED[row.name], todo="See the tool's input schema")
         store = self._reach.store(headers, row.scope, tell)
         if _has_preview(row) and given.pop(DRY_RUN, True) is not False:
             return _result(row, _preview(store, row, given))
@@ -128,7 +135,20 @@ class OperationTool(Tool):
             answer = json_object(call(store, row.name, given))
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
-        return _result(row, answer, explained=given.get("explain") is True)
+        return _result(row, answer, explained=given.get("explain") is True, ending=self._asked(store, answer))
+
+    def _asked(self, store: MemoryStore, answer: _Json) -> str:
+        """The question at the end of the answer, if any; the answer then only names its own one."""
+        match self.name:
+            case "answer" if answer["answered"]:
+                self._shown.answered(store)
+            case "remember" if answer["outcome"] != "queued":
+                own = (answer["question"] or {}).get("id", "")
+                answer["question"] = {"id": own} if own else None
+                return self._shown.after_write(store, own)
+            case _:
+                pass
+        return ""
 
 
 def tool_description(row: Operation) -> str:
@@ -151,6 +171,9 @@ def tool_description(row: Operation) -> str:
 def input_schema(row: Operation) -> _Json:
     """The JSON schema of a tool's input: that of the operation, plus `dry_run` for a tool with a preview."""
     schema: _Json = _without_null_defaults(untitled(row.input.model_json_schema(by_alias=True)))
+    if row.name in _NOT_OFFERED:
+        hidden = _NOT_OFFERED[row.name]
+        schema["properties"] = {name: part for name, part in schema["properties"].items() if name != hidden}
     if _has_preview(row):
         shown = {"type": "boolean", "default": True, "description": "Dry run: show what would be lost."}
         schema["properties"] = {**schema.get("properties", {}), DRY_RUN: shown}
@@ -289,14 +312,20 @@ def _preview(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     return {DRY_RUN: True, "would_lose": "\n".join(lost)}
 
 
-def _result(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
-    """An answer in two forms, as the protocol requires: text lines for models, structured content for programs."""
+def _result(row: Operation, answer: _Json, *, explained: bool = False, ending: str = "") -> CallToolResult:
+    """An answer in two forms, as the protocol requires: text lines for models, structured content for programs.
+
+    Args:
+        row: The operation.
+        answer: Its answer.
+        explained: Whether to keep the fields that explain how it was found.
+        ending: More lines for models only.
+    """
     from wellkept.server.mcp.lines import text_of_answer  # loads the engine, which the list of tools does not need
 
     fits = sized(answer if row.name in _WHOLE else slim(answer, explained=explained))
-    return CallToolResult(
-        content=[TextContent(type="text", text=text_of_answer(row.name, fits))], structured_content=fits
-    )
+    text = "\n".join(filter(None, (text_of_answer(row.name, fits), ending)))
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=fits)
 
 
 def _parsed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:
