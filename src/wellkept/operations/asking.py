@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from wellkept.core.asking.answer_list import answers_in
-from wellkept.core.asking.answer_text import ANSWERS, answer_of
+from wellkept.core.asking.answer_text import answer_of
 from wellkept.core.asking.candidates import MOST_SHOWN
+from wellkept.core.asking.shown import HOW
 from wellkept.engine.base.inputs import MAX_LIMIT
 from wellkept.errors import AlreadyAnswered, InvalidAnswer, NotFound
 from wellkept.operations import inputs, outputs
 from wellkept.operations.pages import page
-from wellkept.operations.parts import Given, Label, Moment
+from wellkept.operations.parts import Given, Moment
 from wellkept.operations.row import reads, writes
 from wellkept.operations.shapes import answer as shape
 from wellkept.operations.shapes import as_output, shape_of
@@ -32,19 +33,16 @@ MAX_ANSWERS = 20_000
 class Questions(Given):
     """A number of questions."""
 
-    limit: int = Field(20, ge=1, le=MAX_LIMIT, description="At most this many; more says whether others follow.")
+    limit: int = Field(20, ge=0, le=MAX_LIMIT, description="At most this many; more says whether others follow.")
 
 
 class Answer(Given):
     """An answer, or several."""
 
-    question: Annotated[Label, Field(json_schema_extra={"pattern": "^(?:[qQ][1-9][0-9]{0,17})?$"})] = Field(
-        "", description="Id of the question, such as q17; without it, text names the questions."
-    )
+    question: str = Field("", description="A question's id; text is then its answer alone.")
     text: str = Field(
-        description=f"{ANSWERS}. Without question: 'q17 replaces 1; q18 new'.",
+        description=f"As in 'q17 replaces 1; q18 new'. Answers: {HOW}; 'repeats 2 and replaces 1'.",
         max_length=MAX_ANSWERS,
-        json_schema_extra={"minLength": 1},
     )
     by: Answerer = Field("agent", description="Who answers; what a person says is replaced is superseded.")
 
@@ -114,8 +112,8 @@ ASKING = (
     reads(
         "questions",
         "Open questions",
-        "Writes that could not be decided, the most valuable first: each with the earlier memories it may repeat, "
-        "replace or extend, numbered. Nothing waits for an answer; answer those you know.",
+        "Writes that could not be decided, the most valuable first: each with numbered earlier memories that it may "
+        "repeat, replace or extend.",
         Questions,
         Asked,
         handler=questions,
@@ -124,8 +122,8 @@ ASKING = (
     writes(
         "answer",
         "Answer questions",
-        "Answer open questions, many in one call. Answer only what you know; otherwise ask the user, or leave it "
-        "open. The first answer counts.",
+        "Answer questions, many in one call. If you do not know, leave them open: nothing waits. The first answer "
+        "counts.",
         Answer,
         AllAnswered,
         handler=answer,

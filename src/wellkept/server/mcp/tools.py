@@ -169,8 +169,12 @@ def tool_description(row: Operation) -> str:
 
 
 def input_schema(row: Operation) -> _Json:
-    """The JSON schema of a tool's input: that of the operation, plus `dry_run` for a tool with a preview."""
+    """The JSON schema of a tool's input: that of the operation, plus `dry_run` for a tool with a preview.
+
+    It does not say what the whole is, since the tool's description says more.
+    """
     schema: _Json = _without_null_defaults(untitled(row.input.model_json_schema(by_alias=True)))
+    schema.pop("description", None)
     if row.name in _NOT_OFFERED:
         hidden = _NOT_OFFERED[row.name]
         schema["properties"] = {name: part for name, part in schema["properties"].items() if name != hidden}

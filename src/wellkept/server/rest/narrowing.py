@@ -116,6 +116,8 @@ def _narrow_text(schema: dict[str, Any], name: str, *, any_text: bool) -> None:
         schema |= MOMENT
     elif name == "rules":
         schema["format"] = RULES_FORMAT
+    elif name == "question":
+        schema |= {"pattern": "^(?:[qQ][1-9][0-9]{0,17})?$"}
     elif name == "text":
         schema["format"] = ANSWERS_FORMAT
     elif name == "rels" or (name == "rel" and schema.get("default")):
