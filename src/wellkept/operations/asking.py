@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from wellkept.core.asking.answer_list import answers_in
-from wellkept.core.asking.answer_text import answer_of
+from wellkept.core.asking.answer_text import HOW, answer_of
 from wellkept.core.asking.candidates import MOST_SHOWN
-from wellkept.core.asking.shown import HOW
 from wellkept.engine.base.inputs import MAX_LIMIT
 from wellkept.errors import AlreadyAnswered, InvalidAnswer, NotFound
 from wellkept.operations import inputs, outputs

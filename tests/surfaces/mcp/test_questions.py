@@ -216,3 +216,19 @@ def test_the_instructions_say_in_three_lines_how_to_answer(table: Desk) -> None:
     instructions = str(server.instructions)
     lines = instructions.splitlines()
     assert [any(word in line for word in ("q17", "nothing waits")) for line in lines] == [False, True, True, True]
+
+
+def test_every_tool_that_writes_a_text_shows_a_question_and_a_batch_names_those_of_its_texts(table: Desk) -> None:
+    server = create_server(table.store, toolset="full")
+
+    async def talking(client: Client) -> tuple[Any, Any]:
+        batch = await client.call_tool("remember_many", {"items": [OLD, NEW]})
+        return batch, await client.call_tool("record_decision", {"content": "Ship it behind a flag."})
+
+    batch, decision = talk(server, "auto", talking)
+    [question] = table.store.questions()
+    assert [written["question"] for written in batch.structured_content["results"] if "question" in written] == [
+        {"id": question.id}
+    ]
+    assert batch.content[0].text.splitlines()[-1] == f"Asked about: {question.id}; see questions."
+    assert ending(decision) == question.id

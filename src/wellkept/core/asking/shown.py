@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from wellkept.core.asking.answer_text import HOW as HOW
 from wellkept.core.recall.pack import estimate_tokens
 from wellkept.types import Question
 from wellkept.types.showing import line
@@ -17,8 +18,6 @@ FRAME_AT_MOST, CANDIDATE_AT_MOST = 60, 25
 """Estimated tokens of a question without its candidates, and of each candidate; a longer text ends with an ellipsis."""
 NEW_AT_MOST = 30
 """Estimated tokens of the new text in a list, where the answers stand once above all questions."""
-HOW = "new | repeats N[,N] | replaces N[,N] | outdated by N | adds to N | keep both N | not worth keeping"
-"""The answers, in short."""
 _HOW_TO_ONE = HOW.replace("[,N]", "")
 _KIND = 24
 _PER_TOKEN = 4

@@ -104,6 +104,9 @@ def _batch(answer: _Json) -> Iterator[str]:
     for result in answer.get("results", ()):
         if result is not None:
             yield one_line(result.get("message", ""))
+    asked = [result["question"]["id"] for result in answer.get("results", ()) if result and result.get("question")]
+    if asked:
+        yield f"Asked about: {', '.join(asked)}; see questions."
     for error in answer.get("errors", ()):
         yield f"Not stored: item {error['index']}: {one_line(error['message'], 300)}"
 

@@ -48,6 +48,8 @@ _FOR_GOOD = (
     f"with {DRY_RUN}=false only when the user has asked for it."
 )
 _SHOWN_LOSS = 400
+_OF_QUESTIONS = frozenset({"Question", "QuestionCandidate", "Chance"})
+"""Records that only `questions` tells; an answer to a write names its question."""
 _NOT_OFFERED = {"answer": "by"}
 """Fields that a tool does not have: whoever calls it is an agent."""
 _LIST_KEY_COUNT = 8
@@ -138,17 +140,15 @@ class OperationTool(Tool):
         return _result(row, answer, explained=given.get("explain") is True, ending=self._asked(store, answer))
 
     def _asked(self, store: MemoryStore, answer: _Json) -> str:
-        """The question at the end of the answer, if any; the answer then only names its own one."""
-        match self.name:
-            case "answer" if answer["answered"]:
-                self._shown.answered(store)
-            case "remember" if answer["outcome"] != "queued":
-                own = (answer["question"] or {}).get("id", "")
-                answer["question"] = {"id": own} if own else None
-                return self._shown.after_write(store, own)
-            case _:
-                pass
-        return ""
+        """The question at the end of the answer to a write, if any; the answer itself only names its own one."""
+        if self.name == "answer" and answer["answered"]:
+            self._shown.answered(store)
+        for written in (answer, *(answer.get("results") or ())):
+            if written and written.get("question"):
+                written["question"] = {"id": written["question"]["id"]}
+        if "question" not in answer or self._operation.effect == "read" or answer["outcome"] == "queued":
+            return ""
+        return self._shown.after_write(store, (answer["question"] or {}).get("id", ""))
 
 
 def tool_description(row: Operation) -> str:
@@ -188,7 +188,10 @@ def output_schema(row: Operation) -> _Json:
     """The JSON schema of a tool's answer: that of the operation, with records that omit empty fields."""
     schema: _Json = untitled(row.output.model_json_schema(by_alias=True, mode="serialization"), "description")
     if row.name not in _WHOLE:
-        schema = _slim_schema(schema)
+        schema = _slim_schema(schema, frozenset() if "explain" in row.input.model_fields else INSIDE)
+    if row.name != "questions" and "Question" in schema.get("$defs", {}):
+        schema["$defs"] = {name: part for name, part in schema["$defs"].items() if name not in _OF_QUESTIONS}
+        schema["$defs"]["Question"] = {"type": "object", "properties": {"id": {"type": "string"}}}
     more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
     if _has_preview(row):
         schema.pop("required", None)
@@ -219,21 +222,30 @@ def _without_null_default(part: _Json) -> _Json:
     return {**options[0], **rest} if len(options) == 1 else {**rest, "anyOf": options}
 
 
-def _slim_schema(schema: _Json) -> _Json:
-    """The schema of the output of `slim`: no field of a record is required, and none is null."""
-    known = {name: _slim_record(part) for name, part in schema.get("$defs", {}).items()}
-    own = {name: part for name, part in schema.get("properties", {}).items() if name not in INSIDE}
+def _slim_schema(schema: _Json, hidden: frozenset[str]) -> _Json:
+    """The schema of the output of `slim`: records without the hidden fields, of whose fields none is required or null.
+
+    Args:
+        schema: The schema of the whole output.
+        hidden: Fields of records that the tool never tells.
+    """
+    known = {name: _slim_record(part, hidden) for name, part in schema.get("$defs", {}).items()}
+    own = {name: _plain(part) for name, part in schema.get("properties", {}).items() if name not in INSIDE}
     made = {**schema, "properties": own}
     if "required" in schema:
         made["required"] = [name for name in schema["required"] if name in own]
     return {**made, "$defs": known} if known else made
 
 
-def _slim_record(record: _Json) -> _Json:
-    return {
-        "type": "object",
-        "properties": {name: _without_null(part) for name, part in record.get("properties", {}).items()},
-    }
+def _slim_record(record: _Json, hidden: frozenset[str]) -> _Json:
+    shown = {name: part for name, part in record.get("properties", {}).items() if name not in hidden}
+    return {"type": "object", "properties": {name: _plain(_without_null(part)) for name, part in shown.items()}}
+
+
+def _plain(part: _Json) -> _Json:
+    """A field without what its other keywords already say: that any object fits, or the type of a closed set."""
+    implied = {"additionalProperties"} if part.get("additionalProperties") is True else set()
+    return {key: value for key, value in part.items() if key not in (implied | ({"type"} if "enum" in part else set()))}
 
 
 def _without_null(part: _Json) -> _Json:
