@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import wellkept
 from postgres.given import EVERYWHERE
-from wellkept.core.asking.budget import opened
-from wellkept.core.asking.state import state_of, state_text
 from wellkept.core.records.lifecycle import born_wording
 from wellkept.core.records.merge import confirmed
 from wellkept.engine.gate import acts
@@ -19,16 +16,7 @@ from wellkept.storage.port import Storage
 from wellkept.testing.clock import CountingIds, FrozenClock
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import (
-    ALL_STATUSES,
-    Chance,
-    Filter,
-    JournalEntry,
-    LinkChange,
-    MemoryChange,
-    NewMemory,
-    QuestionRecord,
-)
+from wellkept.types import ALL_STATUSES, Filter, LinkChange, MemoryChange, NewMemory
 
 EVERY_BACKEND = ("memory", "sqlite", "postgres")
 BACKENDS = ("postgres",) if EVERYWHERE else ("memory", "sqlite")
@@ -112,19 +100,6 @@ def fold(store: wellkept.MemoryStore, memory_id: str, head_id: str) -> int:
         changes = (MemoryChange(row, replace(behind, version=row.version + 1)),
                    MemoryChange(head, confirmed(head, at=ctx.clock())), LinkChange(None, link))  # fmt: skip
         return acts.apply(ctx, tx, changes, verb="fold", outcome="restated", memory_id=row.id)
-
-
-def raise_question(store: wellkept.MemoryStore, memory_id: str, *candidates: str, worth: float = 0.5) -> str:
-    """Ask about a memory and these candidates, as the gate does after a write, without a model."""
-    ctx = store._ctx
-    chances = tuple(Chance(one, repeats=0.1, replaces=0.3, number=at) for at, one in enumerate(candidates, 1))
-    record = QuestionRecord(memory_id, chances, worth, expires_at=ctx.clock() + timedelta(days=14))
-    with ctx.storage.begin(ctx.namespace, write=True) as tx:
-        entry = JournalEntry(at=ctx.clock(), verb="remember", actor=ctx.actor, outcome="created", memory_id=memory_id,
-                             memory_ids=(memory_id,), asks=record)  # fmt: skip
-        seq = tx.apply(entry)
-        tx.note_asking(state_text(state_of(tx.asking()).with_question(opened(record, seq))))
-    return f"q{seq}"
 
 
 def snapshot(store: wellkept.MemoryStore) -> tuple[Any, ...]:

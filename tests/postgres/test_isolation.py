@@ -11,7 +11,8 @@ import pytest
 
 from postgres.hostile import ALICE, BOB, SAID, SECRETS, Client, Ground, close, ground
 from postgres.server import server
-from stores import fold, raise_question
+from raising import raise_question
+from stores import fold
 from wellkept.engine.queue.flushing import flush_left
 from wellkept.errors import NotFound, WellkeptError
 from wellkept.storage.ledger import plain_of

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from stores import LIGHT, Desk, desk, raise_question
+from raising import raise_question
+from stores import LIGHT, Desk, desk
 from surfaces.mcp.servers import talk
 from wellkept import MemoryStore
 from wellkept.errors import Busy
@@ -130,7 +131,7 @@ def test_a_store_that_cannot_be_read_takes_nothing_from_the_answer(
         raise Busy("locked")
 
     asked(table.store, 1)
-    monkeypatch.setattr("wellkept.engine.asking.listing.questions", busy)
+    monkeypatch.setattr("wellkept.engine.asking.by_writer.questions_by_writer", busy)
     [answer] = remembered(table.store, OTHER)
     assert (answer.is_error, ending(answer)) == (False, "")
 

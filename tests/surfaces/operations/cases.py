@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import wellkept
-from stores import Place, fold, raise_question
+from raising import raise_question
+from stores import Place, fold
 from wellkept.engine.queue.deferred import MAX_ATTEMPTS
 from wellkept.operations.registry import call
 

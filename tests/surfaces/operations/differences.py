@@ -75,7 +75,7 @@ COMMAND_ONLY: dict[str, set[str]] = {
     "list": {"status"},
     "journal": {"everything"},
     "conflicts": {"exit_code"},
-    "undo": {"run_id", "force_except", "last", "by", "since"},  # undo_run and undo_answers; "last" is an id of a run
+    "undo": {"run_id", "force_except", "last", "by", "since"},  # undo_run and answers; "last" is an id of it
     "undo_run": {"entry", "last", "by", "since"},
     "erase": {"yes"},  # people are asked
     "queue_drop": {"yes"},

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from stores import LIGHT, Desk, desk, raise_question
+from raising import raise_question
+from stores import LIGHT, Desk, desk
 from wellkept.server.rest import create_app
 from wellkept.testing.relations import FakeRelationModel
 

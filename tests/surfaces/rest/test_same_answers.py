@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from stores import LIGHT, desk, raise_question
+from raising import raise_question
+from stores import LIGHT, desk
 from surfaces.serving.asking import Known, asked, learn, send
 from wellkept.operations.registry import OPERATIONS, Operation
 from wellkept.server.access import Tokens

@@ -15,7 +15,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import wellkept
-from stores import fold, place, raise_question
+from raising import raise_question
+from stores import fold, place
 from surfaces.serving.asking import ABSENT, Known, asked, learn, send
 from surfaces.serving.running import serving, token, tokens_of
 from wellkept.operations.registry import OPERATIONS, Operation

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from wellkept.core.asking.answer_text import HOW as HOW
 from wellkept.core.recall.pack import estimate_tokens
-from wellkept.types import Question
+from wellkept.types import Chance, Question
 from wellkept.types.showing import line
 
 FRAME_AT_MOST, CANDIDATE_AT_MOST = 60, 25
@@ -19,6 +19,7 @@ FRAME_AT_MOST, CANDIDATE_AT_MOST = 60, 25
 NEW_AT_MOST = 30
 """Estimated tokens of the new text in a list, where the answers stand once above all questions."""
 _HOW_TO_ONE = HOW.replace("[,N]", "")
+_LEAST_SAID = 0.05
 _KIND = 24
 _PER_TOKEN = 4
 
@@ -96,6 +97,19 @@ def quoted(text: str, most: int) -> str:
         else:
             too_long = middle
     return _string(f"{head[:fits]}…")
+
+
+def opinion_words(opinion: Chance) -> str:
+    """What the gate thinks of a candidate, the likelier first, as said of the new memory.
+
+    Example:
+        >>> opinion_words(Chance("a", repeats=0.12, replaces=0.43)), opinion_words(Chance("a", 0.01, 0.02))
+        ('0.43 that it replaces this, 0.12 that it repeats this', 'probably about something else')
+    """
+    said = [(opinion.replaces, "replaces"), (opinion.repeats, "repeats")]
+    said.sort(key=lambda one: -one[0])
+    words = [f"{chance:.2f} that it {verb} this" for chance, verb in said if chance >= _LEAST_SAID]
+    return ", ".join(words) or "probably about something else"
 
 
 def _string(text: str) -> str:

@@ -13,11 +13,11 @@ from wellkept.storage.port import Tx
 from wellkept.types import ALL_STATUSES, AskingReport, Filter, JournalEntry, Memory, Question
 
 
-def questions(ctx: Context, *, limit: int | None, writer: str | None = None) -> tuple[Question, ...]:
-    """The open questions, the most valuable first; with `writer` only those about what this actor wrote."""
+def questions(ctx: Context, *, limit: int | None) -> tuple[Question, ...]:
+    """The open questions, the most valuable first."""
     most = at_most("limit", limit)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        found = open_ones(ctx, tx, state_of(tx.asking()), writer=writer)
+        found = open_ones(ctx, tx, state_of(tx.asking()))
     return tuple(found[:most])
 
 
@@ -40,13 +40,9 @@ def forget_lessons(ctx: Context) -> None:
         tx.note_asking(state_text(forgotten(state_of(tx.asking()))))
 
 
-def open_ones(ctx: Context, tx: Tx, state: Asking, *, writer: str | None = None) -> list[Question]:
-    """The open questions of a view, the most valuable first; with `writer` only those about what this actor wrote."""
-    entries = [
-        one
-        for one in tx.journal(seqs=[one.entry for one in state.open])
-        if one.asks is not None and writer in (None, one.actor)
-    ]
+def open_ones(ctx: Context, tx: Tx, state: Asking) -> list[Question]:
+    """The open questions of a view, the most valuable first."""
+    entries = [one for one in tx.journal(seqs=[one.entry for one in state.open]) if one.asks is not None]
     rows = _rows(tx, entries)
     now = ctx.clock()
     listed = frozenset(one.entry for one in state.open)

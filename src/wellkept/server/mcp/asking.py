@@ -46,13 +46,13 @@ class ShownQuestions:
             own: Id of the question about the write; empty if there is none.
         """
         from wellkept.core.asking.shown import after_write
-        from wellkept.engine.asking.listing import questions
+        from wellkept.engine.asking.by_writer import questions_by_writer
 
         session = self._session(store)
         if session.unanswered >= MOST_UNANSWERED:
             return ""
         try:
-            found = questions(store._ctx, limit=None, writer=store._ctx.actor)
+            found = questions_by_writer(store._ctx)
         except StorageError:  # the write is done, and the question stays in the list
             return ""
         with self._lock:
