@@ -20,6 +20,7 @@ from wellkept.client import AsyncClient, Client
 from wellkept.core.records.codec import dumps
 from wellkept.errors import WellkeptError
 from wellkept.operations.registry import OPERATIONS
+from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ExpandSpec, Filter, HybridWeights, JournalEntry, NewMemory, PackOptions, Scope
 
 DEFAULT = tuple(row.name for row in OPERATIONS if row.toolset == "default" and hasattr(MemoryStore, row.name))
@@ -132,8 +133,18 @@ STORY: tuple[tuple[str, Step], ...] = (
     ("another episode", lambda s: s.start_episode("Painting the shed")),
     ("the same episode", lambda s: s.start_episode("painting the shed")),
     ("a turn", lambda s: s.record_turn("Use white paint.", frame="task", episode=episode(s), tags=("a",))),
+    ("what will be asked about", lambda s: s.remember("Ana leads billing.")),
     ("a report", lambda s: s.record_turn("Here's my current status: dry.", frame="task", episode=episode(s))),
     ("its end", lambda s: s.end_episode(episode(s), summary="White.", outcome="success")),
+    ("a question", lambda s: s.remember("Billing is run by Bo.").question),
+    ("the questions", lambda s: s.questions()),
+    ("all questions", lambda s: s.questions(limit=None)),
+    ("no question", lambda s: s.questions(limit=0)),
+    ("answered", lambda s: s.answer(s.questions()[0].id, "Replaces 1.", by="person")),
+    ("asking", lambda s: s.asking()),
+    ("answers taken back", lambda s: s.undo_answers(since=LONG_AGO, by="person")),
+    ("answered as before", lambda s: [s.answer(s.questions(limit=1)[0].id, "new").entry > 0, s.asking().open]),
+    ("lessons forgotten", lambda s: s.forget_lessons()),
     ("planned", lambda s: s.plan()),
     ("planned narrowly", lambda s: s.plan(scope=Scope(kinds=("semantic",), created_from=LONG_AGO))),
     ("erased", lambda s: s.erase(ids(s)[0])),
@@ -147,8 +158,10 @@ STORY: tuple[tuple[str, Step], ...] = (
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[Desk, Client]]:
     """A store, and a client of another one with equal surroundings."""
-    here, there = desk(LIGHT, tmp_path, name="here"), desk(LIGHT, tmp_path, name="there")
+    here, there = (desk(LIGHT, tmp_path, name=name, relation_model=FakeRelationModel()) for name in ("here", "there"))
     for table in (here, there):
+        table.options["relation_model"].declare("Ana leads billing.", "Billing is run by Bo.", conflict=0.4)
+        table.near("Ana leads billing.", "Billing is run by Bo.", 0.8)
         limits = (NewMemory(content=f"The limit is 0.{number}.", kind="lesson") for number in (85, 95))
         table.near(*limits, 0.97)
     with served(rest_app(there.store)) as url, Client(url) as client:
@@ -219,6 +232,16 @@ ERRORS: tuple[tuple[str, Step], ...] = (
     ("NotFound", lambda s: s.undo(999)),
     ("ConflictError", lambda s: s.remember("The limit is 0.95.", kind="lesson", on_conflict="raise")),
     ("NotFound", lambda s: s.undo_run("nobody")),
+    ("InvalidField", lambda s: s.answer("17", "new")),
+    ("InvalidField", lambda s: s.answer("q3", "new", by="nobody")),
+    ("InvalidField", lambda s: s.questions(limit=-1)),
+    ("NotFound", lambda s: s.answer("q999", "new")),
+    ("NotFound", lambda s: s.answer("q1", "new")),
+    ("InvalidAnswer", lambda s: s.answer("q3", "perhaps")),
+    ("InvalidAnswer", lambda s: s.answer("q3", "replaces 2")),
+    ("InvalidAnswer", lambda s: s.answer("q3", "new; q3 new")),
+    ("InvalidAnswer", lambda s: s.answer("q3", "")),
+    ("AlreadyAnswered", lambda s: [s.answer("q3", text) for text in ("new", "not worth keeping")]),
     ("IdempotencyMismatch", lambda s: [s.remember(t, idempotency_key="k") for t in ("one", "two")]),
 )  # fmt: skip
 
@@ -228,6 +251,8 @@ def test_an_error_is_the_library_s_own_on_both_ways(pair: tuple[Desk, Client]) -
     here, client = pair
     for store in (here.store, client):
         store.remember("The limit is 0.85.", kind="lesson")
+        store.remember("Ana leads billing.")
+        assert store.remember("Billing is run by Bo.").question.id == "q3"
     for place, (name, step) in enumerate(ERRORS):
         for store in (here.store, client):
             with pytest.raises(WellkeptError) as caught:

@@ -11,6 +11,7 @@ import pytest
 
 from postgres.hostile import ALICE, BOB, SAID, SECRETS, Client, Ground, close, ground
 from postgres.server import server
+from raising import raise_question
 from stores import fold
 from wellkept.engine.queue.flushing import flush_left
 from wellkept.errors import NotFound, WellkeptError
@@ -446,6 +447,37 @@ def test_a_wording_is_split_off_by_whom_its_namespace_is_open_to() -> None:
                     store.split(wording)
             with made.own(BOB) as store:
                 assert store.get(wording, touch=False).status == "wording"
+
+
+def test_a_question_is_seen_and_answered_by_whom_its_namespace_is_open_to() -> None:
+    """Another token finds no such question, one that only reads lists it, and one that writes answers it."""
+    with ground(server()) as made:
+        with made.own(BOB) as store:
+            old, new = (store.remember(f"his {word}", kind="thesis").id for word in ("old", "new"))
+            question = raise_question(store, new, old)
+        assert close(made) == []
+        made.give(ALICE, ("alice/*",), ("write",))
+        made.give("reader", ("alice/*", BOB), ("read",))
+        made.give(BOB, (BOB,), ("write",))
+        noted = f"SELECT asking FROM wellkept.namespace WHERE ns = {HIS}"
+        [(before,)] = made.sql(noted)
+        for namespace, token, seen, refusal in (
+            (ALICE, ALICE, [], NotFound),
+            (BOB, "reader", [question], WellkeptError),
+        ):
+            with made.store(namespace, SECRETS[token]) as store:
+                assert ([one.id for one in store.questions()], store.asking().open) == (seen, len(seen))
+                with pytest.raises(refusal):
+                    store.answer(question, "new")
+            client = Client(made, SECRETS[token])
+            assert (before,) not in client.ask("SELECT asking FROM wellkept.namespace") or seen
+            client.ask(f"UPDATE wellkept.namespace SET asking = '' WHERE ns = {HIS}")
+            assert made.sql(noted) == [(before,)]
+        with made.store(BOB, SECRETS["reader"]) as store, pytest.raises(WellkeptError):
+            store.forget_lessons()
+        with made.store(BOB, SECRETS[BOB]) as store:
+            assert store.answer(question, "new").entry == store.journal(newest=1)[0].seq
+            assert store.questions() == ()
 
 
 def _quoted(guess: str, numbers: dict[str, str]) -> str:

@@ -13,16 +13,17 @@ from typing import Any, TypeVar
 
 from wellkept.client import from_json
 from wellkept.client.exchange import Call, part
+from wellkept.core.asking.state import MOST_OPEN
 from wellkept.core.consolidation.plan_file import plan_from
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.core.records.codec import to_plain
 from wellkept.errors import InvalidField
 from wellkept.routes import ROUTES, Route
-from wellkept.types import Filter, Json, NewMemory, Plan, Scope
+from wellkept.types import Answered, Filter, Json, NewMemory, Plan, Question, Scope
 
 T = TypeVar("T")
 _REPEATABLE = frozenset(
-    ("check", "remember_many", "recall", "pack", "subgraph", "end_episode", "erase", "link")
+    ("check", "remember_many", "recall", "pack", "subgraph", "end_episode", "erase", "link", "answer")
     + ("queue_flush", "plan", "execute")
 )
 """Operations other than GET that are safe to send again: they write nothing, or repeating them changes nothing.
@@ -65,6 +66,12 @@ def similar(body: Mapping[str, Any]) -> Call[dict[str, Any]]:
     """Build the call of `POST /v1/nodes/check-similar`, which is not an operation; errors stay HTTP errors."""
     body = plain(body)
     return Call(method=_SIMILAR.method, path=_SIMILAR.path, body=body, read=dict, repeatable=True, bare=True)
+
+
+def asked(limit: int | None) -> Call[tuple[Question, ...]]:
+    """Build the call of `questions`; a namespace has at most `MOST_OPEN` open ones."""
+    most = MOST_OPEN if limit is None else limit
+    return call("questions", lambda answer: from_json.page(Question)(answer)[0], {"limit": most})
 
 
 def statement(content: str | NewMemory, fields: Mapping[str, Any]) -> dict[str, Json]:
@@ -139,6 +146,15 @@ def plan_of(answer: Json) -> Plan:
 def entry_of(answer: Json) -> int:
     """The number of the journal entry that was written."""
     return int(answer["entry"])
+
+
+def answered(answer: Json) -> Answered:
+    """The result of the only answer."""
+    return from_json.record(Answered)(answer["answered"][0])
+
+
+def nothing(answer: Json) -> None:
+    """The result of a verb that returns none."""
 
 
 def number(answer: Json) -> int:

@@ -15,7 +15,20 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 import httpx2
 
-from wellkept.client.calls import call, entry_of, figures, given_fields, number, plan_of, similar, statement, truth
+from wellkept.client.calls import (
+    answered,
+    asked,
+    call,
+    entry_of,
+    figures,
+    given_fields,
+    nothing,
+    number,
+    plan_of,
+    similar,
+    statement,
+    truth,
+)
 from wellkept.client.exchange import Bound, Call, Tries, outcome, request, setting
 from wellkept.client.from_json import hits, record, records
 from wellkept.client.pages import Calls, batch, listing, pages, reached
@@ -26,6 +39,7 @@ from wellkept.engine.consolidation.run_list import RunLine
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.endpoints.deadline import Lines
 from wellkept.types import (
+    AskingReport,
     Conflict,
     Filter,
     Graph,
@@ -233,6 +247,15 @@ class Client(Bound):
     link = _asking(MemoryStore.link, record(Link))
     unlink = _asking(MemoryStore.unlink, number)
     resolve = _asking(MemoryStore.resolve, record(Conflict))
+
+    # ----------------------------------------------------------------------------------------
+    # Questions
+
+    questions = _sending(MemoryStore.questions, asked)
+    answer = _asking(MemoryStore.answer, answered)
+    undo_answers = _asking(MemoryStore.undo_answers, record(UndoReport))
+    asking = _asking(MemoryStore.asking, record(AskingReport))
+    forget_lessons = _asking(MemoryStore.forget_lessons, nothing)
 
     # ----------------------------------------------------------------------------------------
     # Deferred writes

@@ -16,7 +16,7 @@ _UNKNOWN_AT_MOST = 50
 """Number of unknown fields examined for a probable intention."""
 _SAME_AS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("text", "body", "message", "statement", "note"), ("content", "query", "response")),
-    **dict.fromkeys(("id", "node_id", "ref", "memory"), ("memory_id", "key", "content")),
+    **dict.fromkeys(("id", "node_id", "ref", "memory"), ("memory_id", "key", "question", "content")),
     **dict.fromkeys(("type", "memory_type", "subtype", "category"), ("kind", "rel")),
     **dict.fromkeys(("k", "n", "top_k", "count", "max_results", "num_results"), ("limit", "newest")),
     **dict.fromkeys(("q", "question", "search", "topic"), ("query",)),
@@ -27,6 +27,7 @@ _SAME_AS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("seq", "number", "journal_entry"), ("entry",)),
     **dict.fromkeys(("conflict", "conflict_id", "conflict_key"), ("key",)),
     **dict.fromkeys(("date", "time", "timestamp"), ("event_time",)),
+    **dict.fromkeys(("answer", "answers"), ("text",)),
     **dict.fromkeys(("tokens", "max_tokens", "budget"), ("budget_tokens",)),
 }
 """Field names of other memory systems, and possible equivalents here."""

@@ -1,6 +1,6 @@
 """The table of operations. A new operation needs a row and a handler.
 
-The rows of decisions and episodes and of the queue are in separate modules, with their inputs.
+The rows of questions, of decisions and episodes, and of the queue are in separate modules, with their inputs.
 
 A description is read by a language model that chooses among tools: first the purpose, then the
 answer, then possible next steps.
@@ -9,6 +9,7 @@ answer, then possible next steps.
 from __future__ import annotations
 
 from wellkept.operations import handlers, inputs, outputs
+from wellkept.operations.asking import ASKING
 from wellkept.operations.loop import RECORDING
 from wellkept.operations.queue import QUEUEING
 from wellkept.operations.row import Operation, created_or_known, reads, writes
@@ -265,4 +266,4 @@ OPERATING = (
         scope="admin",
     ),
 )
-OPERATIONS: tuple[Operation, ...] = (*WRITING, *READING, *ACTING, *RECORDING, *QUEUEING, *OPERATING)
+OPERATIONS: tuple[Operation, ...] = (*WRITING, *READING, *ACTING, *ASKING, *RECORDING, *QUEUEING, *OPERATING)

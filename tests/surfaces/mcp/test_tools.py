@@ -29,7 +29,7 @@ SEED_TEXT = (
 )
 DEFAULT = {
     "remember", "check", "recall", "get", "history", "conflicts",
-    "resolve", "supersede", "forget", "restore", "undo", "link", "unlink", "neighbors",
+    "resolve", "supersede", "forget", "restore", "undo", "link", "unlink", "neighbors", "questions", "answer",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import wellkept
+from raising import raise_question
 from stores import Place, fold
 from wellkept.engine.queue.deferred import MAX_ATTEMPTS
 from wellkept.operations.registry import call
@@ -39,7 +40,12 @@ def furnished(path: Place) -> Known:
         for _ in range(MAX_ATTEMPTS):  # from now on no `open` tries it by itself
             store.queue.flush()
         [queued] = store.queue.failed()
+        moved = store.remember("The office moved to Dublin.").id
+        answered = raise_question(store, moved, note.id, worth=0.2)
+        store.answer(answered, "new")
+        question = raise_question(store, moved, store.remember("Lisbon is where they sit.").id)
         return {
+            "question": question,
             "episode": episode.id, "queued": queued.id,
             "old": old.memory.id, "new": new.memory.id, "note": note.id, "gone": gone.id,
             "wording": wording.id,
@@ -129,8 +135,13 @@ SAME: list[tuple[str, Said, Typed]] = [
     ("neighbors", lambda known: {"memory_id": known["note"], "direction": "out", "rel": "refines"},
      lambda known: [known["note"], "--direction", "out", "--rel", "refines"]),
     ("queue_flush", lambda _: {"again": True}, lambda _: ["--again"]),
+    ("undo_answers", lambda _: {"by": "agent", "since": "2020-01-01"},
+     lambda _: ["--by", "agent", "--since", "2020-01-01"]),
+    ("forget_lessons", lambda _: {}, lambda _: ["--yes"]),
     ("queue_drop", lambda known: {"queued_id": known["queued"]}, lambda known: [known["queued"], "--yes"]),
 ]  # fmt: skip
+CALLED: list[tuple[str, Said]] = [("asking", lambda _: {})]
+"""Requests of operations that have no command of their own."""
 LISTED: list[tuple[str, str, Said, Typed]] = [
     ("list", "memories", lambda _: {"limit": 2, "where": {"statuses": ["active", "archived"]}},
      lambda _: ["-n", "2", "--status", "active", "--status", "archived"]),
@@ -140,5 +151,10 @@ LISTED: list[tuple[str, str, Said, Typed]] = [
     ("conflicts", "conflicts", lambda known: {"memory_id": known["old"], "settled": True, "threshold": 0.5},
      lambda known: [known["old"], "--settled", "--threshold", "0.5"]),
     ("runs", "runs", lambda _: {}, lambda _: []),
+    ("questions", "questions", lambda _: {}, lambda _: []),
+    ("answer", "answered", lambda known: {"question": known["question"], "text": "replaces 1", "by": "person"},
+     lambda known: [known["question"], "replaces", "1"]),
+    ("answer", "answered", lambda known: {"text": f"{known['question']} replaces 1", "by": "agent"},
+     lambda known: [f"{known['question']} replaces 1", "--by", "agent"]),
     ("queue_pending", "pending", lambda _: {}, lambda _: []),
 ]  # fmt: skip

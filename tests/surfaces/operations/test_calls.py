@@ -13,17 +13,18 @@ from pydantic import Field
 
 import wellkept
 from surfaces.command_line import Cli
-from surfaces.operations.cases import LISTED, SAME, Known, Said
+from surfaces.operations.cases import CALLED, LISTED, SAME, Known, Said
 from surfaces.operations.likeness import likeness
 from surfaces.operations.test_parity import SHARED, asked
 from wellkept.cli.memory.call_commands import FROM, YES, command_of
 from wellkept.operations import registry
 from wellkept.operations.parts import Given
-from wellkept.operations.registry import OPERATIONS, Operation
+from wellkept.operations.registry import OPERATIONS, Operation, operation
 from wellkept.operations.shapes import answer
 
 NAMES = [row.name for row in OPERATIONS]
 CASES: list[tuple[str, Said]] = [(name, said) for name, said, _ in SAME] + [(name, said) for name, _, said, _ in LISTED]
+CASES += CALLED
 Twins = tuple[Cli, Path, Known]
 
 
@@ -61,7 +62,7 @@ def test_a_call_prints_what_the_table_answers(twins: Twins, name: str, said: Sai
     cli, other, known = twins
     given = said(known)
     expected = asked(other, name, given)
-    sure = ["--yes"] if name in ("erase", "queue_drop") else []
+    sure = ["--yes"] if operation(name).effect == "destructive" else []
     empty = {field: value for field, value in given.items() if value == []}  # an option cannot say "none"
     words = spelled({field: value for field, value in given.items() if field not in empty})
     code = 4 if expected.get("outcome") == "rejected" else 3 if expected.get("failed") else 0

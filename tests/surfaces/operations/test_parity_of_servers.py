@@ -13,7 +13,8 @@ from starlette.testclient import TestClient
 
 import wellkept
 from stores import Place, place
-from surfaces.operations.cases import LISTED, SAME, Known, Said, copied
+from surfaces.operations.cases import CALLED, LISTED, SAME, Known, Said, copied
+from surfaces.operations.differences import NO_TOOL_FIELDS
 from surfaces.operations.likeness import likeness
 from wellkept import MemoryStore
 from wellkept.operations.registry import OPERATIONS, Operation, call, operation
@@ -28,6 +29,8 @@ OF_A_SERVER: dict[str, dict[str, Any]] = {"pack": {"session": ""}}
 """What a tool answers otherwise: an MCP server is one conversation, so what it packed is no news to it."""
 Case = tuple[str, Said]
 CASES: list[Case] = [(name, said) for name, said, _ in SAME] + [(name, said) for name, _, said, _ in LISTED]
+CASES += CALLED
+AS_TOOLS = [(name, said) for name, said in CASES if operation(name).toolset != "none"]
 IDS = [f"{at}-{name}" for at, (name, _) in enumerate(CASES)]
 IN_QUERY = ("GET", "DELETE")
 
@@ -155,7 +158,8 @@ def test_the_full_set_of_tools_is_the_table_and_the_default_set_a_part_of_it(too
 def test_an_operation_is_a_tool_with_the_same_parameters_and_defaults(tools: dict[str, Any], row: Operation) -> None:
     schema = tools[row.name].input_schema
     found = {name: part.get("default") for name, part in schema["properties"].items()}
-    assert {name: value for name, value in found.items() if name not in MCP_ONLY.get(row.name, ())} == defaults(row)
+    told = {name: value for name, value in defaults(row).items() if name not in NO_TOOL_FIELDS.get(row.name, ())}
+    assert {name: value for name, value in found.items() if name not in MCP_ONLY.get(row.name, ())} == told
     assert set(schema.get("required", ())) == set(row.input.model_json_schema().get("required", ()))
     assert row.description in tools[row.name].description
 
@@ -165,7 +169,7 @@ def test_the_store_tool_still_ends_with_the_text_about_duplicates(tools: dict[st
     assert tools["remember"].description.endswith("the new one is created and linked to it.")
 
 
-@pytest.mark.parametrize(("name", "said"), CASES, ids=IDS)
+@pytest.mark.parametrize(("name", "said"), AS_TOOLS, ids=[f"{at}-{name}" for at, (name, _) in enumerate(AS_TOOLS)])
 def test_a_tool_answers_what_the_table_does(
     stores: tuple[MemoryStore, MemoryStore], template: tuple[Path, Known], name: str, said: Said
 ) -> None:
@@ -174,7 +178,7 @@ def test_a_tool_answers_what_the_table_does(
     from wellkept.server.mcp.server import create_server
 
     here, there = stores
-    given = said(template[1])
+    given = {field: value for field, value in said(template[1]).items() if field not in NO_TOOL_FIELDS.get(name, ())}
     sure = {"dry_run": False} if name in MCP_ONLY else {}
 
     async def asked() -> Any:

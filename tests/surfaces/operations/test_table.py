@@ -18,7 +18,7 @@ from wellkept.operations.registry import OPERATIONS, Operation, call, operation,
 NAMES = [row.name for row in OPERATIONS]
 DEFAULT_TOOLS = {
     "remember", "check", "recall", "get", "history", "conflicts", "resolve", "supersede", "forget", "restore", "undo",
-    "link", "unlink", "neighbors",
+    "link", "unlink", "neighbors", "questions", "answer",
 }  # fmt: skip
 S0_46 = (
     "DEDUPLICATION: Lessons and curiosity items are checked for duplicates before storing. If a very similar memory "
@@ -39,7 +39,7 @@ def test_a_name_stands_for_one_operation_and_a_route_for_one_too() -> None:
     assert len(set(routes)) == len(routes)
 
 
-def test_the_default_tools_are_the_fourteen_an_agent_needs() -> None:
+def test_the_default_tools_are_the_sixteen_an_agent_needs() -> None:
     assert {row.name for row in OPERATIONS if row.toolset == "default"} == DEFAULT_TOOLS
 
 
@@ -58,7 +58,7 @@ def test_what_writes_needs_more_than_the_right_to_read(row: Operation) -> None:
 
 
 def test_only_what_cannot_be_taken_back_is_destructive() -> None:
-    assert [row.name for row in OPERATIONS if row.effect == "destructive"] == ["erase", "queue_drop"]
+    assert [row.name for row in OPERATIONS if row.effect == "destructive"] == ["erase", "forget_lessons", "queue_drop"]
 
 
 @pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)
@@ -123,6 +123,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("remember_many", {"items": ["x"] * 10_001}, "items"),
     ("remember_many", {"items": [7]}, "items"),
     ("stats", {"fast": True}, "fast"),
+    ("questions", {"limit": -1}, "limit"),
+    ("answer", {"text": "new", "question": "17"}, "question"),
+    ("answer", {"text": "q1 new", "by": "nobody"}, "by"),
+    ("answer", {"text": "x" * 20_001}, "text"),
+    ("undo_answers", {"since": "soon"}, "since"),
 ]
 
 

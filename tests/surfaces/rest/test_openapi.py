@@ -20,7 +20,7 @@ from schemathesis import GenerationMode
 import wellkept
 from wellkept.operations.registry import OPERATIONS
 from wellkept.server.rest import Limits, create_app
-from wellkept.server.rest.narrowing import RULES_FORMAT
+from wellkept.server.rest.narrowing import ANSWERS_FORMAT, RULES_FORMAT
 
 FEW, MANY = 4, 100
 """Examples of each operation and mode: of every run, and of `make soak`."""
@@ -29,6 +29,7 @@ RULES = (
     "[[rules]]\nid = 'fade'\nwhen = {minAgeDays = 30}\nthen = {action = 'archive'}",
     "defaults=true",
 )
+ANSWERS = ("q1 new", "q1 repeats 1,2 and replaces 3", "q1 replaces 1; q2 not worth keeping")
 
 
 def operations() -> tuple[str, ...]:
@@ -42,6 +43,7 @@ EVERY = operations()
 NOTHING_WRONG = ("healthz", "readyz", "metrics")
 # What no JSON schema can say has a name, and whoever makes values for it knows what it stands for.
 schemathesis.openapi.format(RULES_FORMAT, st.sampled_from(RULES))
+schemathesis.openapi.format(ANSWERS_FORMAT, st.sampled_from(ANSWERS))
 
 
 @schemathesis.serializer("application/x-ndjson")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from raising import raise_question
 from stores import LIGHT, desk
 from surfaces.serving.asking import Known, asked, learn, send
 from wellkept.operations.registry import OPERATIONS, Operation
@@ -71,6 +72,7 @@ def furnished(folder: Path, first: str) -> House:
         answer = send(http, row, asked(row, rng, they), **made[THEIRS])
         assert answer.status_code < 300, answer.text
         learn(they, row, answer.json())
+    they.questions = [raise_question(table.store.in_namespace(THEIRS), *they.ids[:2])]
     ids.first, ids.made = "0", 1_000
     return House(http, made[OURS], they)
 
@@ -100,5 +102,6 @@ def test_the_requests_name_what_is_really_there(houses: tuple[House, House]) -> 
     assert they.episodes
     assert they.queued
     assert they.plan
+    assert they.questions
     for known in houses[1].they.ids, houses[1].they.queued:
         assert all(one.startswith("b") for one in known)

@@ -24,6 +24,7 @@ class Known:
         ids / keys / runs: Of its memories, conflicts and runs.
         wordings: Of memories that stand behind others.
         episodes / queued: Of its episodes, and of what waits in its queue.
+        questions: Of its open questions.
         plan: The last plan made of it.
         entry: The newest entry of its journal.
     """
@@ -35,6 +36,7 @@ class Known:
     wordings: list[str] = field(default_factory=list)
     episodes: list[str] = field(default_factory=list)
     queued: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
     plan: dict[str, Any] | None = None
     entry: int = 1
 
@@ -80,6 +82,14 @@ ASKED: Mapping[str, Asked] = {
     "plan": lambda rng, of: {},
     "execute": lambda rng, of: {"plan": of.plan or {}},
     "runs": lambda rng, of: {},
+    "questions": lambda rng, of: {"limit": 20},
+    "answer": lambda rng, of: {
+        "question": rng.choice(of.questions) if of.questions else "q999999",
+        "text": rng.choice(("new", "repeats 1", "replaces 1", "adds to 1", "keep both 1", "not worth keeping")),
+    },
+    "undo_answers": lambda rng, of: {"by": "agent"} if rng.random() < 0.5 else {},
+    "asking": lambda rng, of: {},
+    "forget_lessons": lambda rng, of: {},
     "record_decision": lambda rng, of: {"content": of.text(rng), "outcome": "pending"},
     "record_turn": lambda rng, of: {
         "response": of.text(rng),
@@ -127,13 +137,11 @@ def learn(of: Known, row: Operation, answer: Any) -> None:
             of.episodes.append(answer["memory"]["id"])
         case "queue_remember" if answer["outcome"] == "queued":
             of.queued.append(answer["reasons"][0]["detail"].split()[-1])
-        case "queue_pending":
-            of.queued = [one["id"] for one in answer["pending"]]
+        case "queue_pending" | "questions" | "conflicts":
+            _learn_list(of, answer)
         case "remember_many":
             for item in answer.get("results", answer.get("items", [])):
                 _learn_memory(of, item)
-        case "conflicts":
-            of.keys = [item["key"] for item in answer["conflicts"]] or of.keys
         case "plan":
             of.plan = answer.get("plan", answer)
         case "execute" if answer.get("run_id"):
@@ -142,6 +150,13 @@ def learn(of: Known, row: Operation, answer: Any) -> None:
             of.entry = max((item["seq"] for item in answer["entries"]), default=of.entry)
         case _:
             pass
+
+
+def _learn_list(of: Known, answer: Any) -> None:
+    if "pending" in answer:
+        of.queued = [one["id"] for one in answer["pending"]]
+    of.keys = [one["key"] for one in answer.get("conflicts", ())] or of.keys
+    of.questions = [one["id"] for one in answer.get("questions", ())] or of.questions
 
 
 def _learn_memory(of: Known, answer: Any) -> None:

@@ -15,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import wellkept
+from raising import raise_question
 from stores import fold, place
 from surfaces.serving.asking import ABSENT, Known, asked, learn, send
 from surfaces.serving.running import serving, token, tokens_of
@@ -63,6 +64,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
             found = Two(http, ours, theirs, reader, Known("amber"), Known("bronze"), store)
             for header, namespace, known in ((ours, OURS, found.we), (theirs, THEIRS, found.they)):
                 furnish(http, header, namespace, known)
+                there = store.in_namespace(namespace)
+                active = [row.id for row in there.list()]
+                known.questions = [raise_question(there, *active[at : at + 2]) for at in (0, 2)]
             yield found
 
 
@@ -145,7 +149,8 @@ WITH_TEXT = {
 
 REFERRING = {
     "revise", "get", "history", "conflicts", "neighbors", "subgraph", "supersede", "forget", "restore",
-    "split", "resolve", "link", "unlink", "erase", "undo_run", "pack", "end_episode", "record_turn", "queue_drop",
+    "split", "resolve", "answer", "link", "unlink", "erase", "undo_run", "pack", "end_episode", "record_turn",
+    "queue_drop",
 }  # fmt: skip
 """Operations that name something stored; a plan names its own namespace, see below."""
 
@@ -174,6 +179,9 @@ def references(row: Operation, two: Two) -> Iterator[tuple[dict[str, Any], dict[
         case "resolve":
             ids = {two.they.keys[0]: ABSENT}
             fields = [{"key": two.they.keys[0], "resolution": "dismissed"}]
+        case "answer":
+            ids = {two.they.questions[0]: "q999999"}
+            fields = [{"question": two.they.questions[0], "text": "replaces 1"}]
         case "end_episode" | "record_turn" | "queue_drop" | "undo_run":
             name, known, more = {
                 "end_episode": ("episode_id", two.they.episodes, {}),
@@ -210,6 +218,27 @@ def test_a_scope_that_does_not_reach_is_refused(two: Two, row: Operation) -> Non
     )
     assert (answer.status_code == REFUSED) == (row.scope != "read")
     assert two.store.in_namespace(OURS).journal() == before
+
+
+def test_questions_are_listed_and_answered_with_the_scope_for_it_and_in_their_own_namespace(two: Two) -> None:
+    """Reading lists them, writing answers them; another namespace neither sees nor answers them."""
+    there = two.store.in_namespace(OURS)
+    before, question = there.journal(), two.we.questions[0]
+    listed = send(two.http, named("questions"), {}, Authorization=two.reader)
+    assert {one["id"] for one in listed.json()["questions"]} == set(two.we.questions)
+    fields = {"question": question, "text": "new"}
+    assert send(two.http, named("answer"), fields, Authorization=two.reader).status_code == REFUSED
+    elsewhere = [
+        send(two.http, named(name), {}, Authorization=two.theirs, Wellkept_Namespace=THEIRS)
+        for name in ("questions", "asking")
+    ]
+    assert {one["id"] for one in elsewhere[0].json()["questions"]} == set(two.they.questions)
+    assert "amber" not in elsewhere[0].text
+    assert there.journal() == before
+    done = send(two.http, named("answer"), fields, Authorization=two.ours, Wellkept_Namespace=OURS)
+    assert done.status_code == 200
+    assert [entry.verb for entry in there.journal(after=before[-1].seq)] == ["answer"]
+    assert len(two.store.in_namespace(THEIRS).questions()) == len(two.they.questions)
 
 
 @pytest.mark.parametrize("header", ["", "Bearer ", "Bearer wk_nothing", "Basic d2s6d2s=", "wk_nothing"])

@@ -68,7 +68,7 @@ def test_the_address_may_end_in_a_slash(guarded: tuple[Server, dict[str, str], P
             async with Client(streamable_http_client(f"{server.address}/mcp/", http_client=http), mode=mode) as client:
                 return len((await client.list_tools()).tools)
 
-    assert asyncio.run(listed()) == 14
+    assert asyncio.run(listed()) == 16
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -25,6 +25,8 @@ ANSWERS = (
     "several candidates as in 'repeats 1,2', two statements as in 'repeats 2 and replaces 1'"
 )
 """What an answer may be, for messages and instructions."""
+HOW = "new | repeats N[,N] | replaces N[,N] | outdated by N | adds to N | keep both N | not worth keeping"
+"""The answers, in short."""
 LONGEST = 200
 """Maximum length of an answer, in characters."""
 _ALONE: tuple[AnswerVerb, ...] = ("new", "not worth keeping")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from wellkept.core.asking.shown import HEAD, one_of_list
 from wellkept.core.recall.safe_blocks import lines_of, one_line
 from wellkept.core.records.explain import chance, move_words
 from wellkept.server.mcp.answers import SHORTENED, bare, compact
@@ -78,11 +79,34 @@ def _written(answer: _Json) -> Iterator[str]:
         yield f"restore {answer['dropped']} stores the text anyway."
 
 
+def _questions(answer: _Json) -> Iterator[str]:
+    if answer.get("questions"):
+        yield HEAD
+    for asked in answer.get("questions", ()):
+        rows = [(one["number"], one["memory"]) for one in asked["candidates"]]
+        yield one_of_list(
+            asked["id"],
+            asked["memory"]["content"],
+            [(number, row["created_at"][:10], row["kind"], row["content"]) for number, row in rows],
+        )
+
+
+def _answers(answer: _Json) -> Iterator[str]:
+    for done in answer.get("answered", ()):
+        undo = f" undo {done['entry']} undoes this." if done.get("entry") else ""
+        yield f"{one_line(done.get('message', ''))}{undo}"
+    for error in answer.get("errors", ()):
+        yield f"Not answered: {error['question']}: {one_line(error['message'], 300)}"
+
+
 def _batch(answer: _Json) -> Iterator[str]:
     yield ", ".join(f"{count} {outcome}" for outcome, count in answer.get("counts", {}).items() if count)
     for result in answer.get("results", ()):
         if result is not None:
             yield one_line(result.get("message", ""))
+    asked = [result["question"]["id"] for result in answer.get("results", ()) if result and result.get("question")]
+    if asked:
+        yield f"Asked about: {', '.join(asked)}; see questions."
     for error in answer.get("errors", ()):
         yield f"Not stored: item {error['index']}: {one_line(error['message'], 300)}"
 
@@ -199,6 +223,7 @@ _NEXT: Mapping[str, str] = {
     "list": "pass created_at and id of the last one as where.after",
     "history": "pass the entry of the last one as after",
     "conflicts": "pass the key of the last one as after",
+    "questions": "answer these first, or use a larger limit",
     "neighbors": "pass the whole id of the last one as after",
 }
 """How to request the next page of each list."""
@@ -208,6 +233,8 @@ _READERS: Mapping[str, Callable[[_Json], Iterable[str]]] = {
     ),
     **dict.fromkeys(("get", "revise", "end_episode"), _memory),
     "remember_many": _batch,
+    "questions": _questions,
+    "answer": _answers,
     "recall": _hits,
     "list": _memories,
     "history": _versions,

@@ -19,13 +19,14 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
-from wellkept.errors import ConflictError, InvalidInput, UndoBlocked, WellkeptError
+from wellkept.errors import ConflictError, InvalidField, InvalidInput, UndoBlocked, WellkeptError
 from wellkept.operations.queued_writes import MAY_WAIT, queued_write, queueing
 from wellkept.operations.registry import Operation, call
 from wellkept.operations.shapes import json_object
 from wellkept.parsing import parsed_json
 from wellkept.server.large_requests import LARGE
 from wellkept.server.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
+from wellkept.server.mcp.asking import ShownQuestions
 from wellkept.server.mcp.authorised_store import StoreAccess, wants_queue
 from wellkept.server.mcp.plans import Plans
 
@@ -47,6 +48,10 @@ _FOR_GOOD = (
     f"with {DRY_RUN}=false only when the user has asked for it."
 )
 _SHOWN_LOSS = 400
+_OF_QUESTIONS = frozenset({"Question", "QuestionCandidate", "Chance"})
+"""Records that only `questions` tells; an answer to a write names its question."""
+_NOT_OFFERED = {"answer": "by"}
+"""Fields that a tool does not have: whoever calls it is an agent."""
 _LIST_KEY_COUNT = 8
 _Json = dict[str, Any]
 
@@ -61,15 +66,17 @@ class OperationTool(Tool):
     _operation: Operation = PrivateAttr()
     _reach: StoreAccess = PrivateAttr()
     _plans: Plans = PrivateAttr()
+    _shown: ShownQuestions = PrivateAttr()
 
     @classmethod
-    def of(cls, row: Operation, reach: StoreAccess, plans: Plans) -> OperationTool:
+    def of(cls, row: Operation, reach: StoreAccess, plans: Plans, shown: ShownQuestions) -> OperationTool:
         """Make the tool of an operation.
 
         Args:
             row: The operation.
             reach: Access to the store.
             plans: Plans made by `plan`, for `execute`.
+            shown: The questions that `remember` has shown.
         """
         tool = cls(
             fn=row.handler,
@@ -88,7 +95,7 @@ class OperationTool(Tool):
                 open_world_hint=False,  # it affects only the store
             ),
         )
-        tool._operation, tool._reach, tool._plans = row, reach, plans
+        tool._operation, tool._reach, tool._plans, tool._shown = row, reach, plans, shown
         return tool
 
     async def run(
@@ -117,6 +124,8 @@ class OperationTool(Tool):
     def _answer(self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell) -> CallToolResult:
         row = self._operation
         given = _parsed_arguments(arguments, self.parameters)
+        if _NOT_OFFERED.get(row.name) in given:
+            raise InvalidField("unknown field", where=_NOT_OFFERED[row.name], todo="See the tool's input schema")
         store = self._reach.store(headers, row.scope, tell)
         if _has_preview(row) and given.pop(DRY_RUN, True) is not False:
             return _result(row, _preview(store, row, given))
@@ -128,7 +137,18 @@ class OperationTool(Tool):
             answer = json_object(call(store, row.name, given))
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
-        return _result(row, answer, explained=given.get("explain") is True)
+        return _result(row, answer, explained=given.get("explain") is True, ending=self._asked(store, answer))
+
+    def _asked(self, store: MemoryStore, answer: _Json) -> str:
+        """The question at the end of the answer to a write, if any; the answer itself only names its own one."""
+        if self.name == "answer" and answer["answered"]:
+            self._shown.answered(store)
+        for written in (answer, *(answer.get("results") or ())):
+            if written and written.get("question"):
+                written["question"] = {"id": written["question"]["id"]}
+        if "question" not in answer or self._operation.effect == "read" or answer["outcome"] == "queued":
+            return ""
+        return self._shown.after_write(store, (answer["question"] or {}).get("id", ""))
 
 
 def tool_description(row: Operation) -> str:
@@ -149,8 +169,15 @@ def tool_description(row: Operation) -> str:
 
 
 def input_schema(row: Operation) -> _Json:
-    """The JSON schema of a tool's input: that of the operation, plus `dry_run` for a tool with a preview."""
+    """The JSON schema of a tool's input: that of the operation, plus `dry_run` for a tool with a preview.
+
+    It does not say what the whole is, since the tool's description says more.
+    """
     schema: _Json = _without_null_defaults(untitled(row.input.model_json_schema(by_alias=True)))
+    schema.pop("description", None)
+    if row.name in _NOT_OFFERED:
+        hidden = _NOT_OFFERED[row.name]
+        schema["properties"] = {name: part for name, part in schema["properties"].items() if name != hidden}
     if _has_preview(row):
         shown = {"type": "boolean", "default": True, "description": "Dry run: show what would be lost."}
         schema["properties"] = {**schema.get("properties", {}), DRY_RUN: shown}
@@ -161,7 +188,10 @@ def output_schema(row: Operation) -> _Json:
     """The JSON schema of a tool's answer: that of the operation, with records that omit empty fields."""
     schema: _Json = untitled(row.output.model_json_schema(by_alias=True, mode="serialization"), "description")
     if row.name not in _WHOLE:
-        schema = _slim_schema(schema)
+        schema = _slim_schema(schema, frozenset() if "explain" in row.input.model_fields else INSIDE)
+    if row.name != "questions" and "Question" in schema.get("$defs", {}):
+        schema["$defs"] = {name: part for name, part in schema["$defs"].items() if name not in _OF_QUESTIONS}
+        schema["$defs"]["Question"] = {"type": "object", "properties": {"id": {"type": "string"}}}
     more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
     if _has_preview(row):
         schema.pop("required", None)
@@ -192,21 +222,30 @@ def _without_null_default(part: _Json) -> _Json:
     return {**options[0], **rest} if len(options) == 1 else {**rest, "anyOf": options}
 
 
-def _slim_schema(schema: _Json) -> _Json:
-    """The schema of the output of `slim`: no field of a record is required, and none is null."""
-    known = {name: _slim_record(part) for name, part in schema.get("$defs", {}).items()}
-    own = {name: part for name, part in schema.get("properties", {}).items() if name not in INSIDE}
+def _slim_schema(schema: _Json, hidden: frozenset[str]) -> _Json:
+    """The schema of the output of `slim`: records without the hidden fields, of whose fields none is required or null.
+
+    Args:
+        schema: The schema of the whole output.
+        hidden: Fields of records that the tool never tells.
+    """
+    known = {name: _slim_record(part, hidden) for name, part in schema.get("$defs", {}).items()}
+    own = {name: _plain(part) for name, part in schema.get("properties", {}).items() if name not in INSIDE}
     made = {**schema, "properties": own}
     if "required" in schema:
         made["required"] = [name for name in schema["required"] if name in own]
     return {**made, "$defs": known} if known else made
 
 
-def _slim_record(record: _Json) -> _Json:
-    return {
-        "type": "object",
-        "properties": {name: _without_null(part) for name, part in record.get("properties", {}).items()},
-    }
+def _slim_record(record: _Json, hidden: frozenset[str]) -> _Json:
+    shown = {name: part for name, part in record.get("properties", {}).items() if name not in hidden}
+    return {"type": "object", "properties": {name: _plain(_without_null(part)) for name, part in shown.items()}}
+
+
+def _plain(part: _Json) -> _Json:
+    """A field without what its other keywords already say: that any object fits, or the type of a closed set."""
+    implied = {"additionalProperties"} if part.get("additionalProperties") is True else set()
+    return {key: value for key, value in part.items() if key not in (implied | ({"type"} if "enum" in part else set()))}
 
 
 def _without_null(part: _Json) -> _Json:
@@ -289,14 +328,20 @@ def _preview(store: MemoryStore, row: Operation, given: _Json) -> _Json:
     return {DRY_RUN: True, "would_lose": "\n".join(lost)}
 
 
-def _result(row: Operation, answer: _Json, *, explained: bool = False) -> CallToolResult:
-    """An answer in two forms, as the protocol requires: text lines for models, structured content for programs."""
+def _result(row: Operation, answer: _Json, *, explained: bool = False, ending: str = "") -> CallToolResult:
+    """An answer in two forms, as the protocol requires: text lines for models, structured content for programs.
+
+    Args:
+        row: The operation.
+        answer: Its answer.
+        explained: Whether to keep the fields that explain how it was found.
+        ending: More lines for models only.
+    """
     from wellkept.server.mcp.lines import text_of_answer  # loads the engine, which the list of tools does not need
 
     fits = sized(answer if row.name in _WHOLE else slim(answer, explained=explained))
-    return CallToolResult(
-        content=[TextContent(type="text", text=text_of_answer(row.name, fits))], structured_content=fits
-    )
+    text = "\n".join(filter(None, (text_of_answer(row.name, fits), ending)))
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=fits)
 
 
 def _parsed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> _Json:

@@ -47,6 +47,8 @@ MOMENT: Mapping[str, Any] = {
 """A day, or a day and time, with or without a zone, such as `2026-03-04T09:30:00Z`."""
 RULES_FORMAT = "wellkept-rules"
 """TOML with at least one key, as in docs/consolidation.md; JSON schema cannot express it."""
+ANSWERS_FORMAT = "wellkept-answers"
+"""Answers to questions, as in docs/operations.md; what they may be depends on the question."""
 _ANY_TEXT = frozenset({"FilterFields", "ScopeFields"})
 """Filters accept any text: a text that no memory contains is no error and finds nothing."""
 _VISIBLE_NAMES = frozenset({"content", "query", "response"})
@@ -114,6 +116,10 @@ def _narrow_text(schema: dict[str, Any], name: str, *, any_text: bool) -> None:
         schema |= MOMENT
     elif name == "rules":
         schema["format"] = RULES_FORMAT
+    elif name == "question":
+        schema |= {"pattern": "^(?:[qQ][1-9][0-9]{0,17})?$"}
+    elif name == "text":
+        schema["format"] = ANSWERS_FORMAT
     elif name == "rels" or (name == "rel" and schema.get("default")):
         schema |= {"minLength": 1, "maxLength": MAX_REL, **LINE}
     elif not any_text and not schema.keys() & {"enum", "const", "format", "pattern"}:
