@@ -9,7 +9,7 @@ import pytest
 from chat_server import ChatServer, says, status
 from wellkept.config import personal_file
 
-PAIRS = (("The office is in Berlin.", "The office moved to Dublin."), ("Ana leads billing.", "Billing is led by Bo."))
+PAIRS = (("The standup is at ten.", "Standup now starts half an hour earlier."), ("Ana leads billing.", "Billing is led by Bo."))
 MINILM = ("--embedder", "minilm")
 KEY = "sk-secret-123"
 
@@ -63,7 +63,7 @@ def test_json_is_the_report(cli, server, asked):
 
 def test_a_dry_run_prints_the_prompt_and_sends_nothing(cli, server, asked):
     shown = cli(*command(server, "--dry-run")).stdout
-    assert "You keep the long-term memory" in shown and '"text": "The office' in shown
+    assert "You keep the long-term memory" in shown and '"text": "The standup' in shown
     assert server.requests == [] and cli.json(*command(server))["answered"]
 
 
@@ -124,5 +124,5 @@ def test_a_wrong_setting_is_told(cli, text):
     assert "wellkept.toml" in cli("stats", code=1).stderr
 
 
-def test_without_an_endpoint_it_is_a_usage_error(cli):
-    assert "--with" in cli("answer", code=2).stderr
+def test_options_of_a_model_without_an_endpoint_are_a_usage_error(cli):
+    assert "--with" in cli("answer", "--model", "tiny", code=2).stderr

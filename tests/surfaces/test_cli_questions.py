@@ -21,7 +21,7 @@ from wellkept.cli.terminal.session import Session, Shared
 from wellkept.core.asking.learning import Lesson, taught
 from wellkept.core.asking.state import state_of, state_text
 
-BERLIN, DUBLIN = "The office is in Berlin.", "The office moved to Dublin."
+AT_TEN, EARLIER = "The standup is at ten.", "Standup now starts half an hour earlier."
 TUESDAY, MOVED = "Lunch is on Tuesday.", "Lunch is on Thursday."
 SCRIPT, KEYS = "Deploys run from ship.sh.", "The old keys open the gate."
 
@@ -64,13 +64,13 @@ class Asked:
 @pytest.fixture
 def asked(cli: Cli) -> Asked:
     with wellkept.open(str(cli.db), embedder="hashing", relation_model="none") as store:
-        texts = (BERLIN, DUBLIN, TUESDAY, MOVED, SCRIPT, KEYS)
+        texts = (AT_TEN, EARLIER, TUESDAY, MOVED, SCRIPT, KEYS)
         ids = {text: store.remember(text, keep=True).id for text in texts}
         questions = (
-            ask(store, ids[DUBLIN], (ids[BERLIN], 0.01, 0.43), worth=0.6),
+            ask(store, ids[EARLIER], (ids[AT_TEN], 0.01, 0.43), worth=0.6),
             ask(store, ids[MOVED], (ids[TUESDAY], 0.12, 0.3), worth=0.9),
             ask(
-                store, ids[KEYS], (ids[SCRIPT], 0.2, 0.0), (ids[BERLIN], 0.1, 0.0), (ids[TUESDAY], 0.0, 0.0), worth=0.1
+                store, ids[KEYS], (ids[SCRIPT], 0.2, 0.0), (ids[AT_TEN], 0.1, 0.0), (ids[TUESDAY], 0.0, 0.0), worth=0.1
             ),
         )
     return Asked(cli, ids, questions)
@@ -83,10 +83,10 @@ def test_the_most_valuable_comes_first_with_what_the_gate_thinks_and_how_to_answ
     office, lunch, keys = asked.questions
     lines = [line.strip() for line in asked.cli("questions").stdout.splitlines()]
     assert [line.split()[0] for line in lines if line.startswith("q")] == [lunch, office, keys]
-    at = lines.index(DUBLIN)
+    at = lines.index(EARLIER)
     assert "fact" not in lines[at - 1] and "until" in lines[at - 1]
     assert lines[at + 1].startswith("1 ") and lines[at + 1].endswith("0.43 that it replaces this")
-    assert lines[at + 2] == BERLIN
+    assert lines[at + 2] == AT_TEN
     assert lines[at + 3].startswith(f"wellkept answer {office} new | repeats N")
     assert any(line.startswith("3 ") and "something else" in line for line in lines)
 
@@ -138,12 +138,12 @@ def test_a_hostile_text_stays_a_quoted_text_on_one_line(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "said", "status"),
     [
-        (["replaces", "1"], "it replaces", {BERLIN: "superseded", DUBLIN: "active"}),
-        (["outdated by 1"], "it is outdated by", {BERLIN: "active", DUBLIN: "superseded"}),
-        (["repeats", "1"], "another wording of", {BERLIN: "active", DUBLIN: "wording"}),
-        (["new."], "a memory of its own", {BERLIN: "active", DUBLIN: "active"}),
-        (["not", "worth", "keeping"], "it is archived", {BERLIN: "active", DUBLIN: "archived"}),
-        (["replaces", "1", "--by", "agent"], "it is marked as the update of", {BERLIN: "active", DUBLIN: "active"}),
+        (["replaces", "1"], "it replaces", {AT_TEN: "superseded", EARLIER: "active"}),
+        (["outdated by 1"], "it is outdated by", {AT_TEN: "active", EARLIER: "superseded"}),
+        (["repeats", "1"], "another wording of", {AT_TEN: "active", EARLIER: "wording"}),
+        (["new."], "a memory of its own", {AT_TEN: "active", EARLIER: "active"}),
+        (["not", "worth", "keeping"], "it is archived", {AT_TEN: "active", EARLIER: "archived"}),
+        (["replaces", "1", "--by", "agent"], "it is marked as the update of", {AT_TEN: "active", EARLIER: "active"}),
     ],
 )
 def test_an_answer_is_words_after_the_question(
@@ -158,7 +158,7 @@ def test_an_answer_is_words_after_the_question(
 def test_an_agents_replaces_marks_the_older_one(asked: Asked) -> None:
     asked.cli("answer", "--by", "agent", asked.questions[0], "replaces 1")
     [mark] = [row for row in asked.cli.rows("conflicts") if row["kind"] == "outdated"]
-    assert (mark["a"], mark["b"]) == (asked.ids[BERLIN], asked.ids[DUBLIN])
+    assert (mark["a"], mark["b"]) == (asked.ids[AT_TEN], asked.ids[EARLIER])
 
 
 def test_several_answers_are_each_given_alone_and_a_refused_one_is_a_finding(asked: Asked) -> None:
@@ -301,7 +301,7 @@ def _until(terminal: int, awaited: bytes, *, seconds: float = 60) -> bytes:
 def test_answers_are_taken_back_together_and_what_stands_in_the_way_is_named(asked: Asked) -> None:
     asked.cli("answer", "q7 replaces 1; q9 new")
     asked.cli("answer", "--by", "agent", "q8", "repeats", "1")
-    asked.cli("revise", asked.ids[DUBLIN], "The office is in Dublin now.")
+    asked.cli("revise", asked.ids[EARLIER], "Standup starts at half past nine.")
     done = asked.cli("undo", "--by", "agent").stdout
     assert "Undid 1 answer; its question is open again" in done and "q8 repeats 1 by agent" in done
     assert asked.answers() == ["q7 replaces 1", "q9 new"]
@@ -339,35 +339,35 @@ def test_journal_and_history_tell_who_answered_what(asked: Asked) -> None:
     asked.cli("answer", "q7", "replaces", "1")
     journal = " ".join(asked.cli("journal").stdout.split())
     assert "asks q7" in journal and "answers q7: replaces 1; by a person" in journal
-    history = " ".join(asked.cli("history", asked.ids[BERLIN]).stdout.split())
+    history = " ".join(asked.cli("history", asked.ids[AT_TEN]).stdout.split())
     assert "answer: replaces" in history and "the answer: replaces 1; by a person" in history
 
 
 def test_recall_names_the_question_about_a_hit_only_when_it_explains(asked: Asked) -> None:
-    told = " ".join(asked.cli("recall", DUBLIN, "--explain", "--min-score", "0").stdout.split())
+    told = " ".join(asked.cli("recall", EARLIER, "--explain", "--min-score", "0").stdout.split())
     assert "question q7 is open" in told
-    assert "question q7" not in asked.cli("recall", DUBLIN, "--min-score", "0").stdout
-    hits = asked.cli.json("recall", DUBLIN, "--explain", "--min-score", "0")["hits"]
+    assert "question q7" not in asked.cli("recall", EARLIER, "--min-score", "0").stdout
+    hits = asked.cli.json("recall", EARLIER, "--explain", "--min-score", "0")["hits"]
     by_text = {hit["memory"]["content"]: hit["question"] for hit in hits}
-    assert (by_text[DUBLIN], by_text[BERLIN]) == ("q7", "q7")
+    assert (by_text[EARLIER], by_text[AT_TEN]) == ("q7", "q7")
 
 
 def test_a_write_prints_its_question_and_json_carries_it(cli: Cli) -> None:
     """With the packaged models: the lexical embedder asks nothing."""
     real = replace(cli, embedder="minilm")
-    real("remember", BERLIN)
-    said = real("remember", DUBLIN).stdout
+    real("remember", AT_TEN)
+    said = real("remember", EARLIER).stdout
     assert "asks      q2: does it repeat, replace or add to one of these?" in said
-    assert f"{BERLIN} (0." in said and "wellkept answer q2 new | repeats N" in said
+    assert f"{AT_TEN} (0." in said and "wellkept answer q2 new | repeats N" in said
     [row] = real.rows("questions")
     assert row["id"] == "q2"
     many = ["--namespace", "many", "remember-many", "--lines"]
-    assert "1 question asked" in real(*many, stdin=f"{BERLIN}\n{DUBLIN}\n").stdout
+    assert "1 question asked" in real(*many, stdin=f"{AT_TEN}\n{EARLIER}\n").stdout
     assert real.json("remember", "Ana's desk is by the window.")["question"] is None
 
 
 def test_an_automatic_act_that_is_checked_says_what_was_done(cli: Cli) -> None:
-    head, wording, newer = (cli.remember(text, "--keep") for text in (BERLIN, SCRIPT, DUBLIN))
+    head, wording, newer = (cli.remember(text, "--keep") for text in (AT_TEN, SCRIPT, EARLIER))
     with wellkept.open(str(cli.db), embedder="hashing", relation_model="none") as store:
         fold(store, wording, head)
         ask(store, wording, (head, 1.0, 0.0), (newer, 0.0, 0.0), audited="fold")

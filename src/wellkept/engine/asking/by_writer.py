@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wellkept.core.asking.state import state_of
-from wellkept.engine.asking.listing import open_ones
+from wellkept.engine.lookup.open_questions import open_ones
 from wellkept.engine.base.context import Context
 from wellkept.types import Question
 

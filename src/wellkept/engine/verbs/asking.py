@@ -90,8 +90,8 @@ class AskingVerbs:
         Example:
             >>> import wellkept
             >>> with wellkept.open("memory:") as store:
-            ...     _ = store.remember("The office is in Berlin.")
-            ...     _ = store.remember("The office moved to Dublin.")
+            ...     _ = store.remember("The standup is at ten.")
+            ...     _ = store.remember("Standup now starts half an hour earlier.")
             ...     print(store.answer_with(lambda questions: {one.id: "replaces 1" for one in questions}))
             1 question answered, 0 left open
         """

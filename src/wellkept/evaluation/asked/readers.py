@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import TypeAlias
+
+import numpy as np
 
 from wellkept.errors import InvalidInput
 from wellkept.evaluation.labelled_files import Write
@@ -50,15 +51,15 @@ def noisy(share: float) -> Reader:
     Args:
         share: 0 to 1.
     """
-    chance = random.Random(_SEED)
+    chance = np.random.Generator(np.random.PCG64(_SEED))
 
     def read(question: Question, write: Write, ledger: Ledger) -> str:
         right = oracle(question, write, ledger)
         if chance.random() >= share:
             return right
-        number = chance.choice(question.candidates).number
-        others = ["new", f"repeats {number}", f"replaces {number}", f"adds to {number}"]
-        return chance.choice([one for one in others if one != right])
+        number = question.candidates[int(chance.integers(len(question.candidates)))].number
+        others = [one for one in ("new", f"repeats {number}", f"replaces {number}", f"adds to {number}") if one != right]
+        return others[int(chance.integers(len(others)))]
 
     return read
 
