@@ -9,7 +9,10 @@ import pytest
 from chat_server import ChatServer, says, status
 from wellkept.config import personal_file
 
-PAIRS = (("The standup is at ten.", "Standup now starts half an hour earlier."), ("Ana leads billing.", "Billing is led by Bo."))
+PAIRS = (
+    ("The standup is at ten.", "Standup now starts half an hour earlier."),
+    ("Ana leads billing.", "Billing is led by Bo."),
+)
 MINILM = ("--embedder", "minilm")
 KEY = "sk-secret-123"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wellkept.core.asking.state import state_of
-from wellkept.engine.lookup.open_questions import open_ones
 from wellkept.engine.base.context import Context
+from wellkept.engine.lookup.open_questions import open_ones
 from wellkept.types import Question
 
 

@@ -58,7 +58,8 @@ def noisy(share: float) -> Reader:
         if chance.random() >= share:
             return right
         number = question.candidates[int(chance.integers(len(question.candidates)))].number
-        others = [one for one in ("new", f"repeats {number}", f"replaces {number}", f"adds to {number}") if one != right]
+        possible = ("new", f"repeats {number}", f"replaces {number}", f"adds to {number}")
+        others = [one for one in possible if one != right]
         return others[int(chance.integers(len(others)))]
 
     return read
