@@ -92,8 +92,11 @@ def state_of(text: str) -> Asking:
         >>> state_of(state_text(Asking(tokens=0.5))).tokens, state_of("{").tokens
         (0.5, 1.0)
     """
-    if not text:
-        return Asking()
+    return (read_state(text) if text else None) or Asking()
+
+
+def read_state(text: str) -> Asking | None:
+    """The state that the text holds; None for a text that cannot be read."""
     try:
         plain = json.loads(text)
         checked = plain["checked"]
@@ -107,7 +110,7 @@ def state_of(text: str) -> Asking:
             checked={act: Checked(*(int(_within(count, MOST_COUNTED)) for count in checked[act])) for act in ACTS},
         )
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        return Asking()
+        return None
 
 
 def _within(number: float, most: float) -> float:
