@@ -19,9 +19,9 @@ from wellkept.core.asking.state import Checked, state_text
 from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.engine.gate import acts
-from wellkept.errors import AlreadyAnswered, InvalidAnswer, InvalidField, NotFound, UndoBlocked, WellkeptError
+from wellkept.errors import AlreadyAnswered, InvalidAnswer, InvalidField, ModelError, NotFound, UndoBlocked, WellkeptError
 from wellkept.testing.clock import CountingIds
-from wellkept.types import ConflictChange, Question
+from wellkept.types import ConflictChange, Memory, Question
 
 Made = Callable[..., Desk]
 
@@ -164,7 +164,12 @@ def test_resolving_a_conflict_of_the_memory_closes_its_question(table: Desk, wor
 
 def _flag(table: Desk, question: Question) -> str:
     """An open conflict between the memory in question and its candidate."""
-    ctx, old, new = table.store._ctx, question.candidates[0].memory, question.memory
+    return flagged(table, question.candidates[0].memory, question.memory)
+
+
+def flagged(table: Desk, old: Memory, new: Memory) -> str:
+    """An open contradiction between two memories, as an upkeep job lists it."""
+    ctx = table.store._ctx
     comparison = compare(new, old, cosine=None, similarity=None, opposites=ctx.policy.opposites)
     made = flags.between(old, new, comparison, kind="contradiction", moment=(ctx.clock(), 30.0))
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
@@ -599,3 +604,72 @@ def test_kinds_to_the_letter_of_the_sources_are_not_asked_about(make: Made) -> N
     table = make(policy=replace(to_the_letter(), ask=100))
     table.store.remember(OLD, kind="fact")
     assert table.store.remember(NEW, kind="fact").question is None
+
+
+# ---- later: the sweep, and consolidation ----
+
+
+def test_a_write_that_is_judged_after_an_outage_is_asked_about_then(make: Made) -> None:
+    table = make()
+    model = table.options["relation_model"]
+    table.store.remember(OLD, kind="fact")
+    model.failure = ModelError("down", where="relations", todo="Wait")
+    assert table.store.remember(NEW, kind="fact").question is None
+    model.failure = None
+    table.store.sweep()
+    (question,) = table.store.questions()
+    assert (question.memory.content, question.candidates[0].memory.content) == (NEW, OLD)
+    assert table.store.answer(question.id, "repeats 1").entry
+    assert table.store.verify() == ()
+    before = table.snapshot()
+    table.store.sweep()
+    assert table.snapshot() == before
+
+
+def listed(make: Made, count: int) -> Desk:
+    """A store with open contradictions from before it asked."""
+    table = make(policy=policy(0))
+    for number in range(count):
+        old, new = (table.store.remember(f"Hall {number} was {one}.").memory for one in ("built by Ana", "sold twice"))
+        assert old is not None
+        assert new is not None
+        flagged(table, old, new)
+    return table
+
+
+def asking_now(table: Desk, ask: float) -> None:
+    """Open the same store under another budget."""
+    object.__setattr__(table.store._ctx, "policy", policy(ask))
+
+
+def test_open_conflicts_of_an_older_store_are_asked_about_only_by_consolidation(make: Made) -> None:
+    table = listed(make, 3)
+    conflicts = table.store.conflicts()
+    asking_now(table, 10)
+    plan = table.store.plan()
+    assert opened(table) == []
+    table.store.execute(plan)
+    (question,) = table.store.questions()
+    assert (question.memory.id, question.candidates[0].memory.id) in {(one.b, one.a) for one in conflicts}
+    assert table.store.verify() == ()
+    table.store.execute(table.store.plan())
+    assert len(opened(table)) == 1  # the budget is used up
+    table.store.answer(question.id, "replaces 1", by="person")
+    assert len(table.store.conflicts()) == 2
+    assert opened(table) == []
+
+
+def test_consolidation_asks_nothing_without_a_budget(make: Made) -> None:
+    table = listed(make, 1)
+    before = table.snapshot()
+    table.store.execute(table.store.plan())
+    assert (table.snapshot(), text(table.store)) == (before, "")
+
+
+def test_a_conflict_that_a_question_is_about_is_not_asked_about_again(make: Made) -> None:
+    table = make()
+    question = asked(table)
+    _flag(table, question)
+    note(table.store, state_text(replace(state(table.store), tokens=3.0)))
+    table.store.execute(table.store.plan())
+    assert opened(table) == [question.id]

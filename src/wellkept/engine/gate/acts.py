@@ -41,6 +41,7 @@ from wellkept.types import (
     LinkChange,
     Memory,
     MemoryChange,
+    QuestionRecord,
     Reason,
     Resolution,
     Statement,
@@ -435,6 +436,7 @@ def apply(
     memory_id: str,
     reasons: tuple[Reason, ...] = (),
     vectors: Mapping[str, Vector] | None = None,
+    asks: QuestionRecord | None = None,
 ) -> int:
     """Apply the effects of an act and journal it."""
     entry = JournalEntry(
@@ -447,6 +449,7 @@ def apply(
         memory_ids=tuple(dict.fromkeys((memory_id, *touched(effects)))),
         reasons=reasons,
         effects=tuple(effects),
+        asks=asks,
     )
     return tx.apply(entry, vectors=vectors)
 
