@@ -17,7 +17,7 @@ from wellkept.core.records.conflicts import key_of
 from wellkept.core.records.effects import invert, same_record
 from wellkept.core.records.lifecycle import born_wording
 from wellkept.errors import InvalidAnswer
-from wellkept.policy import DEFAULT_KINDS, Policy
+from wellkept.policy import Policy
 from wellkept.types import Conflict, ConflictChange, Effect, Link, LinkChange, Memory, MemoryChange
 
 THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -264,9 +264,7 @@ def test_every_answer_leaves_every_situation_sound(name: str, text: str) -> None
     if text != "not worth keeping":
         made = {(one.a, one.b) for one in after.conflicts.values() if one.reason == ANSWERED}
         assert {(a, b) for a, b, _ in after.open() if "new" in (a, b)} <= made
-        assert not [
-            edge for edge in after.links if "new" in edge[:2] and edge[2] in ("may_update", "may_restate")
-        ]
+        assert not [edge for edge in after.links if "new" in edge[:2] and edge[2] in ("may_update", "may_restate")]
 
 
 def settled(records: Records) -> dict[tuple[str, str, str], str]:

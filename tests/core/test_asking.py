@@ -37,8 +37,16 @@ from wellkept.core.asking.learning import (
     taught,
 )
 from wellkept.core.asking.shown import for_agent, list_for_agent
-from wellkept.core.asking.state import KEPT_SCORES, MOST_COUNTED, MOST_OPEN, Asking, Checked, OpenQuestion, state_of
-from wellkept.core.asking.state import state_text
+from wellkept.core.asking.state import (
+    KEPT_SCORES,
+    MOST_COUNTED,
+    MOST_OPEN,
+    Asking,
+    Checked,
+    OpenQuestion,
+    state_of,
+    state_text,
+)
 from wellkept.core.judging.list_head import FEATURES, Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.conflicts import key_of
@@ -124,10 +132,13 @@ def test_a_question_is_what_is_left_of_it(why: str, changes: dict[str, Memory | 
     ("status", "head", "is_open"),
     [("wording", "a", True), ("active", "", False), ("wording", "x", False), ("superseded", "a", False)],
 )
-def test_a_checked_fold_is_asked_about_while_it_stands(status: Any, head: str, is_open: bool) -> None:
+def test_a_checked_fold_is_asked_about_while_it_stands(status: Any, head: str, *, is_open: bool) -> None:
     record = replace(RECORD, audited="fold")
     rows = {**ROWS, "m": memory("m", status=status, superseded_by=head)}
-    assert (question_of(record, JournalEntry(seq=7, at=THEN, verb="remember", outcome="created", asks=record), rows) is not None) == is_open
+    assert (
+        question_of(record, JournalEntry(seq=7, at=THEN, verb="remember", outcome="created", asks=record), rows)
+        is not None
+    ) == is_open
 
 
 def test_a_question_expires_at_its_time() -> None:

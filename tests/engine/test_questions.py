@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,17 +14,27 @@ from typing import Any
 
 import pytest
 
+import wellkept
 from asked import NEW, OLD, THIRD, Unsure, note, policy, relate, state, text, unsure
 from letter import to_the_letter
 from stores import BACKENDS, LASTING, Desk
 from wellkept.core.asking.budget import is_drawn
-from wellkept.core.asking.state import Checked, state_text
+from wellkept.core.asking.budget import opened as opened_question
+from wellkept.core.asking.state import Asking, Checked, state_text
 from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.engine.gate import acts
-from wellkept.errors import AlreadyAnswered, InvalidAnswer, InvalidField, ModelError, NotFound, UndoBlocked, WellkeptError
+from wellkept.errors import (
+    AlreadyAnswered,
+    InvalidAnswer,
+    InvalidField,
+    ModelError,
+    NotFound,
+    UndoBlocked,
+    WellkeptError,
+)
 from wellkept.testing.clock import CountingIds
-from wellkept.types import ConflictChange, Memory, Question
+from wellkept.types import Chance, ConflictChange, Memory, Question, QuestionRecord
 
 Made = Callable[..., Desk]
 
@@ -342,7 +355,7 @@ def test_nothing_comes_back_with_the_answer_about_an_erased_memory(table: Desk) 
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_of_two_answers_at_once_one_counts(make: Made, same: bool) -> None:
+def test_of_two_answers_at_once_one_counts(make: Made, *, same: bool) -> None:
     table = make()
     question = asked(table)
     said = ["replaces 1"] * 8 if same else ["replaces 1", "new"] * 4
@@ -551,7 +564,7 @@ def test_a_drawn_fold_is_checked_and_stands_meanwhile(make: Made) -> None:
     [("repeats 1", "wording", True), ("new", "active", False), ("replaces 1", "active", False),
      ("not worth keeping", "archived", False)],
 )  # fmt: skip
-def test_an_answer_to_a_checked_fold_leaves_it_or_splits_it(make: Made, said: str, status: str, right: bool) -> None:
+def test_an_answer_to_a_checked_fold_leaves_it_or_splits_it(make: Made, said: str, status: str, *, right: bool) -> None:
     table, question = checked_fold(make)
     before = stands(table)
     entry = table.store.answer(question.id, said).entry
@@ -596,7 +609,9 @@ def test_a_text_that_returns_to_an_outdated_value_is_asked_about_first(make: Mad
     assert [one.memory.content for one in question.candidates] == [OLD, NEW]
     table.store.answer(question.id, "replaces 2")
     assert sorted(table.rows("active")) == sorted([OLD, NEW, THIRD])
-    assert {(one.a, one.b) for one in table.store.conflicts()} >= {(question.candidates[1].memory.id, question.memory.id)}
+    assert {(one.a, one.b) for one in table.store.conflicts()} >= {
+        (question.candidates[1].memory.id, question.memory.id)
+    }
     assert table.store.verify() == ()
 
 
@@ -673,3 +688,50 @@ def test_a_conflict_that_a_question_is_about_is_not_asked_about_again(make: Made
     note(table.store, state_text(replace(state(table.store), tokens=3.0)))
     table.store.execute(table.store.plan())
     assert opened(table) == [question.id]
+
+
+ANSWERING = """
+import sys, wellkept
+from wellkept.errors import AlreadyAnswered
+store = wellkept.open(sys.argv[1], embedder="hashing", relation_model="none")
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    print(store.answer("q3", sys.argv[2]).entry)
+except AlreadyAnswered:
+    print("refused")
+store.close()
+"""
+
+
+@pytest.mark.skipif(LASTING != "sqlite", reason="the processes share a file")
+def test_of_two_processes_that_answer_at_once_one_counts(tmp_path: Path) -> None:
+    path = tmp_path / "shared.db"
+    with wellkept.open(path, embedder="hashing", relation_model="none") as store:
+        old, new = store.remember("The hall was built by Ana.").memory, store.remember("Bo has the keys.").memory
+        assert old is not None
+        assert new is not None
+        record = QuestionRecord(memory_id=new.id, chances=(Chance(old.id, 0.4, 0.2, 1),), worth=0.4)
+        with store._ctx.storage.begin("default", write=True) as tx:
+            first = tx.journal(seqs=(2,))[0]
+            tx.apply(replace(first, seq=0, effects=(), asks=record, idempotency_key=""))
+            tx.note_asking(state_text(Asking().with_question(opened_question(record, 3))))
+    command = [sys.executable, "-c", ANSWERING, str(path)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    said = ("repeats 1", "replaces 1", "new")
+    running = [
+        subprocess.Popen([*command, one], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        for one in said
+    ]
+    for one in running:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+    got = sorted(one.communicate(timeout=120)[0].strip() for one in running)
+    assert got == ["4", "refused", "refused"]
+    with wellkept.open(path, embedder="hashing", relation_model="none") as store:
+        assert len([entry for entry in store.journal() if entry.answers]) == 1
+        assert store.verify() == ()

@@ -62,7 +62,7 @@ def told(report: ReplayReport) -> tuple[int, int, int]:
     [("replaces 1", (1, 0, 0)), ("new", (0, 1, 0)), ("repeats 1", (0, 1, 0)), ("outdated by 1", (0, 1, 0))],
 )
 def test_a_replay_tells_whether_another_policy_agrees_with_the_answers(
-    make: Callable[..., Desk], answer: str, bolder: tuple[int, int, int], forward: bool
+    make: Callable[..., Desk], answer: str, bolder: tuple[int, int, int], *, forward: bool
 ) -> None:
     table = said(make(), answer)
     before = table.snapshot()

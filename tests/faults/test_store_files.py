@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import wellkept
-
 from wellkept.errors import (
     Busy,
     Corrupt,

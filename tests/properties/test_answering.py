@@ -32,7 +32,8 @@ TEXTS = tuple(
 SHARES = ({"conflict": 0.4}, {"same": 0.5}, {"same": 0.95}, {"conflict": 0.95}, {"refines": 0.5})
 ANSWERS = (
     "new", "repeats 1", "replaces 1", "outdated by 1", "adds to 1", "keep both 1", "not worth keeping",
-    "repeats 1,2", "replaces 1,2", "repeats 2 and replaces 1", "repeats 1 and outdated by 2", "keep both 2 and adds to 1",
+    "repeats 1,2", "replaces 1,2", "repeats 2 and replaces 1", "repeats 1 and outdated by 2",
+    "keep both 2 and adds to 1",
 )  # fmt: skip
 KINDS = ("fact", "fact", "knowledge", "lesson", "episode")
 
@@ -41,7 +42,9 @@ answers = st.tuples(
     st.just("answer"), st.integers(0, 5), st.tuples(st.sampled_from(ANSWERS), st.sampled_from(("agent", "person")))
 )
 undos = st.tuples(st.just("undo"), st.integers(0, 6), st.none())
-others = st.tuples(st.sampled_from(("forget", "restore", "supersede", "resolve")), st.integers(0, 20), st.integers(0, 20))
+others = st.tuples(
+    st.sampled_from(("forget", "restore", "supersede", "resolve")), st.integers(0, 20), st.integers(0, 20)
+)
 stories = st.lists(st.one_of(writes, writes, answers, answers, undos, others), min_size=4, max_size=22)
 opinions = st.lists(st.sampled_from(SHARES), min_size=6, max_size=6)
 
@@ -95,7 +98,6 @@ def desks(backends: tuple[str, ...], folder: Path, shares: list[dict[str, float]
     fake = related()
     made = []
     for backend in backends:
-
         made.append(desk(backend, folder, fake=fake, relation_model=declared(shares), policy=policy(100)))
     return made
 

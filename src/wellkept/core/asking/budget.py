@@ -44,6 +44,16 @@ def worth_of(chances: Iterable[Chance], rows: Mapping[str, Memory]) -> float:
     return max((_gain(one, rows.get(one.memory_id)) for one in chances), default=0.0)
 
 
+def is_worthless(chances: Iterable[Chance]) -> bool:
+    """Whether nobody is asked about these candidates, however often they are used.
+
+    Example:
+        >>> is_worthless([Chance("a", repeats=0.03, replaces=0.02)]), is_worthless([Chance("a", 0.0, replaces=0.03)])
+        (True, False)
+    """
+    return worth_of(chances, {}) * (1.0 + _MOST_USED) < LEAST_WORTH
+
+
 def _gain(chance: Chance, row: Memory | None) -> float:
     uses = row.access_count if row is not None else 0
     often = 1.0 + min(_MOST_USED, _USED * log1p(uses))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from wellkept.types import AutomaticAct
 
@@ -95,8 +96,12 @@ def state_of(text: str) -> Asking:
     return (read_state(text) if text else None) or Asking()
 
 
+@lru_cache(maxsize=16)
 def read_state(text: str) -> Asking | None:
-    """The state that the text holds; None for a text that cannot be read."""
+    """The state that the text holds; None for a text that cannot be read.
+
+    A write reads the same text twice: for the bounds, and for the budget.
+    """
     try:
         plain = json.loads(text)
         checked = plain["checked"]

@@ -41,7 +41,6 @@ from wellkept.types import (
     LinkChange,
     Memory,
     MemoryChange,
-    QuestionRecord,
     Reason,
     Resolution,
     Statement,
@@ -436,10 +435,23 @@ def apply(
     memory_id: str,
     reasons: tuple[Reason, ...] = (),
     vectors: Mapping[str, Vector] | None = None,
-    asks: QuestionRecord | None = None,
 ) -> int:
     """Apply the effects of an act and journal it."""
-    entry = JournalEntry(
+    entry = entry_of(ctx, effects, verb=verb, outcome=outcome, memory_id=memory_id, reasons=reasons)
+    return tx.apply(entry, vectors=vectors)
+
+
+def entry_of(
+    ctx: Context,
+    effects: Sequence[Effect],
+    *,
+    verb: str,
+    outcome: str,
+    memory_id: str,
+    reasons: tuple[Reason, ...] = (),
+) -> JournalEntry:
+    """The journal entry of an act with these effects."""
+    return JournalEntry(
         at=ctx.clock(),
         verb=verb,
         actor=ctx.actor,
@@ -449,9 +461,7 @@ def apply(
         memory_ids=tuple(dict.fromkeys((memory_id, *touched(effects)))),
         reasons=reasons,
         effects=tuple(effects),
-        asks=asks,
     )
-    return tx.apply(entry, vectors=vectors)
 
 
 def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:

@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
 
-from wellkept.core.asking.budget import WORTH_OF_RETURN, counted, is_drawn, name_of, opened, paid, worth_of
+from wellkept.core.asking.budget import (
+    WORTH_OF_RETURN,
+    counted,
+    is_drawn,
+    is_worthless,
+    name_of,
+    opened,
+    paid,
+    worth_of,
+)
 from wellkept.core.asking.candidates import numbered
 from wellkept.core.asking.state import MOST_OPEN, Asking, state_of, state_text
 from wellkept.core.records.conflicts import is_open
@@ -46,6 +55,8 @@ def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
     audited: AutomaticAct | Literal[""] = ""
     worth = 0.0
     rows: dict[str, Memory] = {}
+    if decision.outcome != "restated" and is_worthless(chances) and not decision.conflicts:
+        worth, chances = worth_of(chances, {}), ()  # as most writes are: no candidate is read
     if memory is not None and chances:
         rows = {row.id: row for row in tx.find(Filter(ids=tuple(one.memory_id for one in chances)))}
         chances = tuple(one for one in chances if one.memory_id in rows and one.memory_id not in _replaced(decision))

@@ -57,7 +57,8 @@ class Answers:
 
     def report(self) -> ReplayAnswers:
         """How the replayed decisions compare with the answers that stand."""
-        return ReplayAnswers(**self._counts)
+        counts = self._counts
+        return ReplayAnswers(agreed=counts["agreed"], disagreed=counts["disagreed"], undecided=counts["undecided"])
 
     def _agreement(self, given: JournalEntry) -> Agreement | None:
         asked = self._asked.get(given.answers)
@@ -75,12 +76,14 @@ class Answers:
         replaced |= {one.dst for one in result.links if one.rel == "supersedes"} & candidates
         if head not in candidates and not replaced:
             return "undecided"
-        behind = _named(record, parts, ("repeats", "adds to"))
-        agrees = (not head or head in behind) and replaced <= _named(record, parts, ("replaces",))
+        behind = _named(record, parts, _JOINED)
+        agrees = (not head or head in behind) and replaced <= _named(record, parts, _FRONT)
         return "agreed" if agrees else "disagreed"
 
 
 _BEHIND = ("restated", "duplicate", "evolved")
+_FRONT: tuple[AnswerVerb, ...] = ("replaces",)
+_JOINED: tuple[AnswerVerb, ...] = ("repeats", "adds to")
 
 
 def _named(record: QuestionRecord, parts: Collection[AnswerPart], verbs: Collection[AnswerVerb]) -> set[str]:

@@ -81,7 +81,7 @@ def lessons_in(plain: Mapping[str, Json]) -> Lessons:
             raise InvalidField("must be three counts", where=act, todo=_AGAIN)
         if any(type(one) is not int or not 0 <= one <= MOST_COUNTED for one in counts):
             raise InvalidField("must be three counts", where=act, todo=_AGAIN)
-        checked[act] = Checked(*counts)  # type: ignore[arg-type]
+        checked[act] = Checked(*counts)
     return Lessons(checked)
 
 
@@ -103,7 +103,7 @@ def asked_again(
                 state = replace(state, checked=record.checked)
             continue
         ids = (record.memory_id, *(one.memory_id for one in record.chances))
-        if not known.issuperset(ids):
+        if not known >= set(ids):
             where = f"question about {record.memory_id}"
             raise InvalidInput("one of its memories does not exist", where=where, todo=_AGAIN)
         if any(one.of == name_of(record.memory_id) for one in state.open):

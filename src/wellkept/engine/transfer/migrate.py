@@ -2,8 +2,8 @@
 
 The target is written in the order of the source's journal, a block of entries per transaction. So it always equals
 an earlier state of the source, and its own sequence number shows how far the copy is: after a kill, or when the
-source has changed, the next run copies only the missing entries. Data without journal entries (usage, some
-repairs, the state of questions) is copied afterwards; then both stores are read completely, and counts, sequence and a hash over
+source has changed, the next run copies only the missing entries. Data without journal entries (usage, some repairs,
+the state of questions) is copied afterwards; then both stores are read completely, and counts, sequence and a hash over
 everything must be equal.
 """
 

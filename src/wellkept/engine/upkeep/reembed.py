@@ -18,7 +18,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.paging import pages
 from wellkept.engine.base.retry import whole
 from wellkept.engine.gate import rejudge
-from wellkept.engine.gate.acts import apply, with_vector
+from wellkept.engine.gate.acts import apply, entry_of, with_vector
 from wellkept.engine.gate.judging import Models
 from wellkept.engine.gate.raising import raised
 from wellkept.engine.lookup.standing import wordings_behind
@@ -262,7 +262,8 @@ def _recheck(ctx: Context, memory_id: str, models: Models) -> Counter[str]:
             effects.insert(0, MemoryChange(memory, checked))
         counts["checked"] += 1
         reasons = (Reason("sweep", "checked after the model came back"),)
-        apply(ctx, tx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons, asks=asks)
+        entry = entry_of(ctx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
+        tx.apply(replace(entry, asks=asks))
     return counts
 
 

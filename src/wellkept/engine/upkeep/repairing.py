@@ -1,8 +1,8 @@
 """Repairs problems that `verify` finds: dry run by default, each repair is a journal entry that can be undone.
 
 Derived data (full text, columns, counters) is rebuilt by the storage; decisions are repaired by effects on the
-one write path; vectors and unchecked rows by the sweep; what is remembered of questions is noted again. Problems that cannot be repaired are reported with a
-way out. A second run finds nothing to do.
+one write path; vectors and unchecked rows by the sweep; what is remembered of questions is noted again. Problems that
+cannot be repaired are reported with a way out. A second run finds nothing to do.
 """
 
 from __future__ import annotations
