@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import wellkept
 from wellkept.errors import (
     Busy,
     Corrupt,
@@ -25,6 +26,7 @@ from wellkept.errors import (
     StorageError,
     StorePathError,
 )
+from wellkept.policy import Policy
 from wellkept.storage.sqlite import SqliteStorage
 from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, schema, statements
 from wellkept.testing.checks.world import NS, World, at, changed, conflict, entry, memory, vector
@@ -386,6 +388,29 @@ def test_a_migrated_store_has_the_schema_of_a_fresh_one(tmp_path: Path) -> None:
     SqliteStorage(old).close()
     SqliteStorage(fresh).close()
     assert shape(old) == shape(fresh)
+
+
+def test_a_store_of_version_2_opens_with_everything_it_held_and_asks_from_then_on(tmp_path: Path) -> None:
+    path, fresh = tmp_path / "second.db", tmp_path / "fresh.db"
+    with wellkept.open(path, embedder="hashing", policy=replace(Policy(), ask=0)) as store:
+        store.remember("The gate opens at nine.")
+        store.in_namespace("other").remember("The port is closed.")
+        before = (store.list(), store.journal())
+    connection = sqlite3.connect(path)
+    connection.executescript("ALTER TABLE namespace DROP COLUMN asking; PRAGMA user_version = 2;")
+    connection.close()
+    SqliteStorage(fresh).close()
+    assert shape(path)["version"] == (2,)
+    assert shape(path) != shape(fresh)
+    with wellkept.open(path, embedder="hashing") as store:
+        assert shape(path) == shape(fresh)
+        assert (store.list(), store.journal()) == before
+        assert (store.questions(), store.asking().open, store.verify()) == ((), 0, ())
+        store.remember("The gate opens at ten.")
+        with store._ctx.storage.begin("default", write=False) as tx:
+            assert tx.asking()
+        with store._ctx.storage.begin("other", write=False) as tx:
+            assert tx.asking() == ""
 
 
 def test_a_store_of_version_1_opens_with_everything_it_held(tmp_path: Path) -> None:

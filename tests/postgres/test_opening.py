@@ -77,6 +77,27 @@ def test_steps_are_numbered_from_one_without_gaps() -> None:
     assert [version for version, _ in migrations()] == list(range(1, len(migrations()) + 1))
 
 
+def test_a_database_of_version_6_is_migrated_with_everything_it_held(
+    bare: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is remembered of questions at first; the entries of then ask nothing."""
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "migrations", lambda: migrations()[:6])
+        world = World(PostgresStorage(bare))
+        row = world.add(memory("m1"), seed=1)
+        world.store.close()
+    with psycopg.connect(bare) as connection:
+        assert connection.execute("SELECT max(version) FROM wellkept.migration").fetchone() == (6,)
+    store = PostgresStorage(bare)
+    with store.begin(NS, write=True) as tx:
+        assert (tx.asking(), tx.find(Filter()), [one.asks for one in tx.journal()]) == ("", [row], [None])
+        tx.note_asking("noted")
+    with store.begin(NS, write=False) as tx:
+        assert tx.asking() == "noted"
+    assert store.verify() == []
+    store.close()
+
+
 def test_a_failed_step_leaves_the_database_as_it_was(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (*migrations(), (99, "CREATE TABLE wellkept.more (x int); SELECT no_such_function();"))
     with monkeypatch.context() as patch:

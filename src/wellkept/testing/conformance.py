@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wellkept.storage.port import Storage
-from wellkept.testing.checks import isolation, moving, reading, writing
+from wellkept.testing.checks import isolation, moving, questions, reading, writing
 from wellkept.testing.checks.world import World
 
 
@@ -57,7 +57,7 @@ def _checks(*modules: object) -> tuple[Check, ...]:
     return tuple(found)
 
 
-CHECKS: tuple[Check, ...] = _checks(reading, writing, isolation, moving)
+CHECKS: tuple[Check, ...] = _checks(reading, writing, isolation, moving, questions)
 """All checks, to be used as test cases of a test runner."""
 
 

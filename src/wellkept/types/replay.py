@@ -12,6 +12,22 @@ from wellkept.types.comparisons import Reason
 ReplayMode: TypeAlias = Literal["independent", "forward"]
 Differing: TypeAlias = Literal["outcome", "memory", "replaced", "links", "conflicts"]
 ReplayCause: TypeAlias = Literal["policy", "surroundings", "unknown"]
+Agreement: TypeAlias = Literal["agreed", "disagreed", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayAnswers:
+    """How the replayed decisions compare with answers to questions about the same writes.
+
+    Attributes:
+        agreed: Answers that say what the replayed decision does.
+        disagreed: Answers that say something else.
+        undecided: Answers to writes that the replayed policy does not decide either.
+    """
+
+    agreed: int = 0
+    disagreed: int = 0
+    undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +118,7 @@ class ReplayReport:
         unreplayed: Entries that could not be replayed, in journal order.
         erased: Number of erased memories, which cannot be compared.
         active: Active memories now and after the replay; only for a complete replay in forward mode.
+        answers: How the decisions compare with the answers that were given.
     """
 
     namespace: str
@@ -118,3 +135,4 @@ class ReplayReport:
     unreplayed: tuple[Unreplayed, ...]
     erased: int
     active: tuple[int, int] | None = None
+    answers: ReplayAnswers = ReplayAnswers()

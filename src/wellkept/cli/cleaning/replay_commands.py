@@ -121,4 +121,7 @@ def _summary(report: ReplayReport) -> str:
         return "No decision was replayed"
     differ = len(report.differences)
     text = f"{count_of(report.decisions, 'decision')} replayed, {differ or 'none'} would differ"
-    return f"{text}; {len(report.unreplayed)} could not be replayed" if report.unreplayed else text
+    if report.unreplayed:
+        text = f"{text}; {len(report.unreplayed)} could not be replayed"
+    decided = report.answers.agreed + report.answers.disagreed
+    return f"{text}; {report.answers.agreed} of {count_of(decided, 'answer')} agree" if decided else text

@@ -92,6 +92,7 @@ def effects_of(parts: Sequence[AnswerPart], material: Material) -> tuple[Effect,
     if any(part.verb == "not worth keeping" for part in parts):
         draft.archive(memory.id)
     else:
+        draft.settle_rest(memory.id, front, parts)
         draft.clear(memory.id, [row.id for rows in material.numbers.values() for row in rows if row.id not in named])
     return tuple(draft.effects)
 
@@ -172,7 +173,7 @@ class _Draft:
             hidden, link = supersede(old, self.row(new_id), at=now)
             self._take(hidden)
             self._take(link)
-            self._settle(old_id, new_id, "keep_new")
+            self._settle(old_id, new_id, "keep_new", winner=new_id)
             return
         key = flags.key_of(old_id, new_id, "outdated")
         before = self.conflicts.get(key)
@@ -181,7 +182,7 @@ class _Draft:
         mark = replace(made, reason=ANSWERED, probability=1.0, expires_at=None)
         if before is not None:
             mark = replace(mark, created_at=before.created_at, similarity=before.similarity)
-        self._settle(old_id, new_id, "keep_new", but="outdated")
+        self._settle(old_id, new_id, "keep_new", but="outdated", winner=new_id)
         if before is None or before.resolution is not None or (before.a, before.probability) != (mark.a, 1.0):
             self._conflict(before, mark)
 
@@ -192,6 +193,7 @@ class _Draft:
         room = has_room(old, memory.content, at=now) and memory.status == "active" and not self.material.wordings
         if not evolves or memory.kind != old.kind or not room:
             self._forget_links(memory_id, old_id)
+            self._settle(memory_id, old_id, "dismissed")
             self._link(memory_id, old_id, "refines")
             return
         grown = gathered(evolve(old, memory.content, at=now, similarity=1.0), memory)
@@ -210,6 +212,22 @@ class _Draft:
         self._settle(old_id, new_id, "keep_both")
         self._flag(old_id, new_id, "contradiction", "keep_both")
         self._link(new_id, old_id, "contradicts")
+
+    def settle_rest(self, memory_id: str, front: str, parts: Sequence[AnswerPart]) -> None:
+        """Settle what is open with named candidates that no effect so far was about.
+
+        These are the others of one number, and the candidates of a memory that the answer has folded: its head stands
+        for it.
+        """
+        for part in parts:
+            for row in (row for number in part.numbers for row in self.material.numbers[number]):
+                if part.verb == "repeats":
+                    self._forget_links(memory_id, row.id)
+                    self._settle(memory_id, row.id, "merge")
+                elif front != memory_id:
+                    self._forget_links(memory_id, row.id)
+                    winner = memory_id if part.verb == "replaces" else row.id if part.verb == "outdated by" else ""
+                    self._settle(memory_id, row.id, "keep_both", winner=winner)
 
     def archive(self, memory_id: str) -> None:
         """The memory is archived, and can be restored."""
@@ -255,11 +273,15 @@ class _Draft:
         ends = {one, other}
         return iter([item for item in self.conflicts.values() if {item.a, item.b} == ends])
 
-    def _settle(self, one: str, other: str, resolution: Resolution, *, but: ConflictKind | None = None) -> None:
-        """Settle the open items between two memories, but those of one kind."""
+    def _settle(
+        self, one: str, other: str, resolution: Resolution, *, but: ConflictKind | None = None, winner: str = ""
+    ) -> None:
+        """Settle the open items between two memories, but those of one kind; with a winner, in favour of it."""
         for item in self._between(one, other):
             if item.resolution is None and item.kind != but:
                 kept = "dismissed" if resolution == "merge" and item.kind != "duplicate" else resolution
+                if winner:
+                    kept = "keep_new" if item.b == winner else "keep_old"
                 self._conflict(item, flags.settled(item, kept, at=self.material.now))
 
     def _flag(self, old_id: str, new_id: str, kind: ConflictKind, resolution: Resolution) -> None:

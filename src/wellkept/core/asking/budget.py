@@ -56,6 +56,16 @@ def _often(row: Memory | None) -> float:
     return 1.0 + min(_MOST_USED, _USED * log1p(row.access_count if row is not None else 0))
 
 
+def is_worthless(chances: Iterable[Chance]) -> bool:
+    """Whether nobody is asked about these candidates, however often they are used.
+
+    Example:
+        >>> is_worthless([Chance("a", repeats=0.03, replaces=0.02)]), is_worthless([Chance("a", 0.0, replaces=0.03)])
+        (True, False)
+    """
+    return worth_of(chances, {}) * (1.0 + _MOST_USED) < LEAST_WORTH
+
+
 def counted(state: Asking, worth: float, per_100: float) -> tuple[Asking, bool]:
     """The state after one more write, and whether its worth is high enough to ask; a question costs one token.
 

@@ -30,12 +30,13 @@ def shift_of(checked: Checked) -> float:
         (0.02, 0.0, -0.043)
     """
     wrong = checked.wrong + checked.others_wrong
-    few = checked.audited < LEAST_CHECKED or checked.wrong > ACCEPTED * checked.audited
+    right = checked.audited - checked.wrong
+    few = right < LEAST_CHECKED or checked.wrong > ACCEPTED * checked.audited
     high = 1.0 if few else upper_bound(checked.wrong, checked.audited, CONFIDENCE)
     looser = LOOSEST * max(0.0, ACCEPTED - high) / ACCEPTED if checked.others_wrong == 0 else 0.0
     if looser:
         return round(-looser, 3)
-    expected = ACCEPTED / 5 * checked.audited
+    expected = ACCEPTED / 5 * right
     return round(min(STRICTEST, STRICTER_BY * max(0.0, wrong - int(expected))), 3)
 
 

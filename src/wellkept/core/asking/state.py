@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from wellkept.types import AutomaticAct
 
@@ -16,6 +17,7 @@ KEPT_SCORES = 200
 MOST_OPEN = 100
 MOST_COUNTED = 2_000
 """Checked acts beyond this many are no longer counted."""
+_MOST_WORTH, _MOST_ENTRY = 99, 2**63 - 1
 ACTS: tuple[AutomaticAct, ...] = ("fold", "mark")
 
 
@@ -91,21 +93,40 @@ def state_of(text: str) -> Asking:
         >>> state_of(state_text(Asking(tokens=0.5))).tokens, state_of("{").tokens
         (0.5, 1.0)
     """
-    if not text:
-        return Asking()
+    return (read_state(text) if text else None) or Asking()
+
+
+@lru_cache(maxsize=16)
+def read_state(text: str) -> Asking | None:
+    """The state that the text holds; None for a text that cannot be read.
+
+    A write reads the same text twice: for the bounds, and for the budget.
+    """
     try:
         plain = json.loads(text)
         checked = plain["checked"]
         return Asking(
-            tokens=min(float(MOST_OPEN), max(0.0, float(plain["tokens"]))),
-            scores=tuple(float(score) / 100 for score in plain["scores"][-KEPT_SCORES:]),
+            tokens=_within(plain["tokens"], MOST_OPEN),
+            scores=tuple(_within(score, 100 * _MOST_WORTH) / 100 for score in plain["scores"][-KEPT_SCORES:]),
             open=tuple(
-                OpenQuestion(int(at), float(worth), str(of), str(best)) for at, worth, of, best in plain["open"]
+                OpenQuestion(int(_within(at, _MOST_ENTRY)), _within(worth, _MOST_WORTH), str(of)[:8], str(best)[:8])
+                for at, worth, of, best in plain["open"][-MOST_OPEN:]
             ),
-            checked={act: Checked(*(int(count) for count in checked[act])) for act in ACTS},
+            checked={act: Checked(*(int(_within(count, MOST_COUNTED)) for count in checked[act])) for act in ACTS},
         )
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        return Asking()
+        return None
+
+
+def _within(number: float, most: float) -> float:
+    """The number, if it lies between 0 and `most`.
+
+    Raises:
+        ValueError: It does not, so that the text was not written here.
+    """
+    if 0 <= number <= most:
+        return number
+    raise ValueError(f"{str(number)[:40]} is not between 0 and {most}")
 
 
 def state_text(state: Asking) -> str:

@@ -81,7 +81,10 @@ def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model
     said = standard_form(parts)
     earlier = _earlier(tx, record, number)
     if earlier is not None:
-        return _again(earlier, asking, record, rows, said)
+        memory = rows.get(record.memory_id)
+        if memory is None:
+            raise _closed(asking)
+        return _again(earlier, asking, memory, said)
     question = _open(ctx, tx, asking, rows)
     effects, made = _effects(ctx, tx, question, parts, by=by, vectors=vectors)
     reasons = [Reason("answer", said), Reason("answered_by", by)]
@@ -130,9 +133,7 @@ def _earlier(tx: Tx, record: QuestionRecord, number: int) -> JournalEntry | None
     return next((one for one in later if one.answers == number and not is_undone(tx, one.seq)), None)
 
 
-def _again(
-    earlier: JournalEntry, asking: JournalEntry, record: QuestionRecord, rows: dict[str, Memory], said: str
-) -> Answered:
+def _again(earlier: JournalEntry, asking: JournalEntry, memory: Memory, said: str) -> Answered:
     """The result of the same answer again; another answer is an error."""
     details = {reason.rule: reason.detail for reason in earlier.reasons}
     known, by = details.get("answer", ""), details.get("answered_by", "")
@@ -147,7 +148,7 @@ def _again(
         question=id_of(asking.seq),
         answer=said,
         by=who,
-        memory=rows[record.memory_id],
+        memory=memory,
         entry=0,
         message=f"{id_of(asking.seq)} was answered like this before; nothing was changed.",
     )
@@ -159,12 +160,16 @@ def _open(ctx: Context, tx: Tx, asking: JournalEntry, rows: dict[str, Memory]) -
     question = question_of(record, asking, rows) if record is not None else None
     listed = any(one.entry == asking.seq for one in state_of(tx.asking()).open)
     if record is None or question is None or not listed or is_expired(record, ctx.clock()):
-        raise AlreadyAnswered(
-            f"{id_of(asking.seq)} is no longer open",
-            where="answer",
-            todo="List the questions to see the open ones; what it was about can still be revised, resolved or undone",
-        )
+        raise _closed(asking)
     return question
+
+
+def _closed(asking: JournalEntry) -> AlreadyAnswered:
+    return AlreadyAnswered(
+        f"{id_of(asking.seq)} is no longer open",
+        where="answer",
+        todo="List the questions to see the open ones; what it was about can still be revised, resolved or undone",
+    )
 
 
 def _effects(

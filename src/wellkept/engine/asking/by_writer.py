@@ -13,4 +13,4 @@ def questions_by_writer(ctx: Context) -> tuple[Question, ...]:
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         state = state_of(tx.asking())
         others = [one.seq for one in tx.journal(seqs=[one.entry for one in state.open]) if one.actor != ctx.actor]
-        return tuple(open_ones(ctx, tx, state.without(*others)))
+        return tuple(open_ones(tx, state.without(*others), ctx.clock()))

@@ -14,7 +14,7 @@ def questions(ctx: Context, *, limit: int | None) -> tuple[Question, ...]:
     """The open questions, the most valuable first."""
     most = at_most("limit", limit)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        found = open_ones(ctx, tx, state_of(tx.asking()))
+        found = open_ones(tx, state_of(tx.asking()), ctx.clock())
     return tuple(found[:most])
 
 
@@ -22,7 +22,7 @@ def report(ctx: Context) -> AskingReport:
     """How the namespace asks."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         state = state_of(tx.asking())
-        count = len(open_ones(ctx, tx, state))
+        count = len(open_ones(tx, state, ctx.clock()))
     return AskingReport(
         open=count,
         checked={act: state.checked[act].audited for act in ACTS},

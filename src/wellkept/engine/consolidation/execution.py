@@ -18,6 +18,7 @@ from wellkept.core.records import conflicts as flags
 from wellkept.core.records.effects import touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated, writing
+from wellkept.engine.consolidation.asking import ask_about_conflicts
 from wellkept.engine.consolidation.merge_effects import conflict_changes, marked, merged, relinks
 from wellkept.engine.consolidation.run_list import LAST, last_run
 from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up
@@ -64,7 +65,7 @@ class _DoneError(Exception):
 def execute(
     ctx: Context, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), progress: Told | None = None
 ) -> RunReport:
-    """Apply a plan.
+    """Apply a plan; afterwards ask about open conflicts, as far as the budget for questions has something left.
 
     Args:
         ctx: The store; its namespace must be the plan's.
@@ -90,6 +91,8 @@ def execute(
             results.append(_run(ctx, plan, action, run_id))
         if progress is not None:
             progress(at, len(plan.actions))
+    if not only and not skip:
+        ask_about_conflicts(ctx)
     return RunReport(
         run_id=run_id,
         mode="execute",

@@ -437,7 +437,21 @@ def apply(
     vectors: Mapping[str, Vector] | None = None,
 ) -> int:
     """Apply the effects of an act and journal it."""
-    entry = JournalEntry(
+    entry = entry_of(ctx, effects, verb=verb, outcome=outcome, memory_id=memory_id, reasons=reasons)
+    return tx.apply(entry, vectors=vectors)
+
+
+def entry_of(
+    ctx: Context,
+    effects: Sequence[Effect],
+    *,
+    verb: str,
+    outcome: str,
+    memory_id: str,
+    reasons: tuple[Reason, ...] = (),
+) -> JournalEntry:
+    """The journal entry of an act with these effects."""
+    return JournalEntry(
         at=ctx.clock(),
         verb=verb,
         actor=ctx.actor,
@@ -448,7 +462,6 @@ def apply(
         reasons=reasons,
         effects=tuple(effects),
     )
-    return tx.apply(entry, vectors=vectors)
 
 
 def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:

@@ -10,11 +10,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
 
-from wellkept.core.asking.budget import WORTH_OF_RETURN, counted, is_drawn, name_of, opened, paid, worth_of
+from wellkept.core.asking.budget import (
+    WORTH_OF_RETURN,
+    counted,
+    is_drawn,
+    is_worthless,
+    name_of,
+    opened,
+    paid,
+    worth_of,
+)
 from wellkept.core.asking.candidates import numbered
-from wellkept.core.asking.state import state_of, state_text
+from wellkept.core.asking.state import MOST_OPEN, Asking, state_of, state_text
 from wellkept.core.records.conflicts import is_open
 from wellkept.engine.base.context import Context
+from wellkept.engine.lookup.open_questions import still_open
 from wellkept.storage.port import Tx
 from wellkept.types import (
     MAY_RESTATE,
@@ -45,6 +55,8 @@ def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
     audited: AutomaticAct | Literal[""] = ""
     worth = 0.0
     rows: dict[str, Memory] = {}
+    if decision.outcome != "restated" and is_worthless(chances) and not decision.conflicts:
+        worth, chances = worth_of(chances, {}), ()  # as most writes are: no candidate is read
     if memory is not None and chances:
         rows = {row.id: row for row in tx.find(Filter(ids=tuple(one.memory_id for one in chances)))}
         chances = tuple(one for one in chances if one.memory_id in rows and one.memory_id not in _replaced(decision))
@@ -59,6 +71,8 @@ def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
     state, is_worth_it = counted(state, worth, per_100)
     wanted = is_worth_it or (audited and state.tokens >= 1)
     record = None
+    if memory is not None and chances and wanted:
+        state = _without_closed(ctx, tx, state, chances[0])
     if memory is not None and chances and wanted and not _is_asked(chances[0], state.concerned, audited):
         record = QuestionRecord(
             memory_id=memory.id,
@@ -101,6 +115,16 @@ def _beside_head(
     first = [head.id, *newer]
     ordered = [known.get(one, Chance(one, repeats=float(one == head.id), replaces=0.0)) for one in first]
     return (*ordered, *(one for one in chances if one.memory_id not in first)), bool(newer)
+
+
+def _without_closed(ctx: Context, tx: Tx, state: Asking, best: Chance) -> Asking:
+    """The state without closed questions that stand in the way: about the same fact, or in a full list."""
+    name = name_of(best.memory_id)
+    listed = [one for one in state.open if len(state.open) >= MOST_OPEN or name in (one.of, one.about)]
+    if not listed:
+        return state
+    still = still_open(tx, listed, ctx.clock())
+    return state.without(*(one.entry for one in listed if one.entry not in still))
 
 
 def _is_asked(best: Chance, concerned: frozenset[str], audited: str) -> bool:

@@ -79,7 +79,7 @@ def undo(ctx: Context, seq: int) -> int:
 
 def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
     entry = _entry(tx, seq)
-    if not entry.effects and not entry.answers and not _answer_taken_back(tx, entry):
+    if not entry.effects and _answer_behind(tx, entry)[0] is None:
         raise IllegalTransition(
             f"entry {seq} ({entry.outcome}) changed no memory",
             where="undo",
@@ -95,16 +95,20 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
         raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
 
 
-def _answer_taken_back(tx: Tx, entry: JournalEntry) -> JournalEntry | None:
-    """The answer that an undo has taken back; None for another entry."""
-    found = tx.journal(seqs=(entry.undoes,)) if entry.undoes else []
-    return next((one for one in found if one.seq == entry.undoes and one.answers), None)
+def _answer_behind(tx: Tx, entry: JournalEntry) -> tuple[JournalEntry | None, bool]:
+    """The answer that an entry gives, takes back, or gives again; True if the answer stands after the entry."""
+    stands = True
+    while entry.undoes and not entry.answers:
+        found = next((one for one in tx.journal(seqs=(entry.undoes,)) if one.seq == entry.undoes), None)
+        if found is None:
+            break
+        entry, stands = found, not stands
+    return (entry if entry.answers else None), stands
 
 
 def _unanswer(tx: Tx, entry: JournalEntry) -> None:
     """Open the question again whose answer is undone, and forget what it taught; undoing that answers it again."""
-    again = _answer_taken_back(tx, entry)
-    answer = again or (entry if entry.answers else None)
+    answer, stood = _answer_behind(tx, entry)
     if answer is None:
         return
     asking = next((one for one in tx.journal(seqs=(answer.answers,)) if one.seq == answer.answers), None)
@@ -112,8 +116,8 @@ def _unanswer(tx: Tx, entry: JournalEntry) -> None:
     state = state_of(tx.asking())
     lesson = next((Lesson.of(one.detail) for one in answer.reasons if one.rule == "teaches"), None)
     if lesson is not None:
-        state = taught(state, lesson, times=-1 if again is None else 1)
-    if again is not None:
+        state = taught(state, lesson, times=-1 if stood else 1)
+    if not stood:
         state = state.without(answer.answers)
     elif record is not None and record.chances:
         state = state.with_question(opened(record, answer.answers))

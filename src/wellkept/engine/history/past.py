@@ -132,6 +132,10 @@ class Past(ReadTx):
         self.follow(entry.effects)
         return self.seq
 
+    def note_asking(self, text: str) -> None:
+        """See `Tx.note_asking`."""
+        self.contents.asking = text
+
     def _candidates(self, where: Filter) -> list[Memory]:
         if where.ids is not None or where.hashes or not where.kinds:
             return super()._candidates(where)

@@ -136,7 +136,7 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
 def _with_questions(ctx: Context, tx: Tx, found: Hits) -> Iterator[Hit]:
     """The hits, each with the most valuable open question about it: as the memory in question, else as a candidate."""
     state = state_of(tx.asking())
-    asked = open_ones(ctx, tx, state) if state.open else ()
+    asked = open_ones(tx, state, ctx.clock()) if state.open else ()
     known: dict[str, str] = {}
     for one in asked:
         known.setdefault(one.memory.id, one.id)

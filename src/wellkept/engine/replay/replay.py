@@ -19,6 +19,7 @@ from wellkept.engine.history.past import Past
 from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.engine.replay import past_decisions
+from wellkept.engine.replay.answers import Answers
 from wellkept.engine.replay.cached_models import AskedOnce, StoredFirst
 from wellkept.engine.replay.past_decisions import EXCERPT, PastPolicies
 from wellkept.errors import ConflictError, InvalidInput, UnknownKind
@@ -89,6 +90,7 @@ class _Replay:
         self._vectors = StoredFirst(ctx.embedder, self._past)
         self._relations = None if ctx.relation_model is None else AskedOnce(ctx.relation_model)
         self._policies = PastPolicies((ctx.policy, policy, Policy(), former_default()), self._batched)
+        self._answers = Answers(self._past)
         self._done: dict[int, tuple[Effect, ...]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._under: Counter[str] = Counter()
@@ -164,8 +166,11 @@ class _Replay:
 
     def _follow(self, entry: JournalEntry, *, as_it_was: bool) -> None:
         """Apply the effects of an entry without deciding anything."""
+        self._answers.follow(entry)
         if as_it_was or not self._forward:
             self._past.follow(entry.effects)
+            return
+        if self._answers.is_overtaken(entry):
             return
         effects = entry.effects
         if entry.undoes in self._done:  # undo what this replay made of that entry
@@ -201,6 +206,7 @@ class _Replay:
             return
         self._counts[entry.outcome, result.outcome] += 1
         self._under[entry.policy] += 1
+        self._answers.decided(entry, result, differs=bool(differs))
         if differs:
             self._differences.append(self._difference(entry, born, result, differs=differs, cause=cause))
         if self._forward:
@@ -286,7 +292,7 @@ class _Replay:
             self._ctx,
             storage=self._past,
             embedder=self._vectors,
-            policy=policy,
+            policy=replace(policy, ask=0),  # a replay asks nobody
             clock=lambda: born.updated_at,
             new_id=lambda: born.id,
             relation_model=relations,
@@ -318,4 +324,5 @@ class _Replay:
             unreplayed=tuple(self._unreplayed),
             erased=len(self._erased),
             active=(self._active, self._past.statuses["active"]) if self._forward and complete else None,
+            answers=self._answers.report(),
         )

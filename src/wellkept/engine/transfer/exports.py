@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -28,6 +28,13 @@ from wellkept.engine.gate.acts import MAX_REL
 from wellkept.engine.gate.write import CHUNK
 from wellkept.engine.lookup.read import MAX_COUNT, MAX_ID
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
+from wellkept.engine.transfer.exported_questions import (
+    Lessons,
+    asked_again,
+    lessons_in,
+    lines_about_questions,
+    question_in,
+)
 from wellkept.engine.transfer.import_export import too_long
 from wellkept.engine.transfer.importer import Progress
 from wellkept.errors import IdempotencyMismatch, InvalidField, InvalidInput, WellkeptError
@@ -42,16 +49,18 @@ from wellkept.types import (
     Filter,
     ImportReport,
     JournalEntry,
+    Json,
     Link,
     LinkChange,
     Memory,
     MemoryChange,
+    QuestionRecord,
     Statement,
     Vector,
 )
 
 FORMAT = 1
-Record: TypeAlias = Memory | Link | Conflict
+Record: TypeAlias = Memory | Link | Conflict | QuestionRecord | Lessons
 Wrong: TypeAlias = tuple[int, WellkeptError]
 _COUNTS = ("version", "evolution_count", "confirmations", "chunks", "access_count")
 _LISTS = ("tags", "provenance", "updates", "differences")
@@ -61,7 +70,10 @@ _AGAIN = "Export again"
 
 
 def export_lines(ctx: Context) -> Iterator[str]:
-    """The namespace as JSON lines: a header, memories of any status, links, conflicts; nothing erased."""
+    """The namespace as JSON lines: a header, memories of any status, links, conflicts, open questions, lessons.
+
+    Nothing erased is in it.
+    """
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         header = {"wellkept": FORMAT, "namespace": ctx.namespace, "seq": tx.seq, "at": ctx.clock().isoformat()}
         yield json.dumps(header)
@@ -71,6 +83,7 @@ def export_lines(ctx: Context) -> Iterator[str]:
             yield dumps({"link": to_plain(link)})
         for conflict in tx.conflicts():
             yield dumps({"conflict": to_plain(conflict)})
+        yield from map(dumps, lines_about_questions(ctx, tx))
 
 
 def is_export(first: bytes) -> bool:
@@ -131,6 +144,8 @@ def read_export(lines: Iterator[Line], namespace: str, policy: Policy) -> Export
 def import_export(ctx: Context, export: Export, *, run_id: str, progress: Progress | None = None) -> ImportReport:
     """Import an export: rows, links and conflicts unchanged, under their own ids; existing ones are kept.
 
+    Its open questions are asked again.
+
     Raises:
         IdempotencyMismatch: A memory of the same id differs from the stored one; nothing was written.
         InvalidInput: A line cannot be imported; names the first one. Nothing was written.
@@ -163,6 +178,8 @@ def import_export(ctx: Context, export: Export, *, run_id: str, progress: Progre
             counts["created"] += 1
         if news:
             _apply(ctx, tx, news, run_id=run_id, outcome="linked", vectors={})
+        questions = [one for one in export.records.values() if isinstance(one, QuestionRecord | Lessons)]
+        asked_again(ctx, tx, questions, run_id=run_id, known=known)
     return ImportReport(run_id, export.read, dict(counts), 0, (), "", round(time.monotonic() - started, 3))
 
 
@@ -202,9 +219,9 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 def _record(raw: bytes, namespace: str, policy: Policy) -> Record:
     data = _object(raw)
-    kinds = [name for name in ("memory", "link", "conflict") if name in data]
+    kinds = [name for name in _RECORDS if name in data]
     if len(kinds) != 1 or not isinstance(data[kinds[0]], dict):
-        raise InvalidInput("holds no memory, link or conflict", todo=_AGAIN)
+        raise InvalidInput("holds no memory, link, conflict or question", todo=_AGAIN)
     plain = data[kinds[0]]
     for name in _LISTS:
         if not isinstance(plain.get(name, []), list):
@@ -212,7 +229,7 @@ def _record(raw: bytes, namespace: str, policy: Policy) -> Record:
     try:
         if kinds[0] == "memory":
             return _memory(memory_from({**plain, "namespace": namespace}), policy)
-        return _link(link_from(plain)) if kinds[0] == "link" else _conflict(conflict_from(plain))
+        return _RECORDS[kinds[0]](plain)
     except WellkeptError:
         raise
     except DAMAGE as error:
@@ -228,6 +245,10 @@ def _name_of(record: Record) -> tuple[str, ...]:
             return "link", record.src, record.dst, record.rel
         case Conflict():
             return "conflict", record.key
+        case QuestionRecord():
+            return "question", record.memory_id
+        case Lessons():
+            return "lessons", "lessons"
 
 
 def _memory(memory: Memory, policy: Policy) -> Memory:
@@ -303,6 +324,16 @@ def _conflict(one: Conflict) -> Conflict:
     for place, item in enumerate(one.differences):
         label(f"differences.{place}", f"{item.old}{item.new}", LONGEST)
     return one
+
+
+_RECORDS: Mapping[str, Callable[[Mapping[str, Json]], Record]] = {
+    "memory": memory_from,
+    "link": lambda plain: _link(link_from(plain)),
+    "conflict": lambda plain: _conflict(conflict_from(plain)),
+    "question": question_in,
+    "lessons": lessons_in,
+}
+"""What a line may hold, and how it is read; a memory is read with its namespace and policy."""
 
 
 def _check_id(name: str, value: str) -> None:

@@ -32,7 +32,8 @@ class Fingerprint:
         seq: Number of the newest journal entry.
         vectors: Number of texts in rows and journal that have a vector of the store's embedder.
         aliases: Number of hashes that point at memories.
-        digest: Hash over all rows, links, conflicts, aliases, journal entries and those vectors.
+        digest: Hash over all rows, links, conflicts, aliases, journal entries, those vectors, and what is remembered
+            of questions.
         usage: Hash over the usage data of the rows, which reads change without a journal entry.
     """
 
@@ -91,6 +92,9 @@ def fingerprint(tx: Tx, *, page: int = PAGE) -> Fingerprint:
     for pair in pairs_of(tx):
         aliases += 1
         content.update(dumps(["alias", *pair]).encode())
+    asking = tx.asking()
+    if asking:
+        content.update(dumps(["asking", asking]).encode())
     return Fingerprint(
         seq=tx.seq,
         memories=memories,

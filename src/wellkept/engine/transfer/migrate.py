@@ -2,8 +2,8 @@
 
 The target is written in the order of the source's journal, a block of entries per transaction. So it always equals
 an earlier state of the source, and its own sequence number shows how far the copy is: after a kill, or when the
-source has changed, the next run copies only the missing entries. Data without journal entries (usage, and some
-repairs) is copied afterwards; then both stores are read completely, and counts, sequence and a hash over
+source has changed, the next run copies only the missing entries. Data without journal entries (usage, some repairs,
+the state of questions) is copied afterwards; then both stores are read completely, and counts, sequence and a hash over
 everything must be equal.
 """
 
@@ -276,7 +276,7 @@ class _Copy:
         return copied
 
     def _settle(self) -> int:
-        """Copy data without journal entries: usage, and repairs without an entry; returns the number of changes."""
+        """Copy data without journal entries: usage, repairs, the state of questions; returns the number of changes."""
         done = 0
         for rows in pages_of_rows(self._source, self._page):
             done += self._put(self._row_effects(rows), vectors_of=rows)
@@ -284,7 +284,17 @@ class _Copy:
             rest = [*self._surplus(tx), *self._pair_effects(tx), *self._link_effects(tx), *self._conflict_effects(tx)]
         for start in range(0, len(rest), self._page):
             done += self._put(rest[start : start + self._page])
-        return done
+        return done + self._note()
+
+    def _note(self) -> int:
+        """Copy what the namespace remembers of its questions; returns whether it was another."""
+        asking = self._source.asking()
+        with self._target.begin(self._name, write=False) as tx:
+            if tx.asking() == asking:
+                return 0
+        with self._target.begin(self._name, write=True) as tx:
+            tx.note_asking(asking)
+        return 1
 
     def _put(self, effects: Sequence[Effect], *, vectors_of: Sequence[Memory] = ()) -> int:
         hashes = {row.embedding for row in vectors_of if row.embedding}

@@ -18,8 +18,9 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.paging import pages
 from wellkept.engine.base.retry import whole
 from wellkept.engine.gate import rejudge
-from wellkept.engine.gate.acts import apply, with_vector
+from wellkept.engine.gate.acts import apply, entry_of, with_vector
 from wellkept.engine.gate.judging import Models
+from wellkept.engine.gate.raising import raised
 from wellkept.engine.lookup.standing import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, until_answered
@@ -27,6 +28,7 @@ from wellkept.errors import EmbedderMismatch, ModelError
 from wellkept.storage.port import Binding, Foreseeing, Tx
 from wellkept.types import (
     ConflictChange,
+    Decision,
     Effect,
     Filter,
     JournalEntry,
@@ -34,6 +36,7 @@ from wellkept.types import (
     LinkChange,
     Memory,
     MemoryChange,
+    QuestionRecord,
     Reason,
     Status,
     Vector,
@@ -249,22 +252,25 @@ def _recheck(ctx: Context, memory_id: str, models: Models) -> Counter[str]:
         now = ctx.clock()
         checked = replace(memory, checked=True, version=memory.version + 1, updated_at=now)
         effects: list[Effect] = []
+        asks: QuestionRecord | None = None
         vector = tx.vectors((memory.embedding,)).get(memory.embedding) if memory.embedding else None
         if vector is not None:
-            effects = _late_effects(ctx, tx, (memory, checked), counts=counts, models=models)
+            decision = rejudge.decide(ctx, tx, memory, vector, models)
+            effects = _late_effects(ctx, tx, (memory, checked), counts=counts, decision=decision)
+            asks = raised(ctx, tx, decision)
         if not any(isinstance(item, MemoryChange) and item.before == memory for item in effects):
             effects.insert(0, MemoryChange(memory, checked))
         counts["checked"] += 1
         reasons = (Reason("sweep", "checked after the model came back"),)
-        apply(ctx, tx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
+        entry = entry_of(ctx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
+        tx.apply(replace(entry, asks=asks))
     return counts
 
 
 def _late_effects(
-    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: Counter[str], models: Models
+    ctx: Context, tx: Tx, row: tuple[Memory, Memory], *, counts: Counter[str], decision: Decision
 ) -> list[Effect]:
     memory, checked = row
-    decision = rejudge.decide(ctx, tx, memory, tx.vectors((memory.embedding,))[memory.embedding], models)
     if decision.outcome == "duplicate" and decision.memory is not None:
         counts["superseded"] += 1
         kept = tx.find(Filter(ids=(decision.memory.id,)))[0]

@@ -1,8 +1,8 @@
 """Repairs problems that `verify` finds: dry run by default, each repair is a journal entry that can be undone.
 
 Derived data (full text, columns, counters) is rebuilt by the storage; decisions are repaired by effects on the
-one write path; vectors and unchecked rows by the sweep. Problems that cannot be repaired are reported with a
-way out. A second run finds nothing to do.
+one write path; vectors and unchecked rows by the sweep; what is remembered of questions is noted again. Problems that
+cannot be repaired are reported with a way out. A second run finds nothing to do.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from wellkept.core.asking.state import state_of, state_text
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import whole
 from wellkept.engine.gate.acts import apply
 from wellkept.engine.upkeep.reembed import Progress, sweep
-from wellkept.engine.upkeep.verifying import UNREADABLE, Finding, findings
+from wellkept.engine.upkeep.verifying import UNREADABLE, Finding, asking_nothing, findings
 from wellkept.errors import Busy, Full, ReadOnly, StorageError
 from wellkept.storage.port import Mending, Stale
 from wellkept.types import Problem, Reason
@@ -104,6 +105,10 @@ def _told(one: Finding, state: MendState, entry: int = 0) -> Mended:
 @whole
 def _mend(ctx: Context, one: Finding) -> Mended | None:
     """Apply one repair in its own transaction; None when it no longer fits the stored rows."""
+    if one.mend == "asking":
+        with ctx.storage.begin(ctx.namespace, write=True) as tx:
+            tx.note_asking(state_text(state_of(tx.asking()).without(*asking_nothing(tx))))
+        return _told(one, "mended")
     if one.effects is None:
         return None
     reasons = (Reason("repair", f"{one.problem.where}: {one.problem.what}"),)

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
+from wellkept.core.asking.state import read_state, state_of
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records import lifecycle
 from wellkept.core.records.codec import DAMAGE
@@ -39,7 +40,7 @@ from wellkept.types import (
     Resolution,
 )
 
-Mend: TypeAlias = Literal["", "storage", "sweep", "effects"]
+Mend: TypeAlias = Literal["", "storage", "sweep", "effects", "asking"]
 Effects: TypeAlias = Callable[[datetime], Sequence[Effect]]
 UNREADABLE = (StorageError, *DAMAGE)
 """Exceptions that reading a damaged store may raise."""
@@ -59,7 +60,7 @@ class Finding:
 
     Attributes:
         problem: The problem as `verify` reports it.
-        mend: What repairs it: nothing, the storage from its rows, the sweep, or the effects.
+        mend: What repairs it: nothing, the storage from its rows, the sweep, the effects, or a new state of questions.
         done: What the effects do, in words.
         effects: Makes the effects for a given time.
         memory_id: The main memory of the journal entry.
@@ -105,6 +106,7 @@ def findings(ctx: Context, *, whole: bool = True) -> list[Finding]:
             found += _guarded("hashes", _of_aliases(tx, picture))
             found += _guarded("counts", _of_counts(tx, picture))
             found += _guarded("journal", _of_journal(tx, picture))
+            found += _guarded("questions", _of_questions(tx))
     except UNREADABLE as error:
         found.append(_unreadable("storage", error))
         return found
@@ -436,6 +438,25 @@ def _of_journal(tx: Tx, picture: Picture) -> Iterator[Finding]:
     elif unknown := [one for one in picture.rows if one not in named]:
         for memory_id in unknown[:_SHOWN]:
             yield Finding(Problem(memory_id, "no journal entry knows how it came", _BACKUP))
+
+
+def _of_questions(tx: Tx) -> Iterator[Finding]:
+    """Check that the state of questions can be read, and lists only entries that ask."""
+    text = tx.asking()
+    if text and read_state(text) is None:
+        what = "what is remembered of them cannot be read, so none is open"
+        yield Finding(Problem("questions", what, f"R{_REPAIR[1:]}"), "asking", "begun anew")
+    elif wrong := asking_nothing(tx):
+        numbers = ", ".join(map(str, wrong[:_SHOWN])) + (", …" if len(wrong) > _SHOWN else "")
+        what = f"entries are listed that ask nothing: {numbers}"
+        yield Finding(Problem("questions", what, f"R{_REPAIR[1:]}"), "asking", "no longer listed")
+
+
+def asking_nothing(tx: Tx) -> list[int]:
+    """The entries that the state of questions lists although they ask nothing."""
+    listed = [one.entry for one in state_of(tx.asking()).open]
+    asking = {entry.seq for entry in tx.journal(seqs=listed) if entry.asks is not None} if listed else set()
+    return [entry for entry in listed if entry not in asking]
 
 
 def _of_strays(ctx: Context, picture: Picture) -> Iterator[Finding]:

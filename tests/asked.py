@@ -1,0 +1,72 @@
+"""Stores whose gate is not sure: pairs of texts that are asked about, by chosen opinions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import wellkept
+from stores import Desk, desk
+from wellkept.core.asking.state import Asking, state_of
+from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Head
+from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.policy import Policy, Risk
+from wellkept.testing.relations import FakeRelationModel
+
+OLD, NEW = "Ana leads billing.", "Billing is run by Bo."
+THIRD = "Carl heads the billing team."
+TEXTS = (OLD, NEW, THIRD)
+COSINE = 0.8
+
+
+class Unsure(FakeRelationModel):
+    """Folds what is the same with probability .9, marks likewise, and is asked about below that."""
+
+    def bounds(self, risk: Risk) -> Bounds:
+        """Both acts by the odds of the opinion, from .9 on."""
+        made = super().bounds(risk)
+        fold = Head(tuple(float(place == ODDS_OF_THE_ACT) for place in range(FEATURES["fold"])), 0.0, 0.9, 0.9)
+        mark = Head(tuple(float(place == ODDS_OF_THE_ACT) for place in range(FEATURES["mark"])), 0.0, 0.9, 0.9)
+        return replace(made, fold=fold, mark=mark, flag=2.0, supersede=2.0)
+
+
+def policy(ask: float = 100, **values: Any) -> Policy:
+    """The default policy with this budget."""
+    return replace(Policy(), ask=ask, **values)
+
+
+def unsure(backend: Any, folder: Any, *, ask: float = 100, **options: Any) -> Desk:
+    """A store that asks about each of `TEXTS` after the first."""
+    model = options.setdefault("relation_model", Unsure())
+    options.setdefault("policy", policy(ask))
+    made = desk(backend, folder, **options)
+    relate(made, model, TEXTS)
+    return made
+
+
+def relate(made: Desk, model: FakeRelationModel, texts: tuple[str, ...], *, conflict: float = 0.4) -> None:
+    """Declare all pairs as near, and as probably no replacement."""
+    for place, old in enumerate(texts):
+        for new in texts[place + 1 :]:
+            made.near(old, new, COSINE)
+            model.declare(old, new, conflict=conflict)
+            model.declare(new, old, conflict=conflict)
+
+
+def state(store: wellkept.MemoryStore) -> Asking:
+    """What the namespace remembers of its questions."""
+    return state_of(text(store))
+
+
+def text(store: wellkept.MemoryStore) -> str:
+    """The same as it is stored."""
+    ctx = store._ctx
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return tx.asking()
+
+
+def note(store: wellkept.MemoryStore, text: str) -> None:
+    """Damage it."""
+    ctx = store._ctx
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        tx.note_asking(text)
