@@ -12,6 +12,7 @@ import pytest
 
 from wellkept.core.asking.answer_text import answer_of
 from wellkept.core.asking.budget import (
+    COST_OF_REPEAT,
     COST_OF_STALE,
     LEAST_WORTH,
     MOST_SAVED,
@@ -164,10 +165,11 @@ def test_a_quoted_text_cannot_leave_its_quotation_and_is_cut() -> None:
 
 WORTHS = [
     ((), {}, 0.0),
-    ((Chance("a", 0.5, 0.1),), {}, 0.5),
-    ((Chance("a", 0.1, 0.4),), {}, COST_OF_STALE * 0.4),
-    ((Chance("a", 0.2, 0.0), Chance("b", 0.3, 0.0)), {}, 0.3),
-    ((Chance("a", 0.5, 0.0),), {"a": memory("a", access_count=10_000_000)}, 0.75),
+    ((Chance("a", 0.5, 0.1),), {}, COST_OF_REPEAT * 0.5 + COST_OF_STALE * 0.1),
+    ((Chance("a", 0.0, 0.4),), {}, COST_OF_STALE * 0.4),
+    ((Chance("a", 0.2, 0.0), Chance("b", 0.3, 0.0)), {}, COST_OF_REPEAT * 0.3),
+    ((Chance("a", 0.2, 0.0), Chance("b", 0.0, 0.3)), {}, COST_OF_REPEAT * 0.2 + COST_OF_STALE * 0.3),
+    ((Chance("a", 0.5, 0.0),), {"a": memory("a", access_count=10_000_000)}, COST_OF_REPEAT * 0.75),
 ]
 
 
@@ -218,8 +220,13 @@ def test_little_worth_is_never_asked_about(worth: float, asked: list[int]) -> No
 
 
 def test_the_first_write_may_be_asked_about_and_the_next_waits_for_the_budget() -> None:
-    assert written([0.5, 0.6, 0.7, 0.8], 10)[1] == [0]
-    assert written([0.5, 0.6, 0.7, 0.8], 100)[1] == [0, 1, 2, 3]
+    assert written([1.5, 1.6, 1.7, 1.8], 10)[1] == [0]
+    assert written([1.5, 1.6, 1.7, 1.8], 100)[1] == [0, 1, 2, 3]
+
+
+def test_before_the_first_writes_those_of_other_stores_set_the_bar() -> None:
+    assert written([0.3], 10)[1] == []
+    assert written([0.3], 50)[1] == [0]
 
 
 def test_questions_are_saved_up_only_to_a_limit() -> None:

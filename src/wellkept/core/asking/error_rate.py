@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from wellkept.core.judging.risk_bounds import upper_bound
 from wellkept.types.showing import count_of
 
 CONFIDENCE = 0.95
 
 
-@lru_cache(maxsize=256)
 def interval(wrong: int, checked: int) -> tuple[float, float]:
     """The 95 % interval of a share by Clopper and Pearson (1934): exact, also for no error at all.
 
