@@ -16,6 +16,7 @@ from wellkept.core.asking.budget import (
     COST_OF_STALE,
     LEAST_WORTH,
     MOST_SAVED,
+    WORTH_OF_RETURN,
     counted,
     is_drawn,
     name_of,
@@ -335,7 +336,7 @@ def test_an_error_never_makes_an_act_looser() -> None:
 
 
 def question(audited: str = "", *found: Chance) -> QuestionRecord:
-    return QuestionRecord("m", found or (Chance("a", 0.9, 0.1, 1), Chance("b", 0.1, 0.9, 2)), 0.5, audited=audited)  # type: ignore[arg-type]
+    return QuestionRecord("m", found or (Chance("a", 0.9, 0.1, 1), Chance("b", 0.1, 0.9, 2)), 0.0, audited=audited)  # type: ignore[arg-type]
 
 
 MARK_A, MARK_B = key_of("a", "m", "outdated"), key_of("b", "m", "outdated")
@@ -361,6 +362,11 @@ def test_an_answer_says_whether_the_act_was_right(
     assert (str(lesson) if lesson else "") == expected, why
     assert Lesson.of(expected) == lesson
     assert Lesson.of("fold right") is None
+
+
+def test_a_return_to_an_outdated_value_teaches_nothing_because_it_was_not_drawn() -> None:
+    asked = replace(question("fold"), worth=WORTH_OF_RETURN)
+    assert lesson_of(asked, answer_of("new", (1, 2)), ()) is None
 
 
 @pytest.mark.parametrize("text", [one[4] for one in LESSONS if one[4]])

@@ -97,6 +97,8 @@ def lesson_of(record: QuestionRecord, parts: Sequence[AnswerPart], marked: Colle
     repeated = {number for part in parts if part.verb == "repeats" for number in part.numbers}
     replaced = {number for part in parts if part.verb == "replaces" for number in part.numbers}
     if record.audited == "fold":
+        if record.worth:
+            return None  # a return to an outdated value was asked about because of its worth, not drawn at random
         return Lesson("fold", bool(first) and 1 in repeated, audited=True)
     kept = [
         one.number in replaced
