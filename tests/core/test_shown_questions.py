@@ -58,7 +58,7 @@ def test_a_question_of_a_list_is_no_longer(name: str) -> None:
         assert estimate_tokens(row) <= CANDIDATE_AT_MOST
 
 
-def test_a_short_text_is_shown_whole_and_a_long_one_ends_with_an_ellipsis() -> None:
+def test_a_short_text_is_shown_whole_and_a_cut_is_marked_by_an_ellipsis() -> None:
     assert TEXTS["short"] in after_write(question(TEXTS["short"]))
     assert all("…" in row for row in after_write(question(TEXTS["long"])).splitlines()[:-1])
 
@@ -77,7 +77,21 @@ def test_no_text_ends_its_quotation_or_its_line() -> None:
 def test_a_quoted_text_is_a_json_string_within_its_tokens(name: str, most: int) -> None:
     shown = quoted(TEXTS[name], most)
     assert estimate_tokens(shown) <= most
-    assert json.loads(shown).removesuffix("…").strip() in " ".join(TEXTS[name].split()) or name == "hostile"
+    parts = json.loads(shown).split("…")
+    assert all(part.strip() in " ".join(TEXTS[name].split()) for part in parts) or name == "hostile"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The nightly job that sends the lists to the coast guard starts at 02:30.", "The nightly jo…arts at 02:30."),
+        (f"Old {'filler ' * 9_000} new.", "Old filler fil…er filler new."),
+        (f"Old.{' ' * 9_000}new.", "Old.…new."),
+        ("办公室在柏林，搬到了都柏林市中心的新大楼里。", "办公室在…楼里。"),
+    ],
+)
+def test_a_long_text_is_cut_in_the_middle_because_what_changes_often_stands_at_the_end(text: str, shown: str) -> None:
+    assert json.loads(quoted(text, 8)) == shown
 
 
 def test_a_list_says_once_which_answers_there_are_and_nothing_without_a_question() -> None:

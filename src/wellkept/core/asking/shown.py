@@ -15,7 +15,7 @@ from wellkept.types import Chance, Question
 from wellkept.types.showing import line
 
 FRAME_AT_MOST, CANDIDATE_AT_MOST = 60, 25
-"""Estimated tokens of a question without its candidates, and of each candidate; a longer text ends with an ellipsis."""
+"""Estimated tokens of a question without its candidates, and of each candidate; a longer text is cut in the middle."""
 NEW_AT_MOST = 30
 """Estimated tokens of the new text in a list, where the answers stand once above all questions."""
 _HOW_TO_ONE = HOW.replace("[,N]", "")
@@ -80,23 +80,33 @@ def one_of_list(question_id: str, content: str, candidates: Iterable[Shown]) -> 
 
 
 def quoted(text: str, most: int) -> str:
-    """A text in quotation marks, on one line, cut if it has more than this many estimated tokens.
+    """A text in quotation marks, on one line; its beginning and its end if it has more than this many estimated tokens.
+
+    What changes, such as a number or a time, often stands at the end.
 
     Example:
-        >>> quoted("Tea is upstairs.", 10), quoted("茶在楼上，杯子在楼下的柜子里。", 8)
-        ('"Tea is upstairs."', '"茶在楼上，杯子…"')
+        >>> quoted("Tea is upstairs.", 10), quoted("The night job starts at 02:30.", 6)
+        ('"Tea is upstairs."', '"The night … at 02:30."')
     """
-    head = line(text, most * _PER_TOKEN)
-    if estimate_tokens(_string(head)) <= most:
-        return _string(head)
-    fits, too_long = 0, len(head)
+    room = most * _PER_TOKEN
+    first = last = line(text, 4 * room)
+    if len(text) > 4 * room:
+        first, last = (line(part, 2 * room) for part in (text[: 2 * room], text[-2 * room :]))
+    elif estimate_tokens(_string(first)) <= most:
+        return _string(first)
+    fits, too_long = 0, room
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        if estimate_tokens(_string(f"{head[:middle]}…")) <= most:
+        if estimate_tokens(_string(_ends(first, last, middle))) <= most:
             fits = middle
         else:
             too_long = middle
-    return _string(f"{head[:fits]}…")
+    return _string(_ends(first, last, fits))
+
+
+def _ends(first: str, last: str, count: int) -> str:
+    """So many characters in all, half of them from the end."""
+    return f"{first[: count - count // 2]}…{last[len(last) - count // 2 :]}"
 
 
 def opinion_words(opinion: Chance) -> str:
