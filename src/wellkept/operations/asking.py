@@ -40,7 +40,9 @@ class Answer(Given):
 
     question: str = Field("", description="A question's id; text is then its answer alone.")
     text: str = Field(
-        description=f"As in 'q17 replaces 1; q18 new'. Answers: {HOW}; 'repeats 2 and replaces 1'.",
+        description=f"As in 'q17 replaces 1; q18 new'. Answers: {HOW}; 'repeats 2 and replaces 1'. "
+        "New: about something else. Replaces: the new text holds now and N does not. Adds to: both hold. "
+        "Keep both: they contradict each other and both stand.",
         max_length=MAX_ANSWERS,
     )
     by: Answerer = Field("agent", description="Who answers; what a person says is replaced is superseded.")
