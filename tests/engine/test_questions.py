@@ -112,6 +112,17 @@ def test_nobody_is_asked_twice_about_one_fact_until_the_question_is_closed(table
     assert table.store.remember(THIRD, kind="fact").question is not None
 
 
+def test_a_better_question_about_the_same_fact_takes_the_place_of_the_open_one(table: Desk) -> None:
+    """What is read often is worth more."""
+    first = asked(table)
+    for _ in range(20):
+        table.store.get(first.candidates[0].memory.id)
+    better = table.store.remember(THIRD, kind="fact").question
+    assert better is not None
+    assert better.worth > first.worth
+    assert opened(table) == [better.id]
+
+
 CLOSED: dict[str, Callable[[Desk, Question], object]] = {
     "the memory is forgotten": lambda table, one: table.store.forget(one.memory.id),
     "the memory is erased": lambda table, one: table.store.erase(one.memory.id),

@@ -21,7 +21,7 @@ from wellkept.core.asking.budget import (
     worth_of,
 )
 from wellkept.core.asking.candidates import numbered
-from wellkept.core.asking.state import MOST_OPEN, Asking, state_of, state_text
+from wellkept.core.asking.state import MOST_OPEN, Asking, OpenQuestion, state_of, state_text
 from wellkept.core.records.conflicts import is_open
 from wellkept.engine.base.context import Context
 from wellkept.engine.lookup.open_questions import still_open
@@ -73,7 +73,8 @@ def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
     record = None
     if memory is not None and chances and wanted:
         state = _without_closed(ctx, tx, state, chances[0])
-    if memory is not None and chances and wanted and not _is_asked(chances[0], state.concerned, audited):
+        state = state if audited else state.without(*_outbid(state, chances[0], worth))
+    if memory is not None and chances and wanted and (audited or not _about(state, chances[0])):
         record = QuestionRecord(
             memory_id=memory.id,
             chances=numbered(chances, _same(tx, chances)),
@@ -119,17 +120,23 @@ def _beside_head(
 
 def _without_closed(ctx: Context, tx: Tx, state: Asking, best: Chance) -> Asking:
     """The state without closed questions that stand in the way: about the same fact, or in a full list."""
-    name = name_of(best.memory_id)
-    listed = [one for one in state.open if len(state.open) >= MOST_OPEN or name in (one.of, one.about)]
+    listed = list(state.open) if len(state.open) >= MOST_OPEN else _about(state, best)
     if not listed:
         return state
     still = still_open(tx, listed, ctx.clock())
     return state.without(*(one.entry for one in listed if one.entry not in still))
 
 
-def _is_asked(best: Chance, concerned: frozenset[str], audited: str) -> bool:
-    """Whether an open question is about the same fact; an act is checked all the same."""
-    return not audited and name_of(best.memory_id) in concerned
+def _about(state: Asking, best: Chance) -> list[OpenQuestion]:
+    """The open questions about the same fact: nobody is asked twice about it."""
+    name = name_of(best.memory_id)
+    return [one for one in state.open if name in (one.of, one.about)]
+
+
+def _outbid(state: Asking, best: Chance, worth: float) -> list[int]:
+    """The open questions about the same fact that give way to one that is worth more; none where one of them stays."""
+    about = _about(state, best)
+    return [one.entry for one in about] if all(one.worth < worth for one in about) else []
 
 
 def _same(tx: Tx, chances: Sequence[Chance]) -> list[Link]:
