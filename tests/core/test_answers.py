@@ -358,3 +358,17 @@ def test_the_same_answer_to_what_it_has_left_changes_nothing_more(name: str, tex
         conflicts=tuple(after.conflicts.values()), wordings=(),
     )  # fmt: skip
     assert effects_of(answer_of(text, material.numbers), again) == ()
+
+
+def test_a_wording_whose_head_is_gone_is_a_memory_of_its_own_again() -> None:
+    left = memory("new", status="wording", superseded_by="gone", superseded_at=THEN)
+    (change, *rest) = effects_of(answer_of("new", NUMBERS), situation(memory=left))
+    assert isinstance(change, MemoryChange) and change.after is not None
+    assert (change.after.status, change.after.superseded_by, rest) == ("active", "", [])
+
+
+def test_what_replaces_a_pinned_memory_is_pinned_too() -> None:
+    numbers = {1: (memory("a", pinned=True),)}
+    effects = effects_of(answer_of("replaces 1", (1,)), situation(numbers=numbers, supersedes=True))
+    changed = {one.after.id: one.after for one in effects if isinstance(one, MemoryChange) and one.after is not None}
+    assert (changed["new"].pinned, changed["a"].superseded_by) == (True, "new")

@@ -92,6 +92,8 @@ def test_a_statement_that_is_turned_round_in_the_same_words_restates_nothing(old
 
 
 PLAN, DEED = "We will migrate to Postgres.", "We have migrated to Postgres."
+OIL = "We will replace the oil heater in the hall this summer."
+GAS = "We have replaced the gas heater in the hall this summer."
 SURELY_SAME = Opinion(same=0.98, refines=0.0, generalises=0.0, conflict=0.01, distinct=0.01)
 
 
@@ -112,6 +114,7 @@ SURELY_SAME = Opinion(same=0.98, refines=0.0, generalises=0.0, conflict=0.01, di
         ("We will not migrate to Postgres.", DEED, False),  # the rules list it
         (PLAN, "We have not migrated to Postgres.", False),
         ("We will buy 3 printers.", "We have bought 4 printers.", False),
+        (OIL, GAS, False),  # one frame with another value
         ("All tests must be written first.", "All tests were written first.", False),  # a rule holds on
         ("We used to deploy by hand.", "We deploy by hand.", False),
     ],
