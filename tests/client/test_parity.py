@@ -20,6 +20,7 @@ from wellkept.client import AsyncClient, Client
 from wellkept.core.records.codec import dumps
 from wellkept.errors import WellkeptError
 from wellkept.operations.registry import OPERATIONS
+from wellkept.policy import Policy
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import ExpandSpec, Filter, HybridWeights, JournalEntry, NewMemory, PackOptions, Scope
 
@@ -158,7 +159,8 @@ STORY: tuple[tuple[str, Step], ...] = (
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[Desk, Client]]:
     """A store, and a client of another one with equal surroundings."""
-    here, there = (desk(LIGHT, tmp_path, name=name, relation_model=FakeRelationModel()) for name in ("here", "there"))
+    options = {"relation_model": FakeRelationModel(), "policy": Policy(ask=100)}
+    here, there = (desk(LIGHT, tmp_path, name=name, **options) for name in ("here", "there"))
     for table in (here, there):
         table.options["relation_model"].declare("Ana leads billing.", "Billing is run by Bo.", conflict=0.4)
         table.near("Ana leads billing.", "Billing is run by Bo.", 0.8)

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wellkept.core.recall.grouping import grouped
-from wellkept.core.recall.pack import HEADING, PREFACE, estimate_tokens, packed
+from wellkept.core.recall.pack import HEADING, PREFACE, packed
+from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.errors import InvalidField
 from wellkept.types import Conflict, Hit, Memory
 from wellkept.types.packs import Group, Pack, PackFormat, PackSpec

@@ -9,6 +9,7 @@ import pytest
 
 from stores import BACKENDS, Desk, ask, desk
 from wellkept.core.gate.probable_acts import MAY_UPDATE_AT
+from wellkept.policy import Policy
 from wellkept.types import MAY_UPDATE, Hit, Link
 
 ASKED = "who pays her"
@@ -54,7 +55,7 @@ def links(table: Desk) -> list[Link]:
 def table(request, tmp_path):
     from wellkept.testing.relations import FakeRelationModel
 
-    made = desk(request.param, tmp_path, relation_model=FakeRelationModel())
+    made = desk(request.param, tmp_path, relation_model=FakeRelationModel(), policy=Policy(ask=100))
     made.options["relation_model"] = made.store._ctx.relation_model
     yield made
     made.store.close()

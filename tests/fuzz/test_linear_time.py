@@ -24,11 +24,12 @@ from wellkept.core.consolidation.rules import rules_from_toml
 from wellkept.core.differences import find
 from wellkept.core.judging.compare import _sentences, shared_words
 from wellkept.core.reading import chat_turns, features, language_detection, lexer
-from wellkept.core.recall import pack, safe_blocks, scoring
+from wellkept.core.recall import safe_blocks, scoring
 from wellkept.core.records.wikilinks import names
 from wellkept.core.text import forms as text
 from wellkept.core.text import redaction, time_stamps
 from wellkept.core.text.lookalikes import one_script
+from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.errors import WellkeptError
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.tokenizer.pairs import PairReader
@@ -80,7 +81,7 @@ def _functions(folder: Path) -> dict[str, Read]:
         "names": names,
         "lines": safe_blocks.lines_of,
         "one line": safe_blocks.one_line,
-        "tokens": pack.estimate_tokens,
+        "tokens": estimate_tokens,
         "asks": chat_turns.asks,
         "stamp": time_stamps.without_stamp,
         "redacted": redaction.redacted,

@@ -210,7 +210,8 @@ def as_version_5(url: str) -> None:
     """Restore the tables of an earlier release, without bounds, to be migrated at the next open."""
     for table in ("job", "waiting", "namespace", "token"):
         sql(url, f"ALTER TABLE wellkept.{table} DROP CONSTRAINT {table}_sound")
-    sql(url, "DELETE FROM wellkept.migration WHERE version = 6")
+    sql(url, "ALTER TABLE wellkept.namespace DROP COLUMN asking")
+    sql(url, "DELETE FROM wellkept.migration WHERE version > 5")
 
 
 @pytest.mark.parametrize("seq", ["-1", "8796093022208", "9223372036854775807", "-9223372036854775808"])

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellkept.core.recall.pack import estimate_tokens
 from wellkept.core.text.forms import canonical
+from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.errors import InvalidInput
 from wellkept.evaluation.retrieval_baseline import PLAYED, Pool, played
 from wellkept.evaluation.retrieval_metrics import DEPTHS, Answer

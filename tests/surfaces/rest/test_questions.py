@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from raising import raise_question
 from stores import LIGHT, Desk, desk
+from wellkept.policy import Policy
 from wellkept.server.rest import create_app
 from wellkept.testing.relations import FakeRelationModel
 
@@ -21,7 +22,7 @@ OLD, NEW = "Ana leads billing.", "Billing is run by Bo."
 def table(tmp_path: Path) -> Iterator[Desk]:
     model = FakeRelationModel()
     model.declare(OLD, NEW, conflict=0.4)
-    made = desk(LIGHT, tmp_path, relation_model=model)
+    made = desk(LIGHT, tmp_path, relation_model=model, policy=Policy(ask=100))
     made.near(OLD, NEW, 0.8)
     yield made
     made.store.close()

@@ -66,7 +66,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
                 furnish(http, header, namespace, known)
                 there = store.in_namespace(namespace)
                 active = [row.id for row in there.list()]
-                known.questions = [raise_question(there, *active[at : at + 2]) for at in (0, 2)]
+                for at in (0, 2):
+                    raise_question(there, *active[at : at + 2])
+                known.questions = [one.id for one in there.questions(limit=None)]
             yield found
 
 
@@ -309,7 +311,7 @@ def test_random_operations_of_two_tokens_never_cross(tmp_path: Path, count: int)
     """Issue 6: over HTTP, with the ids, keys and runs of the other thrown in."""
     db = place(tmp_path / "a.db")
     secrets = token(db, "acme/*", "admin", name="amber"), token(db, "birch/*", "admin", name="bronze")
-    rng = random.Random(6)
+    rng = random.Random(7)
     known = Known("amber"), Known("bronze")
     answered: dict[str, int] = {}
     for one, namespace in zip(known, (OURS, THEIRS), strict=True):

@@ -60,7 +60,7 @@ def is_worthless(chances: Iterable[Chance]) -> bool:
     """Whether nobody is asked about these candidates, however often they are used.
 
     Example:
-        >>> is_worthless([Chance("a", repeats=0.03, replaces=0.02)]), is_worthless([Chance("a", 0.0, replaces=0.03)])
+        >>> is_worthless([Chance("a", repeats=0.01, replaces=0.01)]), is_worthless([Chance("a", 0.0, replaces=0.05)])
         (True, False)
     """
     return worth_of(chances, {}) * (1.0 + _MOST_USED) < LEAST_WORTH

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from wellkept.core.asking.answer_text import HOW as HOW
-from wellkept.core.recall.pack import estimate_tokens
+from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.types import Chance, Question
 from wellkept.types.showing import line
 

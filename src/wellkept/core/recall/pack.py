@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +18,8 @@ from wellkept.core.recall.grouping import outcome_of
 from wellkept.core.recall.marks import further_wording, mark_between, with_older
 from wellkept.core.recall.safe_blocks import lines_of, listed_decisions, one_line
 from wellkept.core.records.lifecycle import effective_time
-from wellkept.core.text.forms import UNSPACED, canonical
+from wellkept.core.text.forms import canonical
+from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.errors import InvalidField
 from wellkept.types import ConflictKind, Hit, Json, Memory
 from wellkept.types.packs import Group, Pack, PackSpec
@@ -34,28 +34,8 @@ SHORT = 80
 
 _LABEL = 120
 _INDENT = "    "
-_WHOLE = re.compile(f"[{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 _BARE = re.compile(r"[\w.:/-]+")
 _BACKTICKS = re.compile("`{3,}")
-_QUARTERS = {"whole": 4, "other": 2, "latin": 1}
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimated tokens of a text.
-
-    One token for four Latin letters, signs or digits, for each character of an unspaced script or Hangul, and for two
-    characters of any other script.
-
-    Example:
-        >>> estimate_tokens("four words of text!!"), estimate_tokens("数据库"), estimate_tokens("база")
-        (5, 3, 2)
-    """
-    if text.isascii():
-        return -(-len(text) // 4)
-    whole = len(_WHOLE.findall(text))
-    plain = sum(map(_is_latin, text))
-    quarters = whole * _QUARTERS["whole"] + plain * _QUARTERS["latin"]
-    return -(-(quarters + (len(text) - whole - plain) * _QUARTERS["other"]) // 4)
 
 
 def packed(groups: Sequence[Group], spec: PackSpec) -> Pack:
@@ -284,7 +264,3 @@ def _references(group: Group) -> dict[str, tuple[str, ...]]:
 def _others(group: Group, kind: ConflictKind) -> tuple[str, ...]:
     ends = (end for item in group.conflicts if item.kind == kind for end in (item.a, item.b))
     return tuple(dict.fromkeys(end for end in ends if end not in group.ids))
-
-
-def _is_latin(char: str) -> bool:
-    return char.isascii() or (char.isalpha() and unicodedata.name(char, "").startswith("LATIN"))
