@@ -54,6 +54,8 @@ HIGHEST, LOWEST = 0.99, 0.30
 
 Numbers: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = NDArray[np.float32]
+Known: TypeAlias = Mapping[tuple[str, str], Opinion | None]
+"""Opinions by older and newer text."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,16 @@ def main() -> None:
     strange = crowd_of(lines(args.strange)[:LARGE]) if args.strange else near
     few = Crowd(strange.texts[:SMALL], strange.vectors[:SMALL])
     nobody = Crowd((), np.zeros((0, 384), dtype=np.float32))
+    embedded = embedded_lines(found)
     stores = {
-        name: listed(found, crowd) for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
+        name: listed(found, crowd, embedded)
+        for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
     }
     known = Opinions(args.cache, PackagedRelationModel())
     known.read(pair for items in stores.values() for item in items for pair in pairs_of(item))
     heads: dict[str, object] = {}
     for act in ACTS:
-        heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
+        heads[act] = made(act, {name: cases_of(act, items, known.known) for name, items in stores.items()})
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
     pieces = settings.pop("pieces")
@@ -149,13 +153,17 @@ def crowd_of(texts: Sequence[str]) -> Crowd:
     return Crowd(tuple(text for text, _ in kept), np.array([vector for _, vector in kept], dtype=np.float32))
 
 
-def listed(found: Iterable[Story], crowd: Crowd) -> list[Listed]:
-    """Each line of the stories after the first, with the texts that are read beside it."""
+def embedded_lines(found: Iterable[Story]) -> dict[str, list[Vectors | None]]:
+    """The vectors of the lines of each story, by its id."""
     embedder = MiniLmEmbedder()
+    return {story.id: [item.vector for item in embedder.embed([line.text for line in story.lines])] for story in found}
+
+
+def listed(found: Iterable[Story], crowd: Crowd, embedded: Mapping[str, Sequence[Vectors | None]]) -> list[Listed]:
+    """Each line of the stories after the first, with the texts that are read beside it."""
     items = []
     for story in found:
-        made = embedder.embed([line.text for line in story.lines])
-        vectors = [item.vector for item in made]
+        vectors = embedded[story.id]
         for place, line in enumerate(story.lines):
             own = vectors[place]
             if own is not None and place:
@@ -217,7 +225,7 @@ class Opinions:
         self._path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
-def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
+def cases_of(act: Act, items: Iterable[Listed], known: Known) -> list[Case]:
     """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out."""
     found = []
     for item in items:
@@ -226,7 +234,7 @@ def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
         rows = [
             (Read(text, cosine, opinion), labels)
             for (text, cosine), labels in zip(item.texts, item.labels, strict=True)
-            if (opinion := known.known[text, item.line.text]) is not None
+            if (opinion := known[text, item.line.text]) is not None
         ]
         if rows:
             found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows]))
