@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +42,12 @@ from training.heads import (
 from training.lists.export import with_onnx
 from training.lists.model import ListModel, from_pairs
 from training.lists.reading import Asked, Reading, fitted_scale, opinion_of, with_torch
-from training.lists.rows import ListReader
+from training.lists.rows import ListReader, ListRow
 from training.lists.train import reader_of
 from training.model import RelationModel, tensors
 from training.stories import stories
 from wellkept.models.relation import PackagedRelationModel
-from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, LABELS, PairReader
+from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, LABELS, PairReader, Row
 
 WRONG = 0.01
 """Share of wrong acts among all writes at which the acts are compared."""
@@ -101,11 +102,12 @@ def main() -> None:
         for act in ACTS:
             cases = {name: cases_of(act, items, known[name][source]) for name, items in stores.items()}
             _acts(f"{source} {act}", cases)
-    if args.pair_run:
-        one = RelationModel(len(model.words.weight))
-        one.load_state_dict(torch.load(args.pair_run / "averaged.pt"))
-        for name in ("alone", "1k"):
-            _cost(name, stores[name], reader, model, one, pairs.known)
+    for name in ("alone", "1k"):
+        _costs(name, _some(stores[name]), reader, model, pairs.known, args)
+
+
+def _some(items: Sequence[Listed]) -> Sequence[Listed]:
+    return items[:: max(1, len(items) // TIMED)][:TIMED]
 
 
 def stores_of(file: str, crowds: Mapping[str, Crowd]) -> dict[str, list[Listed]]:
@@ -218,32 +220,58 @@ def _shares(cases: Sequence[Case], acted: Numbers) -> tuple[float, float]:
 # Cost
 
 
-def _cost(
-    name: str, items: Sequence[Listed], reader: ListReader, model: ListModel, one: RelationModel, known: Known
+def _costs(
+    name: str,
+    chosen: Sequence[Listed],
+    reader: ListReader,
+    model: ListModel,
+    known: Known,
+    args: argparse.Namespace,
 ) -> None:
-    """Print pieces and milliseconds of a write, for both, on one thread in single precision."""
-    chosen = items[:: max(1, len(items) // TIMED)][:TIMED]
-    asked = Asked(reader, chosen)
-    began = time.process_time()
-    with_torch_alone = [with_torch(model, fast=False)([row]) for row in asked.rows]
-    lists = time.process_time() - began
-    pieces = sum(len(row.pieces) for row in asked.rows)
-    pairs = PairReader(reader.tokenizer)
-    rows = [row for item in chosen for row in _pair_rows(item, pairs, known)]
-    one.eval()
-    began = time.process_time()
+    """Print what these writes cost in PyTorch on one thread, and with the files that the product reads."""
+    rows = Asked(reader, chosen).rows
+    both = [row for item in chosen for row in _pair_rows(item, PairReader(reader.tokenizer), known)]
+    pieces = [sum(len(row.pieces) for row in some) for some in (rows, both)]
+    if args.pair_run:
+        one = RelationModel(len(model.words.weight)).eval()
+        one.load_state_dict(torch.load(args.pair_run / "averaged.pt"))
+        reads = (partial(_one_by_one, with_torch(model, fast=False), rows), partial(_read_pairs, both, one))
+        _cost(f"{name}, single precision", chosen, pieces, reads)
+    if args.file:
+        packaged = PackagedRelationModel()
+        packaged.read([("Warm up.", "Warming up.")])
+        reads = (partial(_one_by_one, with_onnx(args.file), rows), partial(_as_shipped, chosen, packaged))
+        _cost(f"{name}, integers", chosen, pieces, reads)
+
+
+def _cost(name: str, chosen: Sequence[Listed], pieces: Sequence[int], reads: Sequence[Callable[[], object]]) -> None:
+    """Print the pieces and the processor time of a write, for the list reader and for the pair model."""
+    told = []
+    for source, count, read in zip(("lists", "pairs"), pieces, reads, strict=True):
+        began = time.process_time()
+        read()
+        spent = (time.process_time() - began) / len(chosen)
+        told.append(f"{source} {count / len(chosen):.0f} pieces, {spent * 1e3:.1f} ms")
+    print(f"cost of a write, {name}: {'; '.join(told)}")
+
+
+def _one_by_one(reading: Reading, rows: Sequence[ListRow]) -> None:
+    for row in rows:
+        reading([row])
+
+
+def _as_shipped(chosen: Sequence[Listed], model: PackagedRelationModel) -> None:
+    for item in chosen:
+        model.read(pairs_of(item))
+
+
+def _read_pairs(rows: Sequence[Row], model: RelationModel) -> None:
     with torch.no_grad():
         for row in rows:
-            one(*tensors([row]))
-    spent = time.process_time() - began
-    print(
-        f"cost, {name}: lists {pieces / len(chosen):.0f} pieces in {len(with_torch_alone) / len(chosen):.2f} rows, "
-        f"{lists / len(chosen) * 1e3:.1f} ms; pairs {sum(len(row.pieces) for row in rows) / len(chosen):.0f} pieces in "
-        f"{len(rows) / len(chosen):.2f} rows, {spent / len(chosen) * 1e3:.1f} ms a write"
-    )
+            model(*tensors([row]))
 
 
-def _pair_rows(item: Listed, reader: PairReader, known: Known) -> list:  # type: ignore[type-arg]
+def _pair_rows(item: Listed, reader: PairReader, known: Known) -> list[Row]:
     """The rows that the pair model reads: one of a pair that is clearly distinct, else both orders."""
     rows = []
     for text, _ in item.texts:

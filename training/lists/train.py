@@ -17,13 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from training.compose import Composer
 from training.lists.material import Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
 from training.lists.rows import ListReader, ListRow, in_rows
 from training.material import cases, frames
+from training.running import Running
 from training.stories import TRAINING, stories
 from training.train import targets_of
 from wellkept.models.minilm import MiniLmEmbedder
@@ -36,7 +37,6 @@ PIECES = 2_000
 """Most pieces of a batch, with padding."""
 LONGEST_TEXT = 120
 """Most pieces of a training text."""
-AVERAGING, WARMING = 0.995, 100
 SAVE_EVERY, KEEP_EVERY = 250, 500
 """Steps between two states, and between two copies of the averaged weights that are kept for the learning curve."""
 
@@ -48,7 +48,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     args.out.mkdir(parents=True, exist_ok=True)
     run = _Run(args)
-    run.resume()
+    run.running.resume()
     run.go()
 
 
@@ -85,66 +85,29 @@ class _Run:
         (args.out / "added.json").write_bytes((args.start / "added.json").read_bytes())
         self.reader, self.read = reader, lru_cache(maxsize=1 << 16)(reader.read)
         self.model = from_pairs(torch.load(args.start / "averaged.pt"))
-        plain = [item for item in self.model.parameters() if item.ndim < 2]
-        heavy = [item for item in self.model.parameters() if item.ndim >= 2]
-        groups = [{"params": heavy, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
-        self.optimiser = torch.optim.AdamW(groups, lr=args.rate)
-        self.averaged = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
-        self.step = 0
-
-    def resume(self) -> None:
-        """Load the last saved state, if there is one."""
-        path = self.args.out / "state.pt"
-        if path.exists():
-            state = torch.load(path)
-            self.model.load_state_dict(state["model"])
-            self.optimiser.load_state_dict(state["optimiser"])
-            self.averaged, self.step = state["averaged"], state["step"]
-
-    def save(self, *, keep: bool) -> None:
-        """Save the state by an atomic replacement of the file."""
-        out: Path = self.args.out
-        state = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
-        files = {"state.pt": state | {"averaged": self.averaged, "step": self.step}, "averaged.pt": self.averaged}
-        if keep:
-            files[f"averaged-{self.step // KEEP_EVERY * KEEP_EVERY}.pt"] = self.averaged
-        for name, value in files.items():
-            torch.save(value, out / (name + ".new"))
-            (out / (name + ".new")).replace(out / name)
+        self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=100)
 
     def go(self) -> None:
         """Train until the last step."""
-        began, seen = time.monotonic(), 0
-        while self.step < self.args.steps:
-            before, losses = self.step, []
-            for batch, targets in self._chunk(self.step):
+        began, seen, running = time.monotonic(), 0, self.running
+        while running.step < self.args.steps:
+            before, losses = running.step, []
+            for batch, targets in self._chunk(running.step):
                 losses.append(self._learn(batch, targets))
                 seen += batch.pieces.numel()
-                self.step += 1
-            if before // SAVE_EVERY != self.step // SAVE_EVERY:
-                self.save(keep=before // KEEP_EVERY != self.step // KEEP_EVERY)
+            kept = running.step // KEEP_EVERY
+            if before // SAVE_EVERY != running.step // SAVE_EVERY:
+                copies = [f"averaged-{kept * KEEP_EVERY}.pt"] if before // KEEP_EVERY != kept else []
+                running.save(*copies)
             speed = seen / (time.monotonic() - began)
-            print(f"step {self.step} loss {sum(losses) / len(losses):.4f} {speed:.0f} pieces/s", flush=True)
-        self.save(keep=True)
+            print(f"step {running.step} loss {sum(losses) / len(losses):.4f} {speed:.0f} pieces/s", flush=True)
+        running.save()
 
     def _learn(self, batch: Batch, targets: Tensor) -> float:
-        done = self.step / self.args.steps
-        rate = self.args.rate * min(1.0, (self.step + 1) / WARMING) * max(0.02, 1 - done)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
         self.model.train()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = self.model(batch)
-        loss = loss_of(logits.float(), targets)
-        self.optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimiser.step()
-        keep = min(AVERAGING, (self.step + 1) / (self.step + 20))
-        with torch.no_grad():
-            for name, item in self.model.state_dict().items():
-                self.averaged[name].lerp_(item, 1 - keep)
-        return float(loss.detach())
+        return self.running.learn(loss_of(logits.float(), targets))
 
     def _chunk(self, step: int) -> Iterator[tuple[Batch, Tensor]]:
         chance = random.Random(f"{self.args.seed}/{step}")
