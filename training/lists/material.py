@@ -21,7 +21,7 @@ from training.material import Case
 from training.stories import Story, crowd_pairs, labels_of
 from wellkept.core.judging.what_to_ask import ALIKE_ASKED, NEAREST_ASKED
 
-OF_STORIES = 0.72
+OF_STORIES = 0.66
 """Share of lists from stories; the others are composed."""
 WITH_STRANGERS = 0.2
 """Share of the stories' lists with lines of other stores."""
@@ -29,10 +29,14 @@ AS_ASKED = 0.5
 """Share of lists whose candidates are those that the gate would ask about; the others are mixed."""
 WITHOUT_TARGET = 0.6
 """How often a write that relates to no earlier line is drawn, compared with one that does."""
+TARGETLESS, LEFT_OUT = 0.3, 0.8
+"""Share of lists of a write that relates to earlier lines from which these are left out, each with this chance. Else a
+text that sounds like a repetition would always have its target in the list, and the nearest candidate would be taken
+for it."""
 STRANGERS = 6
 """Nearest lines of other stories, and nearest texts of the crowd, that a write may be listed with."""
 _TARGETS = 3
-_ONE, _OF_CASE = 0.35, 0.4
+_ONE, _OF_CASE = 0.5, 0.3
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,9 @@ class Lists:
         size = MOST_CANDIDATES if chance.random() < 0.5 else chance.randint(1, MOST_CANDIDATES)
         lines, new = write.story.lines, write.story.lines[write.at]
         order = self._as_asked(write) if chance.random() < AS_ASKED else self._mixed(write, chance)
+        if chance.random() < TARGETLESS:
+            left_out = {at for at in write.targets if chance.random() < LEFT_OUT}
+            order = [at for at in order if at not in left_out] or order
         rows = [(lines[at].text, labels_of(lines[at], new)) for at in order[:size]]
         if chance.random() < WITH_STRANGERS:
             strange = list(self._strangers[write.first + write.at])
