@@ -36,6 +36,7 @@ from wellkept.core.judging.what_to_ask import chosen, is_left_open
 from wellkept.core.reading.language_detection import is_english
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.relation import PackagedRelationModel
+from wellkept.models.tokenizer.pairs import LABELS
 from wellkept.types import Memory, NewMemory, Opinion
 
 ACTS: tuple[Act, ...] = ("fold", "mark")
@@ -225,8 +226,14 @@ class Opinions:
         self._path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
-def cases_of(act: Act, items: Iterable[Listed], known: Known) -> list[Case]:
-    """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out."""
+def cases_of(act: Act, items: Iterable[Listed], known: Known, again: Known | None = None) -> list[Case]:
+    """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out.
+
+    Args:
+        act / items: The act, and the lines with their candidates.
+        known: Opinions on the candidates.
+        again: Second opinions on the candidates that an act may concern, whose log-odds are further features.
+    """
     found = []
     for item in items:
         if item.line.act == "late":
@@ -237,13 +244,16 @@ def cases_of(act: Act, items: Iterable[Listed], known: Known) -> list[Case]:
             if (opinion := known[text, item.line.text]) is not None
         ]
         if rows:
-            found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows]))
+            found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows], again))
     return found
 
 
-def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]]) -> Case:
+def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]], again: Known | None) -> Case:
     place = best_for(act, read, range(len(read)))
     features, labels = features_of(act, item.line.text, read, place), told[place]
+    if again is not None:
+        second = again[read[place].text, item.line.text] or read[place].opinion
+        features += tuple(_log_odds(share) for share in (*(second.of(label) for label in LABELS), second.repeats))
     if act == "fold":
         wanted, counts = item.line.act == "restates", True
         right = wanted and not {"same", "generalises"}.isdisjoint(labels)
@@ -253,6 +263,10 @@ def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str
         counts = labels != ("conflict",)  # a restatement of the new value contradicts the old one too
     story = item.story
     return Case(story.author, story.id, is_english(item.line.text), features, right, wanted, counts)
+
+
+def _log_odds(share: float) -> float:
+    return float(np.log(np.clip(share, 1e-4, 1 - 1e-4) / (1 - np.clip(share, 1e-4, 1 - 1e-4))))
 
 
 # --------------------------------------------------------------------------------------------

@@ -41,16 +41,19 @@ from training.heads import (
 )
 from training.lists.export import with_onnx
 from training.lists.model import ListModel, from_pairs
-from training.lists.reading import Asked, Reading, fitted_scale, opinion_of, with_torch
+from training.lists.reading import Asked, Reading, fitted_scale, opinion_of, read_again, with_torch
 from training.lists.rows import ListReader, ListRow
 from training.lists.train import reader_of
 from training.model import RelationModel, tensors
 from training.stories import stories
+from wellkept.core.judging.list_head import Read, best_for
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, LABELS, PairReader, Row
 
 WRONG = 0.01
 """Share of wrong acts among all writes at which the acts are compared."""
+AGAIN_AT = 0.2
+"""Probability of an act from which its candidate is read again, alone and in both orders."""
 NOBODY = Crowd((), np.zeros((0, 384), dtype=np.float32))
 TIMED = 100
 """Writes whose reading is timed."""
@@ -98,10 +101,15 @@ def main() -> None:
     known = {name: {"pairs": told_by_pairs(items), "lists": told_by_lists(items)} for name, items in stores.items()}
     for name, items in stores.items():
         _apart(f"calibrate, {name}", items, known[name])
-    for source in ("pairs", "lists"):
-        for act in ACTS:
-            cases = {name: cases_of(act, items, known[name][source]) for name, items in stores.items()}
-            _acts(f"{source} {act}", cases)
+    for act in ACTS:
+        for source in ("pairs", "lists"):
+            _acts(
+                f"{source} {act}", {name: cases_of(act, items, known[name][source]) for name, items in stores.items()}
+            )
+    again = {name: _again(items, known[name]["lists"], reader, reading) for name, items in stores.items()}
+    for act in ACTS:
+        cases = {name: cases_of(act, items, known[name]["lists"], again[name]) for name, items in stores.items()}
+        _acts(f"lists, the best again, {act}", cases)
     for name in ("alone", "1k"):
         _costs(name, _some(stores[name]), reader, model, pairs.known, args)
 
@@ -155,6 +163,23 @@ def _apart(name: str, items: Sequence[Listed], told: Mapping[str, Known]) -> Non
 
 # --------------------------------------------------------------------------------------------
 # Acts
+
+
+def _again(items: Sequence[Listed], known: Known, reader: ListReader, reading: Reading) -> Known:
+    """The opinions, and instead of those on the best candidate of a likely act the opinion on it alone."""
+    likely: dict[tuple[str, str], None] = {}
+    for item in items:
+        rows = [
+            Read(text, cosine, opinion)
+            for text, cosine in item.texts
+            if (opinion := known[text, item.line.text]) is not None
+        ]
+        for act in ACTS if rows else ():
+            best = rows[best_for(act, rows, range(len(rows)))]
+            if (best.opinion.repeats if act == "fold" else best.opinion.conflict) >= AGAIN_AT:
+                likely[best.text, item.line.text] = None
+    print(f"read again: {len(likely)} candidates of {len(items)} writes")
+    return {**known, **dict(zip(likely, read_again(reader, reading, list(likely)), strict=True))}
 
 
 @dataclass(frozen=True)

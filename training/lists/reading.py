@@ -78,6 +78,18 @@ def opinion_of(logits: Logits, scale: Logits, bias: Logits) -> Opinion:
     return Opinion(**{label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}, model="lists")
 
 
+def read_again(reader: ListReader, reading: Reading, pairs: Sequence[tuple[str, str]]) -> list[Opinion]:
+    """Second opinions on pairs of older and newer text: each read alone, in both orders."""
+    read = lru_cache(maxsize=None)(reader.read)
+    forth = reading([reader.row(read(new), [read(old)]) for old, new in pairs])
+    back = reading([reader.row(read(old), [read(new)]) for old, new in pairs])
+    told = [(shares(one[0][list(MIRROR)]) + shares(other[0])) / 2 for one, other in zip(forth, back, strict=True)]
+    return [
+        Opinion(**{label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}, model="lists")
+        for row in told
+    ]
+
+
 def fitted_scale(logits: Logits, labels: Sequence[tuple[str, ...]]) -> tuple[Logits, Logits]:
     """Scale and bias of the logits by maximum likelihood; each relation has a bias of its own."""
     targets = torch.tensor([[1.0 if label in told else 0.0 for label in LABELS] for told in labels])
