@@ -12,7 +12,7 @@ The graph must be run without fusion of operations (`models/onnx.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import erf, sqrt
 from pathlib import Path
 from typing import NamedTuple
@@ -26,45 +26,48 @@ from training.model import HEADS, POSITIONS, WIDTH
 from training.quantise import GELU_FLOOR, Linear
 from wellkept.models.tokenizer.pairs import LABELS, MARKS
 
-_FLOAT, _DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
+FLOAT, DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
 _GELU_STEP = 1 / 1024
 _GELU_MIDDLE = 32_768
 _ZERO = 128
 """Zero point of signed inputs."""
-_FAR = -1e4
-"""Attention score added for padding."""
+FAR = -200.0
+"""Attention score added to what is not seen; the exponential of a much smaller one is slow, since it underflows."""
 
+OF_ROWS = ("rows", "length")
+Inputs = Mapping[str, tuple[str, ...]]
+"""Names of the inputs and of their dimensions; all are integers."""
 State = Mapping[str, NDArray[np.float32]]
 """Parameters in single precision, by name in `training/model.py`."""
 
 
 def relation_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
     """Write the relation model: `pieces` and `marks` (rows, length; 0 is padding) to `logits` (rows, 5)."""
-    graph = _Graph()
+    graph = Graph()
     summed = graph.op("Add", graph.words(state), graph.looked_up("marks.weight", state["marks.weight"], "marks"))
     hidden = graph.encoder(summed, state, maps)
     present = graph.present()
     newer = graph.op(
         "Mul",
-        graph.cast(graph.op("GreaterOrEqual", "marks", graph.constant("first_newer", np.int64(MARKS))), _DOUBLE),
+        graph.cast(graph.op("GreaterOrEqual", "marks", graph.constant("first_newer", np.int64(MARKS))), DOUBLE),
         present,
     )
     means = [graph.mean(hidden, share) for share in (present, graph.op("Sub", present, newer), newer)]
     first = graph.op("Gather", hidden, graph.constant("first", np.int64(0)), axis=1)
     apart = graph.op("Abs", graph.op("Sub", means[1], means[2]))
     seen = graph.op("Concat", first, means[0], apart, graph.op("Mul", means[1], means[2]), axis=1)
-    wide = graph.gelu(graph.linear("head.0", maps, graph.bytes_of(graph.cast(seen, _FLOAT))), 256)
+    wide = graph.gelu(graph.linear("head.0", maps, graph.bytes_of(graph.cast(seen, FLOAT))), 256)
     logits = graph.linear("head.3", maps, graph.positive_bytes_of(wide))
-    graph.write(path, ("pieces", "marks"), graph.cast(logits, _DOUBLE), "logits", len(LABELS))
+    graph.write(path, {"pieces": OF_ROWS, "marks": OF_ROWS}, graph.cast(logits, DOUBLE), "logits", len(LABELS))
 
 
 def embedder_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
     """Write the embedder: `pieces` (rows, length; 0 is padding) to `vectors` (rows, 384) of length 1."""
-    graph = _Graph()
+    graph = Graph()
     hidden = graph.encoder(graph.words(state), state, maps)
     mean = graph.mean(hidden, graph.present())
     length = graph.op("Sqrt", graph.op("ReduceSumSquare", mean, graph.axis(1)))
-    graph.write(path, ("pieces",), graph.op("Div", mean, length), "vectors", WIDTH)
+    graph.write(path, {"pieces": OF_ROWS}, graph.op("Div", mean, length), "vectors", WIDTH)
 
 
 class _Bytes(NamedTuple):
@@ -75,7 +78,7 @@ class _Bytes(NamedTuple):
     zero: str
 
 
-class _Graph:
+class Graph:
     """Builder of a graph: nodes and constants are added in order, and values are referenced by name."""
 
     def __init__(self) -> None:
@@ -100,37 +103,43 @@ class _Graph:
 
     # What is read
 
-    def words(self, state: State) -> str:
-        """Sum of piece and position embeddings, shape (rows, length, width)."""
+    def words(self, state: State, places: str | None = None) -> str:
+        """Sum of piece and position embeddings, shape (rows, length, width); by default positions count from 0."""
         table = state["words.weight"]
         step = np.maximum(np.abs(table).max(axis=1) / 127, np.float32(1e-12))
         integers = (np.rint(table / step[:, None]) + _ZERO).astype(np.uint8)
-        words = self.cast(self.op("Gather", self.constant("words", integers), "pieces"), _FLOAT)
+        words = self.cast(self.op("Gather", self.constant("words", integers), "pieces"), FLOAT)
         steps = self.op("Gather", self.constant("words.step", step.astype(np.float32)), "pieces")
         words = self.op("Sub", words, self.constant("words.zero", np.float32(_ZERO)))
         words = self.op("Mul", words, self.op("Unsqueeze", steps, self.axis(2)))
-        one = self.constant("one", np.int64(1))
-        length = self.op("Gather", self.op("Shape", "pieces"), one)
-        places = self.op("Range", self.constant("nought", np.int64(0)), length, one)
-        return self.op("Add", words, self.looked_up("places", state["positions.weight"][:POSITIONS], places))
+        if places is None:
+            one = self.constant("one", np.int64(1))
+            length = self.op("Gather", self.op("Shape", "pieces"), one)
+            places = self.op("Range", self.constant("nought", np.int64(0)), length, one)
+        return self.op("Add", words, self.looked_up("positions", state["positions.weight"][:POSITIONS], places))
 
     def looked_up(self, name: str, table: NDArray[np.float32], places: str) -> str:
         return self.op("Gather", self.constant(name, table.astype(np.float32)), places)
 
     def present(self) -> str:
         absent = self.op("Equal", "pieces", self.constant("padding", np.int64(0)))
-        return self.cast(self.op("Not", absent), _DOUBLE)
+        return self.cast(self.op("Not", absent), DOUBLE)
 
     # The encoder
 
-    def encoder(self, summed: str, state: State, maps: Mapping[str, Linear]) -> str:
-        """The last layer's vectors, in double precision, shape (rows, length, width)."""
+    def encoder(
+        self, summed: str, state: State, maps: Mapping[str, Linear], attention: Callable[[str], str] | None = None
+    ) -> str:
+        """The last layer's vectors, in double precision, shape (rows, length, width).
+
+        Args:
+            summed: Sum of the embeddings.
+            state / maps: Parameters, and the linear maps.
+            attention: From query, key and value side by side (places, 3 * width) to the values read (places, width);
+                by default each piece sees all of its row.
+        """
         shape = self.op("Shape", "pieces")
-        heads = self.constant("heads", np.array([3, HEADS, WIDTH // HEADS], np.int64))
-        split = self.op("Concat", shape, heads, axis=0)
-        absent = self.cast(self.op("Equal", "pieces", self.constant("padding", np.int64(0))), _DOUBLE)
-        far = self.op("Mul", absent, self.constant("far", np.float64(_FAR)))
-        mask = self.op("Unsqueeze", far, self.axis(1, 2))
+        attention = attention or self.attention(shape)
         flat = self.constant("flat", np.array([-1, WIDTH], np.int64))
         even = self.normalised(self.op("Reshape", summed, flat))
         hidden = self.scaled("norm", even, state["norm.weight"], state["norm.bias"])
@@ -139,7 +148,7 @@ class _Graph:
         for place in range(layers):
             name = f"layers.{place}"
             given = self.inputs(f"{name}.read", maps, even, gain, shift)
-            read = self.attention(self.linear(f"{name}.read", maps, given), split, mask, flat)
+            read = attention(self.linear(f"{name}.read", maps, given))
             read = self.linear(f"{name}.output", maps, self.bytes_of(read))
             even = self.normalised(self.op("Add", hidden, read))
             gain, shift = state[f"{name}.attention_norm.weight"], state[f"{name}.attention_norm.bias"]
@@ -152,25 +161,45 @@ class _Graph:
             gain, shift = state[f"{name}.norm.weight"], state[f"{name}.norm.bias"]
             hidden = self.scaled(f"{name}.norm", even, gain, shift)
         whole = self.op("Concat", shape, self.constant("width", np.array([WIDTH], np.int64)), axis=0)
-        return self.op("Reshape", self.cast(hidden, _DOUBLE), whole)
+        return self.op("Reshape", self.cast(hidden, DOUBLE), whole)
 
-    def attention(self, read: str, split: str, mask: str, flat: str) -> str:
-        parts = self.op("Transpose", self.op("Reshape", self.cast(read, _DOUBLE), split), perm=[2, 0, 3, 1, 4])
+    def attention(self, shape: str) -> Callable[[str], str]:
+        """The attention of all pieces of a row to each other, without padding."""
+        heads = self.constant("heads", np.array([3, HEADS, WIDTH // HEADS], np.int64))
+        split = self.op("Concat", shape, heads, axis=0)
+        absent = self.cast(self.op("Equal", "pieces", self.constant("padding", np.int64(0))), DOUBLE)
+        far = self.op("Mul", absent, self.constant("far", np.float64(FAR)))
+        mask = self.op("Unsqueeze", far, self.axis(1, 2))
+
+        def read(given: str) -> str:
+            parts = self.op("Transpose", self.op("Reshape", self.cast(given, DOUBLE), split), perm=[2, 0, 3, 1, 4])
+            mixed = self.mixed(*self.parts(parts), mask)
+            whole = self.constant("flat", np.array([-1, WIDTH], np.int64))
+            return self.cast(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), whole), FLOAT)
+
+        return read
+
+    def parts(self, parts: str) -> tuple[str, str, str]:
+        """Query, key and value, which are stacked."""
         query, key, value = (
             self.op("Gather", parts, self.constant(f"part{part}", np.int64(part)), axis=0) for part in range(3)
         )
-        scores = self.op("Add", self.op("MatMul", query, self.op("Transpose", key, perm=[0, 1, 3, 2])), mask)
-        mixed = self.op("MatMul", self.op("Softmax", scores, axis=-1), value)
-        return self.cast(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), flat), _FLOAT)
+        return query, key, value
+
+    def mixed(self, query: str, key: str, value: str, mask: str | None = None) -> str:
+        """The values, mixed by the attention of the queries to the keys, each of shape (…, …, places, width)."""
+        scores = self.op("MatMul", query, self.op("Transpose", key, perm=[0, 1, 3, 2]))
+        scores = scores if mask is None else self.op("Add", scores, mask)
+        return self.op("MatMul", self.op("Softmax", scores, axis=-1), value)
 
     def normalised(self, values: str) -> str:
         """Rows normalised to mean 0 and variance 1."""
-        apart = self.cast(values, _DOUBLE)
+        apart = self.cast(values, DOUBLE)
         apart = self.op("Sub", apart, self.op("ReduceMean", apart, self.axis(1)))
         squares = self.op("ReduceSumSquare", apart, self.axis(1))
         variance = self.op("Mul", squares, self.constant("share", np.float64(1 / WIDTH)))
         deviation = self.op("Sqrt", self.op("Add", variance, self.constant("epsilon", np.float64(1e-12))))
-        return self.cast(self.op("Div", apart, deviation), _FLOAT)
+        return self.cast(self.op("Div", apart, deviation), FLOAT)
 
     def scaled(self, name: str, even: str, gain: NDArray[np.float32], shift: NDArray[np.float32]) -> str:
         product = self.op("Mul", even, self.constant(f"{name}.gain", gain.astype(np.float32)))
@@ -205,7 +234,7 @@ class _Graph:
         of = maps[name]
         weights = self.constant(f"{name}.weights", of.weights)
         product = self.op("MatMulInteger", given.integers, weights, given.zero)
-        scaled = self.op("Mul", self.cast(product, _FLOAT), self.constant(f"{name}.scale", of.scale))
+        scaled = self.op("Mul", self.cast(product, FLOAT), self.constant(f"{name}.scale", of.scale))
         return self.op("Add", self.op("Mul", scaled, given.step), self.constant(f"{name}.bias", of.bias))
 
     def gelu(self, values: str, width: int) -> str:
@@ -225,13 +254,13 @@ class _Graph:
         count = self.op("ReduceSum", share, self.axis(1), keepdims=1)
         return self.op("Div", total, self.op("Max", count, self.constant("least", np.float64(1))))
 
-    def write(self, path: Path, inputs: tuple[str, ...], result: str, name: str, width: int) -> None:
+    def write(self, path: Path, inputs: Inputs, result: str, name: str, width: int, *, per: str = "rows") -> None:
         self._nodes.append(helper.make_node("Identity", [result], [name], name=name))
         graph = helper.make_graph(
             self._nodes,
             "wellkept",
-            [helper.make_tensor_value_info(given, TensorProto.INT64, ["rows", "length"]) for given in inputs],
-            [helper.make_tensor_value_info(name, _DOUBLE, ["rows", width])],
+            [helper.make_tensor_value_info(given, TensorProto.INT64, shape) for given, shape in inputs.items()],
+            [helper.make_tensor_value_info(name, DOUBLE, [per, width])],
             list(self._constants.values()),
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)

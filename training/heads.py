@@ -36,6 +36,7 @@ from wellkept.core.judging.what_to_ask import chosen, is_left_open
 from wellkept.core.reading.language_detection import is_english
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.relation import PackagedRelationModel
+from wellkept.models.tokenizer.pairs import LABELS
 from wellkept.types import Memory, NewMemory, Opinion
 
 ACTS: tuple[Act, ...] = ("fold", "mark")
@@ -54,6 +55,8 @@ HIGHEST, LOWEST = 0.99, 0.30
 
 Numbers: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = NDArray[np.float32]
+Known: TypeAlias = Mapping[tuple[str, str], Opinion | None]
+"""Opinions by older and newer text."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +114,16 @@ def main() -> None:
     strange = crowd_of(lines(args.strange)[:LARGE]) if args.strange else near
     few = Crowd(strange.texts[:SMALL], strange.vectors[:SMALL])
     nobody = Crowd((), np.zeros((0, 384), dtype=np.float32))
+    embedded = embedded_lines(found)
     stores = {
-        name: listed(found, crowd) for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
+        name: listed(found, crowd, embedded)
+        for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
     }
     known = Opinions(args.cache, PackagedRelationModel())
     known.read(pair for items in stores.values() for item in items for pair in pairs_of(item))
     heads: dict[str, object] = {}
     for act in ACTS:
-        heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
+        heads[act] = made(act, {name: cases_of(act, items, known.known) for name, items in stores.items()})
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
     pieces = settings.pop("pieces")
@@ -149,13 +154,17 @@ def crowd_of(texts: Sequence[str]) -> Crowd:
     return Crowd(tuple(text for text, _ in kept), np.array([vector for _, vector in kept], dtype=np.float32))
 
 
-def listed(found: Iterable[Story], crowd: Crowd) -> list[Listed]:
-    """Each line of the stories after the first, with the texts that are read beside it."""
+def embedded_lines(found: Iterable[Story]) -> dict[str, list[Vectors | None]]:
+    """The vectors of the lines of each story, by its id."""
     embedder = MiniLmEmbedder()
+    return {story.id: [item.vector for item in embedder.embed([line.text for line in story.lines])] for story in found}
+
+
+def listed(found: Iterable[Story], crowd: Crowd, embedded: Mapping[str, Sequence[Vectors | None]]) -> list[Listed]:
+    """Each line of the stories after the first, with the texts that are read beside it."""
     items = []
     for story in found:
-        made = embedder.embed([line.text for line in story.lines])
-        vectors = [item.vector for item in made]
+        vectors = embedded[story.id]
         for place, line in enumerate(story.lines):
             own = vectors[place]
             if own is not None and place:
@@ -217,8 +226,14 @@ class Opinions:
         self._path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
-def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
-    """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out."""
+def cases_of(act: Act, items: Iterable[Listed], known: Known, again: Known | None = None) -> list[Case]:
+    """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out.
+
+    Args:
+        act / items: The act, and the lines with their candidates.
+        known: Opinions on the candidates.
+        again: Second opinions on the candidates that an act may concern, whose log-odds are further features.
+    """
     found = []
     for item in items:
         if item.line.act == "late":
@@ -226,16 +241,19 @@ def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
         rows = [
             (Read(text, cosine, opinion), labels)
             for (text, cosine), labels in zip(item.texts, item.labels, strict=True)
-            if (opinion := known.known[text, item.line.text]) is not None
+            if (opinion := known[text, item.line.text]) is not None
         ]
         if rows:
-            found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows]))
+            found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows], again))
     return found
 
 
-def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]]) -> Case:
+def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]], again: Known | None) -> Case:
     place = best_for(act, read, range(len(read)))
     features, labels = features_of(act, item.line.text, read, place), told[place]
+    if again is not None:
+        second = again[read[place].text, item.line.text] or read[place].opinion
+        features += tuple(_log_odds(share) for share in (*(second.of(label) for label in LABELS), second.repeats))
     if act == "fold":
         wanted, counts = item.line.act == "restates", True
         right = wanted and not {"same", "generalises"}.isdisjoint(labels)
@@ -245,6 +263,10 @@ def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str
         counts = labels != ("conflict",)  # a restatement of the new value contradicts the old one too
     story = item.story
     return Case(story.author, story.id, is_english(item.line.text), features, right, wanted, counts)
+
+
+def _log_odds(share: float) -> float:
+    return float(np.log(np.clip(share, 1e-4, 1 - 1e-4) / (1 - np.clip(share, 1e-4, 1 - 1e-4))))
 
 
 # --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ earlier ones (GPTQ, Frantar et al. 2023).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +62,18 @@ def quantised(model: RelationModel, rows: Sequence[Row]) -> dict[str, Linear]:
         model: The model in single precision.
         rows: Some hundred rows of training material for estimating widths and corrections.
     """
-    seen = _inputs(model, rows)
+    batches = (tensors(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH))
+    return quantised_over(model, ((pieces != 0, (pieces, marks)) for pieces, marks in batches))
+
+
+def quantised_over(model: nn.Module, runs: Iterable[tuple[Tensor, tuple[object, ...]]]) -> dict[str, Linear]:
+    """The same of a model of any arguments with these layers.
+
+    Args:
+        model: The model in single precision.
+        runs: For each run of the model which places hold a piece, and its arguments.
+    """
+    seen = _inputs(model, runs)
     found: dict[str, Linear] = {}
     for place, layer in enumerate(model.layers):
         name = f"layers.{place}"
@@ -83,15 +94,16 @@ def quantised(model: RelationModel, rows: Sequence[Row]) -> dict[str, Linear]:
     return found
 
 
-def _inputs(model: RelationModel, rows: Sequence[Row]) -> dict[str, Tensor]:
-    """The inputs of each linear map over these rows without padding, shape (places, inputs)."""
+def _inputs(model: nn.Module, runs: Iterable[tuple[Tensor, tuple[object, ...]]]) -> dict[str, Tensor]:
+    """The inputs of each linear map over these runs without padding, shape (places, inputs)."""
     seen: dict[str, list[Tensor]] = {}
     present = torch.empty(0)
 
     def remember(name: str) -> object:
         def hook(_module: nn.Module, given: tuple[Tensor, ...]) -> None:
             values = given[0].detach()
-            seen.setdefault(name, []).append(values[present] if values.dim() == 3 else values)
+            of_pieces = values.shape[:-1] == present.shape
+            seen.setdefault(name, []).append(values[present] if of_pieces else values.flatten(0, -2))
 
         return hook
 
@@ -102,10 +114,9 @@ def _inputs(model: RelationModel, rows: Sequence[Row]) -> dict[str, Tensor]:
     ]
     model.eval()
     with torch.no_grad():
-        for start in range(0, len(rows), _BATCH):
-            pieces, marks = tensors(rows[start : start + _BATCH])
-            present = pieces != 0
-            model(pieces, marks)
+        for of_run, given in runs:
+            present = of_run
+            model(*given)
     for handle in handles:
         handle.remove()
     return {name: torch.cat(parts) for name, parts in seen.items()}

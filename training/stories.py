@@ -123,7 +123,11 @@ def _overlap(a: str, b: str) -> float:
 
 
 def crowd_pairs(
-    found: Sequence[Story], vectors: NDArray[np.float32], crowd: Sequence[str], crowd_vectors: NDArray[np.float32]
+    found: Sequence[Story],
+    vectors: NDArray[np.float32],
+    crowd: Sequence[str],
+    crowd_vectors: NDArray[np.float32],
+    count: int = CROWD,
 ) -> list[Pair]:
     """Each write with the nearest lines of other authors' stories and of a crowd of strangers: all distinct.
 
@@ -132,6 +136,7 @@ def crowd_pairs(
         vectors: Unit vectors of all their lines in order, shape (lines, dimensions).
         crowd: Further texts that belong to no story.
         crowd_vectors: Their unit vectors.
+        count: Nearest lines of each sort; the pairs of a write follow each other.
     """
     rows = [(story, line) for story in found for line in story.lines]
     authors = np.array([story.author for story, _ in rows])
@@ -141,8 +146,8 @@ def crowd_pairs(
         near, strange = block @ vectors.T, block @ crowd_vectors.T
         near[authors[start : start + 512, None] == authors[None, :]] = -1.0
         for at, (story, line) in enumerate(rows[start : start + 512]):
-            for other in np.argpartition(-near[at], CROWD)[:CROWD]:
+            for other in np.argpartition(-near[at], count)[:count]:
                 pairs.append(Pair(rows[other][1].text, line.text, ("distinct",), story.lang, story.id))
-            for other in np.argpartition(-strange[at], CROWD)[:CROWD] if crowd else ():
+            for other in np.argpartition(-strange[at], count)[:count] if crowd else ():
                 pairs.append(Pair(crowd[other], line.text, ("distinct",), story.lang, story.id))
     return pairs

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from training.compose import Composer, Pair
 from training.material import cases, frames, texts
 from training.model import WIDTH, RelationModel, from_minilm, tensors
 from training.public import public_pairs
+from training.running import Running
 from training.stories import TRAINING, crowd_pairs, pairs_of, stories
 from training.vocabulary import added
 from wellkept.models.minilm import MiniLmEmbedder
@@ -32,7 +33,6 @@ from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 BATCH, CHUNK_BATCHES = 32, 24
 LONGEST = 160
-AVERAGING = 0.995
 OF_STORIES, OF_CROWD = 0.55, 0.17
 """Shares of pairs from one story, and of pairs from two stories; the others are composed."""
 SAVE_EVERY = 250
@@ -46,7 +46,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     args.out.mkdir(parents=True, exist_ok=True)
     run = _Run(args)
-    run.resume()
+    run.running.resume()
     run.go()
 
 
@@ -93,75 +93,34 @@ class _Run:
         self.model = from_minilm(args.checkpoint, [start for _, start in extra], args.layers)
         if args.start:
             _widen(self.model, torch.load(args.start / "averaged.pt"))
-        plain = [item for name, item in self.model.named_parameters() if item.ndim < 2]
-        heavy = [item for name, item in self.model.named_parameters() if item.ndim >= 2]
-        groups = [{"params": heavy, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
-        self.optimiser = torch.optim.AdamW(groups, lr=args.rate)
-        self.averaged = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
-        self.step = 0
+        self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=200)
         print(
             f"{len(self.frames)} frames, {len(self.cases)} cases, {len(self.told)} pairs of a story, "
             f"{len(self.strange)} of two, {len(self.public)} public, {len(extra)} added pieces",
             flush=True,
         )
 
-    def resume(self) -> None:
-        """Load the last saved state, if there is one."""
-        path = self.args.out / "state.pt"
-        if path.exists():
-            state = torch.load(path)
-            self.model.load_state_dict(state["model"])
-            self.optimiser.load_state_dict(state["optimiser"])
-            self.averaged, self.step = state["averaged"], state["step"]
-
-    def save(self) -> None:
-        """Save the state by an atomic replacement of the file."""
-        out: Path = self.args.out
-        state = {
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "averaged": self.averaged,
-            "step": self.step,
-        }
-        for name, value in (("state.pt", state), ("averaged.pt", self.averaged)):
-            torch.save(value, out / (name + ".new"))
-            (out / (name + ".new")).replace(out / name)
-
     def go(self) -> None:
         """Train until the last step."""
-        began, seen = time.monotonic(), 0
-        while self.step < self.args.steps:
+        began, seen, running = time.monotonic(), 0, self.running
+        while running.step < self.args.steps:
             losses = []
-            for pieces, marks, targets in self._chunk(self.step):
+            for pieces, marks, targets in self._chunk(running.step):
                 losses.append(self._learn(pieces, marks, targets))
                 seen += len(pieces)
-                self.step += 1
-                if self.step % SAVE_EVERY == 0:
-                    self.save()
-                if self.step % 1000 == 0 or self.step == self.args.steps:
-                    print(f"step {self.step}: {self.select()}", flush=True)
+                if running.step % SAVE_EVERY == 0:
+                    running.save()
+                if running.step % 1000 == 0 or running.step == self.args.steps:
+                    print(f"step {running.step}: {self.select()}", flush=True)
             speed = seen / (time.monotonic() - began)
-            print(f"step {self.step} loss {sum(losses) / len(losses):.4f} {speed:.0f} pairs/s", flush=True)
-        self.save()
+            print(f"step {running.step} loss {sum(losses) / len(losses):.4f} {speed:.0f} pairs/s", flush=True)
+        running.save()
 
     def _learn(self, pieces: Tensor, marks: Tensor, targets: Tensor) -> float:
-        done = self.step / self.args.steps
-        rate = self.args.rate * min(1.0, (self.step + 1) / 200) * max(0.03, 1 - done)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
         self.model.train()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = self.model(pieces, marks)
-        loss = loss_of(logits.float(), targets)
-        self.optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimiser.step()
-        keep = min(AVERAGING, (self.step + 1) / (self.step + 20))
-        with torch.no_grad():
-            for name, item in self.model.state_dict().items():
-                self.averaged[name].lerp_(item, 1 - keep)
-        return float(loss)
+        return self.running.learn(loss_of(logits.float(), targets))
 
     def _chunk(self, step: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         chance = random.Random(f"{self.args.seed}/{step}")
@@ -188,7 +147,7 @@ class _Run:
     def select(self) -> str:
         """Accuracy with averaged weights on the selection split, which is never trained on."""
         kept = {name: item.detach().clone() for name, item in self.model.state_dict().items()}
-        self.model.load_state_dict(self.averaged)
+        self.model.load_state_dict(self.running.averaged)
         told = []
         composers = {
             "frames": Composer(frames("select"), [], seed=7, noisy=False),

@@ -1,0 +1,108 @@
+"""Opinions of the list reader on the candidates of many texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from training.heads import Listed
+from training.lists.model import ListModel, batch_of
+from training.lists.rows import ListReader, ListRow, in_rows
+from wellkept.models.relation import UNREADABLE_SHARE
+from wellkept.models.tokenizer.pairs import LABELS, MIRROR, Read, shares
+from wellkept.types import Opinion
+
+Logits = NDArray[np.float64]
+Reading = Callable[[Sequence[ListRow]], list[Logits]]
+"""Logits of each row's candidates, of shape (candidates, relations), from the candidate's point of view."""
+_BATCH = 12
+
+
+def with_torch(model: ListModel, *, fast: bool) -> Reading:
+    """Reads with PyTorch, in bfloat16 if it is to be fast."""
+    model.eval()
+
+    def read(rows: Sequence[ListRow]) -> list[Logits]:
+        order = sorted(range(len(rows)), key=lambda at: len(rows[at].pieces))
+        found: dict[int, Logits] = {}
+        for start in range(0, len(order), _BATCH):
+            chosen = order[start : start + _BATCH]
+            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=fast):
+                logits = model(batch_of([rows[at] for at in chosen])).double().numpy()
+            found |= {at: logits[place, : rows[at].blocks[-1]] for place, at in enumerate(chosen)}
+        return [found[at] for at in range(len(rows))]
+
+    return read
+
+
+class Asked:
+    """The rows of many texts with their candidates, and which candidate each block is.
+
+    Args:
+        reader: Makes the rows.
+        items: Texts with their candidates; what the vocabulary cannot spell is not read.
+        alone: Whether each candidate is read in a list of its own.
+    """
+
+    def __init__(self, reader: ListReader, items: Sequence[Listed], *, alone: bool = False) -> None:
+        read = lru_cache(maxsize=None)(reader.read)
+        self.rows: list[ListRow] = []
+        self._whose: list[tuple[int, list[int]]] = []
+        for at, item in enumerate(items):
+            new, texts = read(item.line.text), [read(text) for text, _ in item.texts]
+            legible = [place for place, text in enumerate(texts) if _is_legible(text)] if _is_legible(new) else []
+            parts = in_rows(new, [texts[place] for place in legible])
+            for part in [[one] for some in parts for one in some] if alone else parts:
+                places = [legible[place] for place in part]
+                self.rows.append(reader.row(new, [texts[place] for place in places]))
+                self._whose.append((at, places))
+
+    def answers(self, logits: Sequence[Logits]) -> Iterator[tuple[int, int, Logits]]:
+        """Item, candidate, and logits of how the new text relates to it."""
+        for (item, places), of_row in zip(self._whose, logits, strict=True):
+            for place, row in zip(places, of_row, strict=True):
+                yield item, place, np.round(row[list(MIRROR)], 4)
+
+
+def _is_legible(text: Read) -> bool:
+    return text.unknown <= UNREADABLE_SHARE
+
+
+def opinion_of(logits: Logits, scale: Logits, bias: Logits) -> Opinion:
+    """The opinion, from logits that are scaled and shifted to fit observed frequencies."""
+    told = shares(logits * scale + bias)
+    return Opinion(**{label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}, model="lists")
+
+
+def read_again(reader: ListReader, reading: Reading, pairs: Sequence[tuple[str, str]]) -> list[Opinion]:
+    """Second opinions on pairs of older and newer text: each read alone, in both orders."""
+    read = lru_cache(maxsize=None)(reader.read)
+    forth = reading([reader.row(read(new), [read(old)]) for old, new in pairs])
+    back = reading([reader.row(read(old), [read(new)]) for old, new in pairs])
+    told = [(shares(one[0][list(MIRROR)]) + shares(other[0])) / 2 for one, other in zip(forth, back, strict=True)]
+    return [
+        Opinion(**{label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}, model="lists")
+        for row in told
+    ]
+
+
+def fitted_scale(logits: Logits, labels: Sequence[tuple[str, ...]]) -> tuple[Logits, Logits]:
+    """Scale and bias of the logits by maximum likelihood; each relation has a bias of its own."""
+    targets = torch.tensor([[1.0 if label in told else 0.0 for label in LABELS] for told in labels])
+    given = torch.tensor(logits, dtype=torch.float32)
+    scale, bias = torch.ones(1, requires_grad=True), torch.zeros(len(LABELS), requires_grad=True)
+    optimiser = torch.optim.LBFGS([scale, bias], max_iter=200)
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        told = (given * scale + bias).log_softmax(1)
+        loss = -(told + targets.clamp(min=1e-9).log()).logsumexp(1).mean()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    return scale.detach().double().numpy(), (bias - bias.mean()).detach().double().numpy()

@@ -1,0 +1,179 @@
+"""Train the list reader from the weights of a pair model; a run can be stopped and resumed at any time.
+
+    python -m training.lists.train --start build/relation --vocabulary build/minilm/vocab.txt --out build/lists
+
+Lists are drawn on demand, each chunk from its own seed. State is saved between chunks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.compose import Composer
+from training.lists.material import Lists, of_authors
+from training.lists.model import Batch, batch_of, from_pairs
+from training.lists.rows import ListReader, ListRow, in_rows
+from training.material import cases, frames
+from training.running import Running
+from training.stories import TRAINING, stories
+from training.train import targets_of
+from wellkept.models.minilm import MiniLmEmbedder
+from wellkept.models.tokenizer.pairs import LABELS, MIRROR
+from wellkept.models.tokenizer.wordpiece import Tokenizer
+
+CHUNK = 192
+"""Lists drawn together and sorted by length."""
+PIECES = 2_000
+"""Most pieces of a batch, with padding."""
+LONGEST_TEXT = 120
+"""Most pieces of a training text."""
+SAVE_EVERY, KEEP_EVERY = 250, 500
+"""Steps between two states, and between two copies of the averaged weights that are kept for the learning curve."""
+
+
+def main() -> None:
+    """Command line of the trainer."""
+    args = _arguments()
+    torch.manual_seed(args.seed)
+    torch.set_num_threads(args.threads)
+    args.out.mkdir(parents=True, exist_ok=True)
+    run = _Run(args)
+    run.running.resume()
+    run.go()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--start", type=Path, required=True, help="folder of the pair model's run")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="vocab.txt of all-MiniLM-L6-v2")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--crowd", type=Path, help="texts that belong to no story, one a line")
+    parser.add_argument("--authors", type=int, help="train on the stories of this many authors; default: all")
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--rate", type=float, default=8e-5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    return parser.parse_args()
+
+
+def reader_of(run: Path, vocabulary: Path) -> ListReader:
+    """The reader with the vocabulary of a pair model's run."""
+    known = vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    pieces = {piece: place for place, piece in enumerate(known)}
+    extra = json.loads((run / "added.json").read_text(encoding="utf-8"))
+    return ListReader(Tokenizer(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
+
+
+class _Run:
+    """One training run with its resumable state."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.frames, self.cases = frames("train"), cases("train")
+        self.lists = _lists(args)
+        reader = reader_of(args.start, args.vocabulary)
+        (args.out / "added.json").write_bytes((args.start / "added.json").read_bytes())
+        self.reader, self.read = reader, lru_cache(maxsize=1 << 16)(reader.read)
+        self.model = from_pairs(torch.load(args.start / "averaged.pt"))
+        self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=100)
+
+    def go(self) -> None:
+        """Train until the last step."""
+        began, seen, running = time.monotonic(), 0, self.running
+        while running.step < self.args.steps:
+            before, losses = running.step, []
+            for batch, targets in self._chunk(running.step):
+                losses.append(self._learn(batch, targets))
+                seen += batch.pieces.numel()
+            kept = running.step // KEEP_EVERY
+            if before // SAVE_EVERY != running.step // SAVE_EVERY:
+                copies = [f"averaged-{kept * KEEP_EVERY}.pt"] if before // KEEP_EVERY != kept else []
+                running.save(*copies)
+            speed = seen / (time.monotonic() - began)
+            print(f"step {running.step} loss {sum(losses) / len(losses):.4f} {speed:.0f} pieces/s", flush=True)
+        running.save()
+
+    def _learn(self, batch: Batch, targets: Tensor) -> float:
+        self.model.train()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = self.model(batch)
+        return self.running.learn(loss_of(logits.float(), targets))
+
+    def _chunk(self, step: int) -> Iterator[tuple[Batch, Tensor]]:
+        chance = random.Random(f"{self.args.seed}/{step}")
+        composer = Composer(self.frames, self.cases, seed=chance.randrange(2**60))
+        rows: list[tuple[ListRow, list[tuple[str, ...]]]] = []
+        while len(rows) < CHUNK:
+            listing = self.lists.draw(chance, composer)
+            new, texts = self.read(listing.new), [self.read(text) for text in listing.texts]
+            kept = [at for at, text in enumerate(texts) if len(text.pieces) <= LONGEST_TEXT]
+            lists = in_rows(new, [texts[at] for at in kept]) if len(new.pieces) <= LONGEST_TEXT else []
+            if lists:
+                places = [kept[at] for at in lists[0]]
+                row = self.reader.row(new, [texts[at] for at in places])
+                rows.append((row, [listing.labels[at] for at in places]))
+        # Of equal length hardly any piece of a batch is padding.
+        rows.sort(key=lambda item: (len(item[0].pieces), item[0].pieces))
+        batches: list[list[tuple[ListRow, list[tuple[str, ...]]]]] = [[]]
+        for item in rows:
+            if (len(batches[-1]) + 1) * len(item[0].pieces) > PIECES:
+                batches.append([])
+            batches[-1].append(item)
+        chance.shuffle(batches)
+        for chosen in batches:
+            batch = batch_of([row for row, _ in chosen])
+            yield batch, padded([labels for _, labels in chosen])
+
+
+def padded(labels: list[list[tuple[str, ...]]]) -> Tensor:
+    """Multi-hot targets of shape (rows, candidates of the longest list, relations); all zero for no candidate."""
+    targets = torch.zeros(len(labels), max(map(len, labels)), len(LABELS))
+    for at, row in enumerate(labels):
+        targets[at, : len(row)] = targets_of(row)
+    return targets
+
+
+def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy of the set of allowed relations, averaged over all candidates.
+
+    Args:
+        logits: As the model gives them, from the candidate's point of view.
+        targets: Possible relations of the new text to the candidate.
+    """
+    present = targets.sum(2) > 0
+    told = logits[:, :, list(MIRROR)].log_softmax(dim=2)
+    allowed = (told + targets.clamp(min=1e-9).log()).logsumexp(dim=2)
+    return -allowed[present].mean()
+
+
+def _lists(args: argparse.Namespace) -> Lists:
+    found = stories(*TRAINING)
+    crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
+    kept = args.out / "vectors.npy"
+    if not kept.exists():
+        made = MiniLmEmbedder().embed([*(line.text for story in found for line in story.lines), *crowd])
+        zero = np.zeros(384, dtype=np.float32)
+        np.save(kept, np.array([zero if item.vector is None else item.vector for item in made], dtype=np.float32))
+    vectors = np.load(kept)
+    lines = sum(len(story.lines) for story in found)
+    inside = vectors[:lines]
+    if args.authors:
+        chosen = list(of_authors(found, args.authors, args.seed))
+        whose = [story.id for story in found for _ in story.lines]
+        names = {story.id for story in chosen}
+        inside, found = inside[[name in names for name in whose]], chosen
+    return Lists(found, inside, crowd, vectors[lines:], cases("train"))
+
+
+if __name__ == "__main__":
+    main()
