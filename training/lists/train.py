@@ -54,7 +54,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--start", type=Path, required=True, help="folder of the pair model's run")
+    parser.add_argument("--start", type=Path, required=True, help="folder of a run of the pair model, or of lists")
     parser.add_argument("--vocabulary", type=Path, required=True, help="vocab.txt of all-MiniLM-L6-v2")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--crowd", type=Path, help="texts that belong to no story, one a line")
@@ -74,6 +74,16 @@ def reader_of(run: Path, vocabulary: Path) -> ListReader:
     return ListReader(Tokenizer(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
 
 
+def _weights(folder: Path) -> dict[str, Tensor]:
+    """The averaged weights of a run, or those that are kept in half precision."""
+    kept = folder / "averaged.npz"
+    if not kept.exists():
+        found: dict[str, Tensor] = torch.load(folder / "averaged.pt")
+        return found
+    with np.load(kept) as arrays:
+        return {name: torch.tensor(arrays[name].astype(np.float32)) for name in arrays.files}
+
+
 class _Run:
     """One training run with its resumable state."""
 
@@ -84,7 +94,7 @@ class _Run:
         reader = reader_of(args.start, args.vocabulary)
         (args.out / "added.json").write_bytes((args.start / "added.json").read_bytes())
         self.reader, self.read = reader, lru_cache(maxsize=1 << 16)(reader.read)
-        self.model = from_pairs(torch.load(args.start / "averaged.pt"))
+        self.model = from_pairs(_weights(args.start))
         self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=100)
 
     def go(self) -> None:
