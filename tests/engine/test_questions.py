@@ -468,13 +468,16 @@ def test_a_namespace_has_its_own_questions(table: Desk) -> None:
 
 
 @pytest.mark.parametrize("damage", ["{", "null", '{"open":[[1,2]]}', "x" * 9_000])
-def test_a_state_that_cannot_be_read_is_made_anew_and_stops_nothing(table: Desk, damage: str) -> None:
+def test_a_state_that_cannot_be_read_is_told_and_made_anew_and_stops_nothing(
+    table: Desk, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     question = asked(table)
     note(table.store, damage)
     assert (opened(table), table.store.asking().open) == ([], 0)
     with pytest.raises(AlreadyAnswered):
         table.store.answer(question.id, "new")
     assert table.store.remember(THIRD, kind="fact").outcome == "created"
+    assert caplog.text.count("begun anew") == 1
     assert json.loads(text(table.store))["scores"]
     assert table.store.asking().open == 1
 

@@ -102,6 +102,8 @@ def stories(
     setup = _setup(run, how, with_subject=not no_subject)
     started = time.perf_counter()
     if ask is not None:
+        if how.errors is not None:
+            raise typer.BadParameter("Errors are written for stories without questions", param_hint="--errors")
         setup = with_memory(setup)
         columns = _asked(run, read, setup, budgets=_budgets(ask), answers=answers, crowd=around)
         table = report.of_asked(file.name, columns, setup, answers=answers, seconds=time.perf_counter() - started)

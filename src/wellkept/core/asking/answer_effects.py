@@ -75,6 +75,10 @@ def effects_of(parts: Sequence[AnswerPart], material: Material) -> tuple[Effect,
     for part in parts:
         if part.verb == "repeats":
             draft.fold(memory.id, [material.numbers[number][0].id for number in part.numbers])
+        elif part.verb == "adds to":
+            for row in material.numbers[part.numbers[0]]:
+                draft.add(memory.id, row.id)
+    # What the memory stands behind now speaks for it.
     front = draft.row(memory.id).superseded_by or memory.id
     for part in parts:
         for row in (row for number in part.numbers for row in material.numbers[number]):
@@ -83,10 +87,8 @@ def effects_of(parts: Sequence[AnswerPart], material: Material) -> tuple[Effect,
                     draft.replace(row.id, front)
                 case "outdated by":
                     draft.replace(front, row.id)
-                case "adds to":
-                    draft.add(memory.id, row.id)
                 case "keep both":
-                    draft.keep_both(row.id, memory.id)
+                    draft.keep_both(row.id, front)
                 case _:
                     pass
     if any(part.verb == "not worth keeping" for part in parts):

@@ -6,6 +6,7 @@ namespace, in the same transaction.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
@@ -21,7 +22,7 @@ from wellkept.core.asking.budget import (
     worth_of,
 )
 from wellkept.core.asking.candidates import numbered
-from wellkept.core.asking.state import MOST_OPEN, Asking, OpenQuestion, state_of, state_text
+from wellkept.core.asking.state import MOST_OPEN, Asking, OpenQuestion, read_state, state_of, state_text
 from wellkept.core.records.conflicts import is_open
 from wellkept.engine.base.context import Context
 from wellkept.engine.lookup.open_questions import still_open
@@ -38,6 +39,8 @@ from wellkept.types import (
     QuestionRecord,
 )
 
+log = logging.getLogger("wellkept")
+
 
 def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
     """The question that the write's entry asks; None where nobody is asked. The budget counts the write.
@@ -50,7 +53,10 @@ def raised(ctx: Context, tx: Tx, decision: Decision) -> QuestionRecord | None:
     per_100 = ctx.policy.ask
     if not per_100:
         return None
-    state = state_of(tx.asking())
+    text = tx.asking()
+    state = state_of(text)
+    if text and read_state(text) is None:
+        log.warning("What %s remembers of its questions cannot be read; it is begun anew", ctx.namespace)
     memory, chances = _stored(decision), decision.chances
     audited: AutomaticAct | Literal[""] = ""
     worth = 0.0

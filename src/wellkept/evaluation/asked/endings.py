@@ -12,7 +12,6 @@ from wellkept.evaluation.ratios import Ratio, column
 from wellkept.types import Conflict, Memory
 
 TOP = 3
-CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,7 @@ class StoryEnd:
         folds: Writes that stand behind a memory that does not say the same.
         marks: Writes because of which a memory is marked or superseded although it holds.
         asked: Questions that were answered.
-        tokens: Length of the questions as text for an agent, in tokens of four characters.
+        tokens: Length of the questions as text for an agent, in estimated tokens.
         queries: The queries, with the hits as texts and the first head alone.
         heads: The text of the first head of each query.
         lost: Texts other than noise that are in no row.

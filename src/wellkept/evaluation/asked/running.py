@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wellkept.core.asking.shown import list_for_agent
-from wellkept.evaluation.asked.endings import CHARACTERS_PER_TOKEN, StoryEnd, Written, end_of
+from wellkept.core.text.token_estimate import estimate_tokens
+from wellkept.engine.replay.cached_models import AskedOnce
+from wellkept.evaluation.asked.endings import StoryEnd, Written, end_of
 from wellkept.evaluation.asked.readers import Reader
 from wellkept.evaluation.labelled_files import Story
 from wellkept.evaluation.ledger import Ledger, QuerySeen
@@ -23,13 +25,10 @@ from wellkept.evaluation.run import (
     shown,
     stores_of,
 )
-from wellkept.policy import Risk
-from wellkept.types import Memory, Opinion
+from wellkept.types import Memory
 
 if TYPE_CHECKING:
-    from wellkept.core.judging.risk_bounds import Bounds
     from wellkept.engine.verbs.store import MemoryStore
-    from wellkept.models.port import RelationModel
 
 
 def run_asked(
@@ -64,7 +63,7 @@ def _run_asked(story: Story, setup: Setup, store: MemoryStore, clock: StoryClock
         question = change.result.question if change.result is not None else None
         if question is not None:
             asked += 1
-            tokens += len(list_for_agent([question])) // CHARACTERS_PER_TOKEN
+            tokens += estimate_tokens(list_for_agent([question]))
             answer = store.answer(question.id, reader(question, write, ledger))
             rows |= changes(store, answer.entry)
     heads, queries = [], []
@@ -82,35 +81,4 @@ def with_memory(setup: Setup) -> Setup:
     from wellkept.models.registry import load_relation_model
 
     model = setup.relation_model or (load_relation_model("packaged") if setup.judging == "default" else None)
-    return setup if model is None else replace(setup, relation_model=_Remembering(model))
-
-
-class _Remembering:
-    """A relation model with a memory; what it says of itself is what the other one says."""
-
-    repeatable = True
-
-    def __init__(self, model: RelationModel) -> None:
-        self._model = model
-        self._read: dict[tuple[str, str], Opinion | None] = {}
-
-    @property
-    def id(self) -> str:
-        """See `RelationModel`."""
-        return self._model.id
-
-    @property
-    def defers(self) -> bool:
-        """See `RelationModel`."""
-        return self._model.defers
-
-    def bounds(self, risk: Risk) -> Bounds:
-        """See `RelationModel`."""
-        return self._model.bounds(risk)
-
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
-        """See `RelationModel`."""
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._read]
-        if missing:
-            self._read.update(zip(missing, self._model.read(missing), strict=True))
-        return [self._read[pair] for pair in pairs]
+    return setup if model is None else replace(setup, relation_model=AskedOnce(model))
