@@ -21,7 +21,7 @@ from training.material import Case
 from training.stories import Story, crowd_pairs, labels_of
 from wellkept.core.judging.what_to_ask import ALIKE_ASKED, NEAREST_ASKED
 
-OF_STORIES = 0.66
+OF_STORIES = 0.6
 """Share of lists from stories; the others are composed."""
 WITH_STRANGERS = 0.2
 """Share of the stories' lists with lines of other stores."""
@@ -35,8 +35,12 @@ text that sounds like a repetition would always have its target in the list, and
 for it."""
 STRANGERS = 6
 """Nearest lines of other stories, and nearest texts of the crowd, that a write may be listed with."""
+ALONE, SWAPPED = 0.2, 0.4
+"""Share of the stories' lists with one candidate, and of all lists of one that are read in the other order, because the
+likely candidates are read again, alone and in both orders."""
 _TARGETS = 3
-_ONE, _OF_CASE = 0.5, 0.3
+_ONE, _OF_CASE = 0.6, 0.2
+_MIRRORED = {"refines": "generalises", "generalises": "refines"}
 
 
 @dataclass(frozen=True)
@@ -89,12 +93,18 @@ class Lists:
 
     def draw(self, chance: random.Random, composer: Composer) -> Listing:
         """One more list."""
+        listing = self._drawn(chance, composer)
+        swapped = len(listing.texts) == 1 and chance.random() < SWAPPED
+        return _swapped(listing) if swapped else listing
+
+    def _drawn(self, chance: random.Random, composer: Composer) -> Listing:
         if chance.random() >= OF_STORIES:
             return composed(chance, composer, self._cases)
         write = chance.choice(self._writes)
         while not write.targets and chance.random() >= WITHOUT_TARGET:
             write = chance.choice(self._writes)
         size = MOST_CANDIDATES if chance.random() < 0.5 else chance.randint(1, MOST_CANDIDATES)
+        size = 1 if chance.random() < ALONE else size
         lines, new = write.story.lines, write.story.lines[write.at]
         order = self._as_asked(write) if chance.random() < AS_ASKED else self._mixed(write, chance)
         if chance.random() < TARGETLESS:
@@ -139,6 +149,11 @@ class Lists:
             for theirs in (_words(line.text) for line in write.story.lines[: write.at])
         ]
         return sorted(range(write.at), key=lambda at: -shares[at])
+
+
+def _swapped(listing: Listing) -> Listing:
+    labels = tuple(_MIRRORED.get(label, label) for label in listing.labels[0])
+    return Listing(listing.texts[0], (listing.new,), (labels,))
 
 
 def composed(chance: random.Random, composer: Composer, cases: Sequence[Case]) -> Listing:
