@@ -17,16 +17,16 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from training.export import MODELS, SEED, WEIGHTS, pin
 from training.graph import embedder_graph
 from training.material import Split, cases
 from training.model import RelationModel, from_minilm
+from training.package import MODELS, WEIGHTS, pin
 from training.quantise import quantised
 from wellkept.models.onnx import session
 from wellkept.models.tokenizer.pairs import Row
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 
-SENTENCES = 400
+SENTENCES, SEED = 400, 2
 
 
 def main() -> None:

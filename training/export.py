@@ -1,6 +1,6 @@
-"""From a trained run to the package: exact integers in ONNX, calibrated probabilities, thresholds under a bound.
+"""From a run of the list reader to the package: exact integers, calibrated probabilities, thresholds under a bound.
 
-    python -m training.export --run build/relation --vocabulary vocab.txt
+    python -m training.export --run build/lists --vocabulary vocab.txt
 
 Probabilities and thresholds are fitted on the calibration split with the exported model itself,
 so that what is measured is what runs. The thresholds are chosen by fixed-sequence testing with
@@ -10,10 +10,7 @@ Clopper-Pearson bounds (`wellkept.core.judging.risk_bounds`).
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import random
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,21 +21,19 @@ import torch
 from numpy.typing import NDArray
 
 from training.compose import Pair
-from training.graph import relation_graph
-from training.material import HERE, cases, frames
-from training.model import RelationModel
+from training.lists.export import export, rows_of
+from training.lists.model import from_pairs
+from training.lists.train import reader_of
+from training.material import cases, frames
 from training.natural import natural_pairs, stream_pairs
-from training.quantise import quantised
+from training.package import RUNTIME, WEIGHTS, pin
 from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.judging.risk_bounds import least_threshold, upper_bound
 from wellkept.models.onnx import session
-from wellkept.models.tokenizer.pairs import LABELS, LONGEST, PairReader, logits_of
-from wellkept.models.tokenizer.wordpiece import Tokenizer
+from wellkept.models.tokenizer.lists import ListReader, fed
+from wellkept.models.tokenizer.pairs import LABELS, logits_of
 
-MODELS = HERE.parent / "src" / "wellkept" / "models"
-WEIGHTS = MODELS / "weights"
-RUNTIME = MODELS / "relation.py"
 CONFIDENCE = 0.95
 RISKS = {
     # Largest rate of each error among the pairs where the act would be one.
@@ -53,8 +48,6 @@ STREAM_RISKS = {
 }
 """Among other facts about the same person or thing, of which a real stream mostly consists; an act must keep
 both bounds. Near misses alone are no measure of what a review list will hold."""
-QUANTISING_CASES, QUANTISING_ROWS, SEED = 60, 500, 2
-"""Training pairs that the rounding of the weights is fitted on."""
 WORDS = {"words_near": 0.4, "words_far": 0.6}
 """Share of content words that a repeat must have in common besides, above and below similarity .90. Read off a
 stream of 600 vague facts: of 37 repeats that the model was sure of, these left 13, and most of the wrong ones out."""
@@ -66,14 +59,11 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
     parser.add_argument("--vocabulary", type=Path, required=True, help="MiniLM's vocab.txt")
     parser.add_argument("--out", type=Path, default=WEIGHTS)
-    parser.add_argument("--layers", type=int, default=6)
     args = parser.parse_args()
+    torch.set_num_threads(1)
     extra = [word for word, _ in json.loads((args.run / "added.json").read_text())]
-    path = args.out / "relation.onnx"
-    known = args.vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    pieces = {piece: place for place, piece in enumerate([*known, *extra])}
-    reader = PairReader(Tokenizer(pieces))
-    export(args.run / "averaged.pt", reader, path, pieces=len(pieces), layers=args.layers)
+    path, reader = args.out / "relation.onnx", reader_of(args.run, args.vocabulary)
+    export(from_pairs(torch.load(args.run / "averaged.pt")), rows_of(reader), path)
     pairs, stream = calibration_pairs(), stream_pairs(cases("calibrate"))
     settings = fit((pairs, measured(path, reader, pairs)), (stream, measured(path, reader, stream)))
     settings |= {"pieces": extra}
@@ -82,34 +72,20 @@ def main() -> None:
     print(json.dumps({name: value for name, value in settings.items() if name != "pieces"}, indent=1))
 
 
-def export(weights: Path, reader: PairReader, path: Path, *, pieces: int, layers: int) -> None:
-    """Write the averaged weights as an ONNX file in integers."""
-    model = RelationModel(pieces, layers)
-    model.load_state_dict(torch.load(weights))
-    chosen = cases("train")
-    random.Random(SEED).shuffle(chosen)
-    pairs = natural_pairs(chosen[:QUANTISING_CASES])
-    random.Random(SEED).shuffle(pairs)
-    rows = [reader.row(reader.read(pair.old), reader.read(pair.new)) for pair in pairs[:QUANTISING_ROWS]]
-    maps = quantised(model, [row for row in rows if len(row.pieces) <= LONGEST])
-    relation_graph({name: value.numpy() for name, value in model.state_dict().items()}, maps, path)
-
-
 def calibration_pairs() -> list[Pair]:
     """Each pair once that the calibration split's cases and frames give, in both orders."""
     pairs = natural_pairs(cases("calibrate"), frames("calibrate"))
     return [*pairs, *(pair.swapped() for pair in pairs)]
 
 
-def measured(path: Path, reader: PairReader, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """Logits as the product makes them, one row to a run."""
+def measured(path: Path, reader: ListReader, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    """Logits of pairs as the product makes them, one row to a run."""
     running = session(path.read_bytes(), what="the model", where=path, todo="", exact=True)
     known: dict[tuple[str, str], NDArray[np.float64]] = {}
 
     def run(first: str, second: str) -> NDArray[np.float64]:
         if (first, second) not in known:
-            row = reader.row(reader.read(first), reader.read(second))
-            feed = {"pieces": np.array([row.pieces[:LONGEST]]), "marks": np.array([row.marks[:LONGEST]])}
+            feed = fed(reader.row(reader.read(first), [reader.read(second)]))
             known[first, second] = np.round(running.run(None, feed)[0][0], 4)
         return known[first, second]
 
@@ -217,15 +193,6 @@ def thresholds(
         }
     found["skip"] = max(found["skip"], found.pop("merge", 0.0))
     return found, told
-
-
-def pin(runtime: Path, **files: Path) -> None:
-    """Write the hashes of files where the product checks them: the constants of a module, by name."""
-    source = runtime.read_text(encoding="utf-8")
-    for name, path in files.items():
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        source = re.sub(rf'^{name} = "\w+"', f'{name} = "{digest}"', source, flags=re.M)
-    runtime.write_text(source, encoding="utf-8")
 
 
 if __name__ == "__main__":

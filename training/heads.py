@@ -3,9 +3,9 @@
     python -m training.heads --cache build/opinions.json [--near NEAR.txt] [--strange STRANGE.txt]
 
 Each line of a calibration story is compared with earlier lines as the gate compares it: the nearest, and those that
-share most words (`core.judging.what_to_ask.chosen`); the relation model that ships reads them. A logistic regression
-over `core.judging.list_head` learns when to fold and when to mark. It is fitted in stores that hold the story alone and
-in stores that hold a crowd of texts besides.
+share most words (`core.judging.what_to_ask.chosen`); the relation model that ships reads them together. A logistic
+regression over `core.judging.list_head` learns when to fold and when to mark. It is fitted in stores that hold the
+story alone and in stores that hold a crowd of texts besides.
 
 The least probability of each act is the lowest at which the share of wrong acts among all writes stays under its bound
 in every store: alone, and beside 1,000 and 20,000 strangers, whose texts are not those of the fit if `--strange` names
@@ -27,11 +27,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from training.export import RUNTIME, WEIGHTS, pin
 from training.material import cases
+from training.package import RUNTIME, WEIGHTS, pin
 from training.stories import Line, Story, labels_of, stories
 from wellkept.core.judging.calibration import MINILM
-from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
+from wellkept.core.judging.list_head import Act, Head, Read, ReadTwice, best_for, features_of
 from wellkept.core.judging.what_to_ask import chosen, is_left_open
 from wellkept.core.reading.language_detection import is_english
 from wellkept.models.minilm import MiniLmEmbedder
@@ -50,13 +50,15 @@ PENALTY = 10.0
 """Of squared weights of standardised features; the sets are small."""
 ROUNDS, RESAMPLED, SEED, CONFIDENCE = 40, 400, 1, 0.95
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+AT_ONCE = 512
+"""Lists read between two states of the cache."""
 HIGHEST, LOWEST = 0.99, 0.30
 """Probabilities that are tried as bounds, in steps of a hundredth."""
 
 Numbers: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = NDArray[np.float32]
-Known: TypeAlias = Mapping[tuple[str, str], Opinion | None]
-"""Opinions by older and newer text."""
+_Listing: TypeAlias = tuple[str, tuple[str, ...]]
+"""A new text and the older ones that are read beside it."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,10 @@ def main() -> None:
         for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
     }
     known = Opinions(args.cache, PackagedRelationModel())
-    known.read(pair for items in stores.values() for item in items for pair in pairs_of(item))
+    known.read(item for items in stores.values() for item in items)
     heads: dict[str, object] = {}
     for act in ACTS:
-        heads[act] = made(act, {name: cases_of(act, items, known.known) for name, items in stores.items()})
+        heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
     pieces = settings.pop("pieces")
@@ -192,68 +194,75 @@ def _listed(story: Story, line: Line, own: Vectors, before: Sequence[tuple[int, 
     return Listed(story, line, tuple((told[at][1], told[at][0]) for at in read), tuple(told[at][2] for at in read))
 
 
-def pairs_of(item: Listed) -> list[tuple[str, str]]:
-    """The pairs of texts to read, the older first."""
-    return [(text, item.line.text) for text, _ in item.texts]
-
-
 class Opinions:
-    """The opinions of a relation model, kept in a file so that a stopped run continues."""
+    """The opinions of the relation model on lists, kept in a file so that a stopped run continues.
+
+    Args:
+        path: The file.
+        model: The relation model.
+    """
 
     def __init__(self, path: Path, model: PackagedRelationModel) -> None:
         self._path, self._model = path, model
-        self.known: dict[tuple[str, str], Opinion | None] = {}
+        self._known: dict[_Listing, list[Opinion | None]] = {}
         if path.exists():
-            for old, new, values in json.loads(path.read_text(encoding="utf-8")):
-                self.known[old, new] = Opinion(**values, model=model.id) if values else None
+            for new, texts, told in json.loads(path.read_text(encoding="utf-8")):
+                self._known[new, tuple(texts)] = [_opinion(shares) for shares in told]
 
-    def read(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Read the unknown pairs."""
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
-        for start in range(0, len(missing), 4096):
-            block = missing[start : start + 4096]
-            self.known.update(zip(block, self._model.read(block), strict=True))
-            print(f"{start + len(block)} of {len(missing)} pairs read", flush=True)
+    def of(self, item: Listed) -> list[Opinion | None]:
+        """The opinions on the texts of a line that was read, in order."""
+        return self._known[_listing(item)]
+
+    def read(self, items: Iterable[Listed]) -> None:
+        """Read the unknown lists."""
+        missing = [listing for listing in dict.fromkeys(map(_listing, items)) if listing not in self._known]
+        for start in range(0, len(missing), AT_ONCE):
+            block = missing[start : start + AT_ONCE]
+            self._known.update(zip(block, self._model.read_lists(block), strict=True))
+            print(f"{start + len(block)} of {len(missing)} lists read", flush=True)
             self._save()
 
     def _save(self) -> None:
-        labels = ("same", "refines", "generalises", "conflict", "distinct")
-        rows = [
-            (old, new, {label: getattr(told, label) for label in labels} if told else None)
-            for (old, new), told in self.known.items()
-        ]
+        rows = [(*listing, [told and _shares(told) for told in opinions]) for listing, opinions in self._known.items()]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
-def cases_of(act: Act, items: Iterable[Listed], known: Known, again: Known | None = None) -> list[Case]:
-    """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out.
+def _listing(item: Listed) -> _Listing:
+    return item.line.text, tuple(text for text, _ in item.texts)
 
-    Args:
-        act / items: The act, and the lines with their candidates.
-        known: Opinions on the candidates.
-        again: Second opinions on the candidates that an act may concern, whose log-odds are further features.
-    """
+
+def _shares(told: Opinion) -> list[list[float]]:
+    twice = (told.listed, told.alone) if isinstance(told, ReadTwice) else ()
+    return [[one.of(label) for label in LABELS] for one in (told, *twice)]
+
+
+def _opinion(shares: list[list[float]] | None) -> Opinion | None:
+    if shares is None:
+        return None
+    told, *twice = (Opinion(*one) for one in shares)
+    return ReadTwice(*shares[0], listed=twice[0], alone=twice[1]) if twice else told
+
+
+def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
+    """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out."""
     found = []
     for item in items:
         if item.line.act == "late":
             continue
         rows = [
             (Read(text, cosine, opinion), labels)
-            for (text, cosine), labels in zip(item.texts, item.labels, strict=True)
-            if (opinion := known[text, item.line.text]) is not None
+            for (text, cosine), labels, opinion in zip(item.texts, item.labels, known.of(item), strict=True)
+            if opinion is not None
         ]
         if rows:
-            found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows], again))
+            found.append(_case(act, item, [read for read, _ in rows], [labels for _, labels in rows]))
     return found
 
 
-def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]], again: Known | None) -> Case:
+def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]]) -> Case:
     place = best_for(act, read, range(len(read)))
     features, labels = features_of(act, item.line.text, read, place), told[place]
-    if again is not None:
-        second = again[read[place].text, item.line.text] or read[place].opinion
-        features += tuple(_log_odds(share) for share in (*(second.of(label) for label in LABELS), second.repeats))
     if act == "fold":
         wanted, counts = item.line.act == "restates", True
         right = wanted and not {"same", "generalises"}.isdisjoint(labels)
@@ -263,10 +272,6 @@ def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str
         counts = labels != ("conflict",)  # a restatement of the new value contradicts the old one too
     story = item.story
     return Case(story.author, story.id, is_english(item.line.text), features, right, wanted, counts)
-
-
-def _log_odds(share: float) -> float:
-    return float(np.log(np.clip(share, 1e-4, 1 - 1e-4) / (1 - np.clip(share, 1e-4, 1 - 1e-4))))
 
 
 # --------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ OLD, NEW = "The release goes out on Thursday evening.", "Since May we ship on Mo
 
 
 class Counting:
-    """The packaged model, with a count of the pairs it was asked about."""
+    """The packaged model, with a count of the pairs and older texts that it was asked about."""
 
     def __init__(self) -> None:
         self._model = PackagedRelationModel()
@@ -31,6 +31,10 @@ class Counting:
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         self.asked += len(pairs)
         return self._model.read(pairs)
+
+    def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
+        self.asked += sum(len(texts) for _, texts in lists)
+        return self._model.read_lists(lists)
 
 
 def test_what_another_namespace_has_said_makes_no_answer_quicker() -> None:
@@ -61,13 +65,12 @@ def test_only_the_newest_opinions_are_kept(monkeypatch) -> None:
     monkeypatch.setattr(recent_opinions, "MOST", 2)
     kept = RecentOpinions()
     for number in range(3):
-        kept.note("n", ("old", str(number)), None)
-    assert [kept.known("n", ("old", str(number))) for number in range(3)] == [(), (None,), (None,)]
+        kept.note("n", ("old", str(number)), (None,))
+    assert [kept.known("n", ("old", str(number))) for number in range(3)] == [None, (None,), (None,)]
 
 
-def test_no_two_pairs_share_a_key() -> None:
+def test_no_two_readings_share_a_key() -> None:
     kept = RecentOpinions()
-    kept.note("n", ("ab", "c"), None)
-    assert kept.known("n", ("a", "bc")) == ()
-    assert kept.known("na", ("b", "c")) == ()
-    assert kept.known("n", ("c", "ab")) == ()
+    kept.note("n", ("ab", "c"), (None,))
+    for namespace, texts in (("n", ("a", "bc")), ("na", ("b", "c")), ("n", ("c", "ab")), ("n", ("list", "ab", "c"))):
+        assert kept.known(namespace, texts) is None

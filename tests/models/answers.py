@@ -32,13 +32,14 @@ def answers(*, golden: bool) -> dict[str, Any]:
     """Vectors, cosines and opinions on the texts above, and opinions on the golden pairs if asked for."""
     vectors = [answer.vector for answer in MiniLmEmbedder().embed(TEXTS)]
     assert all(vector is not None for vector in vectors)
-    pairs = list(zip(TEXTS, TEXTS[1:], strict=False))
+    model, pairs = PackagedRelationModel(), list(zip(TEXTS, TEXTS[1:], strict=False))
     if golden:
         pairs += [(row["old"], row["new"]) for row in rows()]
     return {
         "vectors": [hashlib.sha256(vector.tobytes()).hexdigest() for vector in vectors],
         "cosines": [rounded(cosine(one, other)) for one, other in zip(vectors, vectors[1:], strict=False)],
-        "opinions": [told and astuple(told) for told in PackagedRelationModel().read(pairs)],
+        "opinions": [told and astuple(told) for told in model.read(pairs)],
+        "lists": [told and astuple(told) for told in model.read_lists([(TEXTS[0], TEXTS[1:])])[0]],
     }
 
 

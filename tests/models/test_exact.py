@@ -20,6 +20,7 @@ from onnx import numpy_helper
 from models.answers import TEXTS, answers
 from wellkept.models import minilm, relation
 from wellkept.models.onnx import session
+from wellkept.models.tokenizer.lists import fed
 
 ROOT = Path(__file__).parents[2]
 FILES = {"embedder": minilm._packaged(), "relation": relation._packaged() / "relation.onnx"}
@@ -53,8 +54,7 @@ def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
         return [{"pieces": np.array([window])} for window in windows]
     reader = relation._load(FILES[which].parent, os.getpid())._reader
     reads = [reader.read(text) for text in TEXTS]
-    rows = [reader.row(old, new) for old, new in zip(reads, reads[1:], strict=False)]
-    return [{"pieces": np.array([row.pieces]), "marks": np.array([row.marks])} for row in rows]
+    return [fed(reader.row(new, reads[at + 1 : at + 4])) for at, new in enumerate(reads[:-1])]
 
 
 def saturating(inputs: NDArray[Any], weights: NDArray[Any], zero: int) -> NDArray[np.int64]:

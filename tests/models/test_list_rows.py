@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
+from wellkept.models.tokenizer.lists import LONGEST_LIST, MOST_CANDIDATES, ListReader, gathered, in_rows
 from wellkept.models.tokenizer.pairs import MARKS, NAME, NUMBER, SHARED, PairReader, Read
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 
@@ -17,22 +13,12 @@ NEW = "The office moved to Dublin on 4 May."
 OLD = ("The office is in Cork.", "Dublin has 4 offices.", "Tea at four.")
 
 
-ROOT = Path(__file__).parents[2]
-
-
 @pytest.fixture(scope="module")
-def rows() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))
-        yield import_module("training.lists.rows")
+def reader() -> ListReader:
+    return ListReader(Tokenizer(minilm_pieces()))
 
 
-@pytest.fixture(scope="module")
-def reader(rows: Any) -> Any:
-    return rows.ListReader(Tokenizer(minilm_pieces()))
-
-
-def test_a_list_of_one_is_the_row_of_a_pair(reader: Any) -> None:
+def test_a_list_of_one_is_the_row_of_a_pair(reader: ListReader) -> None:
     new, old = reader.read(NEW), reader.read(OLD[0])
     row, pair = reader.row(new, [old]), PairReader(reader.tokenizer).row(new, old)
     marks = [
@@ -42,7 +28,7 @@ def test_a_list_of_one_is_the_row_of_a_pair(reader: Any) -> None:
     assert by_place == list(zip(range(len(pair.pieces)), pair.pieces, pair.marks, strict=True))
 
 
-def test_a_candidate_has_the_same_block_wherever_it_stands(reader: Any) -> None:
+def test_a_candidate_has_the_same_block_wherever_it_stands(reader: ListReader) -> None:
     new, old = reader.read(NEW), [reader.read(text) for text in OLD]
     plain, mirrored = reader.row(new, old), reader.row(new, old[::-1])
 
@@ -61,7 +47,7 @@ def test_a_candidate_has_the_same_block_wherever_it_stands(reader: Any) -> None:
     [("office", 1 / 3, None), ("dublin", 1 / 3, NAME), ("4", 2 / 3, NUMBER), ("may", 0, NAME), (".", 1, None)],
 )
 def test_a_word_of_the_new_text_is_shared_with_the_part_of_the_candidates_that_hold_it(
-    reader: Any, word: str, share: float, kind: int | None
+    reader: ListReader, word: str, share: float, kind: int | None
 ) -> None:
     row = reader.row(reader.read(NEW), [reader.read(text) for text in OLD])
     at = row.pieces.index(reader.tokenizer.pieces[word])
@@ -81,22 +67,20 @@ def test_a_word_of_the_new_text_is_shared_with_the_part_of_the_candidates_that_h
         pytest.param(10, [], [], id="without candidates there is no list"),
     ],
 )
-def test_candidates_are_read_in_as_few_lists_as_fit(
-    rows: Any, new: int, candidates: list[int], lists: list[list[int]]
-) -> None:
+def test_candidates_are_read_in_as_few_lists_as_fit(new: int, candidates: list[int], lists: list[list[int]]) -> None:
     def text(size: int) -> Read:
         return Read((5,) * size, ("word",) * size, (1,) * size, 0.0)
 
     texts = [text(size) for size in candidates]
-    assert rows.in_rows(text(new), texts) == lists
+    assert in_rows(text(new), texts) == lists
     for part in lists:
-        assert len(part) <= rows.MOST_CANDIDATES
-        assert new + 1 + sum(candidates[at] + 2 for at in part) <= rows.LONGEST_LIST
+        assert len(part) <= MOST_CANDIDATES
+        assert new + 1 + sum(candidates[at] + 2 for at in part) <= LONGEST_LIST
 
 
-def test_a_block_sees_itself_and_the_new_text_only(rows: Any, reader: Any) -> None:
+def test_a_block_sees_itself_and_the_new_text_only(reader: ListReader) -> None:
     row = reader.row(reader.read(NEW), [reader.read(text) for text in OLD])
-    found, blocks = rows.gathered(row), np.array(row.blocks)
+    found, blocks = gathered(row), np.array(row.blocks)
     for number, seen in enumerate(found["asked"], start=1):
         wanted = np.flatnonzero((blocks == 0) | (blocks == number))
         assert sorted(seen[seen >= 0]) == list(wanted)

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wellkept
+from wellkept.core.judging.list_head import ReadTwice
 from wellkept.errors import ModelUnavailable
 from wellkept.models import relation
 from wellkept.models.registry import load_relation_model
@@ -155,6 +156,61 @@ def test_strict_never_asks_for_less_than_balanced(model: PackagedRelationModel, 
 
 
 # --------------------------------------------------------------------------------------------
+# A new text beside several older ones
+
+NEW = "Nothing on Monday: the meeting moved to Tuesday, in the small room."
+OLDER = (
+    "The meeting is on Monday.",
+    "The small room has no projector.",
+    "Ana takes the minutes of the meeting.",
+    "Das Treffen ist am Montag.",
+    "Tea is at four.",
+)
+
+
+def test_a_list_has_the_same_opinions_in_any_order_and_in_any_company(model: PackagedRelationModel) -> None:
+    [expected] = model.read_lists([(NEW, OLDER)])
+    told = dict(zip(OLDER, expected, strict=True))
+    for seed in range(3):
+        order = random.Random(seed).sample(OLDER, len(OLDER))
+        lists = [("Tea is at five.", OLDER[-2:]), (NEW, order), (NEW, OLDER[:2]), (NEW, order)]
+        found = model.read_lists(lists)
+        assert found[1] == found[3] == [told[text] for text in order]
+        assert len(found[0]) == len(found[2]) == 2
+
+
+def test_a_text_given_twice_has_one_opinion(model: PackagedRelationModel) -> None:
+    [told] = model.read_lists([(NEW, (*OLDER, OLDER[0]))])
+    assert told[0] == told[-1]
+    assert [told[:-1]] == model.read_lists([(NEW, OLDER)])
+
+
+def test_what_is_not_clearly_distinct_is_read_again_alone(model: PackagedRelationModel) -> None:
+    [told] = model.read_lists([(NEW, OLDER)])
+    assert told[0] is not None
+    assert told[-1] is not None
+    assert isinstance(told[0], ReadTwice)
+    assert all(one.conflict > one.distinct for one in (told[0], told[0].listed, told[0].alone))
+    assert type(told[-1]) is Opinion
+    assert told[-1].distinct > told[-1].conflict
+
+
+@pytest.mark.parametrize("text", ["", "!!! ???", "𓀀𓀁𓀂 𓁐𓁑", "word " * 300, "\ud800"])
+def test_a_text_it_cannot_read_changes_nothing_in_a_list(model: PackagedRelationModel, text: str) -> None:
+    expected = model.read_lists([(NEW, OLDER)])[0]
+    told, nothing = model.read_lists([(NEW, (text, *OLDER)), (text, OLDER)])
+    assert told == [None, *expected]
+    assert nothing == [None] * len(OLDER)
+
+
+def test_a_list_too_long_for_one_row_is_read_in_several(model: PackagedRelationModel) -> None:
+    long = [f"Room {number}: " + "chairs and tables and lamps, " * 12 for number in range(12)]
+    [told] = model.read_lists([(NEW, [*OLDER, *long])])
+    assert None not in told
+    assert [told] == model.read_lists([(NEW, [*OLDER, *long])])
+
+
+# --------------------------------------------------------------------------------------------
 # What it cannot read
 
 
@@ -189,6 +245,8 @@ def test_no_text_makes_it_fail(old: str, new: str) -> None:
     model = PackagedRelationModel()
     there, back = model.read([(old, new), (new, old)])
     assert (there is None) == (back is None)
+    [told] = model.read_lists([(new, (old, "Tea is at four.", new))])
+    assert (told[0] is None) == (there is None)
     shares = values(there)
     if shares is not None:
         assert sum(shares) == pytest.approx(1.0, abs=3e-4)
@@ -202,8 +260,9 @@ def test_the_names_of_frame_pieces_are_words_like_any_other(model: PackagedRelat
     assert reader._end not in reader.read(forged).pieces
 
 
-def test_no_pairs_cost_nothing() -> None:
+def test_no_pairs_and_no_lists_cost_nothing() -> None:
     assert PackagedRelationModel(Path("nowhere")).read([]) == []
+    assert PackagedRelationModel(Path("nowhere")).read_lists([]) == []
 
 
 # --------------------------------------------------------------------------------------------

@@ -18,17 +18,15 @@ from training.graph import DOUBLE, FAR, FLOAT, OF_ROWS, Graph, State
 from training.lists.material import composed
 from training.lists.model import ListModel, batch_of, from_pairs
 from training.lists.reading import Logits, Reading
-from training.lists.rows import ListReader, ListRow, gathered, in_rows
 from training.lists.train import reader_of
 from training.material import cases, frames
 from training.model import HEADS, WIDTH
 from training.quantise import Linear, quantised_over
 from training.stories import TRAINING, labels_of, stories
 from wellkept.models.onnx import session
+from wellkept.models.tokenizer.lists import PARTS, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import LABELS, MARKS, SHARED
 
-PARTS = 840
-"""Shares of candidates are given in parts of this, which every number of candidates up to eight divides."""
 QUANTISING_LISTS, SEED = 120, 2
 """Training lists that the rounding of the weights is fitted on."""
 INPUTS = ("pieces", "marks", "shared", "places", "blocks")
@@ -158,9 +156,7 @@ def with_onnx(path: Path) -> Reading:
     running = session(path.read_bytes(), what="the list reader", where=path, todo="", exact=True)
 
     def one(row: ListRow) -> Logits:
-        feed = {name: np.asarray([getattr(row, name)]) for name in INPUTS}
-        feed["shared"] = np.rint(feed["shared"] * PARTS).astype(np.int64)
-        return np.asarray(running.run(None, feed | gathered(row))[0], dtype=np.float64)
+        return np.asarray(running.run(None, fed(row))[0], dtype=np.float64)
 
     return lambda rows: [one(row) for row in rows]
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.compose import Composer, Labels, Pair, noise
-from training.lists.rows import MOST_CANDIDATES
 from training.material import Case
 from training.stories import Story, crowd_pairs, labels_of
 from wellkept.core.judging.what_to_ask import ALIKE_ASKED, NEAREST_ASKED
+from wellkept.models.tokenizer.lists import MOST_CANDIDATES
 
 OF_STORIES = 0.6
 """Share of lists from stories; the others are composed."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from training.lists.rows import ListRow
 from training.model import POSITIONS, WIDTH, Layer
+from wellkept.models.tokenizer.lists import ListRow
 from wellkept.models.tokenizer.pairs import LABELS, MARKS, SHARED
 
 _UNSEEN = -200.0

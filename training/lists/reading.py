@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from training.heads import Listed
 from training.lists.model import ListModel, batch_of
-from training.lists.rows import ListReader, ListRow, in_rows
 from wellkept.models.relation import UNREADABLE_SHARE
-from wellkept.models.tokenizer.pairs import LABELS, MIRROR, Read, shares
-from wellkept.types import Opinion
+from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
+from wellkept.models.tokenizer.pairs import MIRROR, Read
 
 Logits = NDArray[np.float64]
 Reading = Callable[[Sequence[ListRow]], list[Logits]]
@@ -70,39 +69,3 @@ class Asked:
 
 def _is_legible(text: Read) -> bool:
     return text.unknown <= UNREADABLE_SHARE
-
-
-def opinion_of(logits: Logits, scale: Logits, bias: Logits) -> Opinion:
-    """The opinion, from logits that are scaled and shifted to fit observed frequencies."""
-    told = shares(logits * scale + bias)
-    return Opinion(**{label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}, model="lists")
-
-
-def read_again(reader: ListReader, reading: Reading, pairs: Sequence[tuple[str, str]]) -> list[Opinion]:
-    """Second opinions on pairs of older and newer text: each read alone, in both orders."""
-    read = lru_cache(maxsize=None)(reader.read)
-    forth = reading([reader.row(read(new), [read(old)]) for old, new in pairs])
-    back = reading([reader.row(read(old), [read(new)]) for old, new in pairs])
-    told = [(shares(one[0][list(MIRROR)]) + shares(other[0])) / 2 for one, other in zip(forth, back, strict=True)]
-    return [
-        Opinion(**{label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}, model="lists")
-        for row in told
-    ]
-
-
-def fitted_scale(logits: Logits, labels: Sequence[tuple[str, ...]]) -> tuple[Logits, Logits]:
-    """Scale and bias of the logits by maximum likelihood; each relation has a bias of its own."""
-    targets = torch.tensor([[1.0 if label in told else 0.0 for label in LABELS] for told in labels])
-    given = torch.tensor(logits, dtype=torch.float32)
-    scale, bias = torch.ones(1, requires_grad=True), torch.zeros(len(LABELS), requires_grad=True)
-    optimiser = torch.optim.LBFGS([scale, bias], max_iter=200)
-
-    def closure() -> torch.Tensor:
-        optimiser.zero_grad()
-        told = (given * scale + bias).log_softmax(1)
-        loss = -(told + targets.clamp(min=1e-9).log()).logsumexp(1).mean()
-        loss.backward()
-        return loss
-
-    optimiser.step(closure)
-    return scale.detach().double().numpy(), (bias - bias.mean()).detach().double().numpy()

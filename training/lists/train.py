@@ -22,12 +22,12 @@ from torch import Tensor
 from training.compose import Composer
 from training.lists.material import Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
-from training.lists.rows import ListReader, ListRow, in_rows
 from training.material import cases, frames
 from training.running import Running
 from training.stories import TRAINING, stories
 from training.train import targets_of
 from wellkept.models.minilm import MiniLmEmbedder
+from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
 from wellkept.models.tokenizer.pairs import LABELS, MIRROR
 from wellkept.models.tokenizer.wordpiece import Tokenizer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from wellkept.core.judging.calibration import Calibration
@@ -71,6 +71,7 @@ class RelationModel(Protocol):
         repeatable: Optional; True if a pair always has the same opinion, so that a store may cache it.
         defers: True for a fake that leaves pairs without an opinion to rules and similarity. With a real model such
             pairs are never skipped, evolved or merged on similarity alone.
+        read_lists: Optional; see `ListReading`. Without it each older text is read as a pair.
     """
 
     @property
@@ -88,6 +89,19 @@ class RelationModel(Protocol):
 
         A pair has the same opinion in every batch, and the swapped pair has the mirrored one. Raises `ModelError` when
         the model is unavailable.
+        """
+        ...
+
+
+@runtime_checkable
+class ListReading(Protocol):
+    """A relation model that reads a new text beside several older ones at once, as a reader of a whole list would."""
+
+    def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
+        """For each (new text, older texts) the opinions on the older ones, in order; None for one it cannot read.
+
+        The opinions depend on which older texts are read together, not on their order, nor on other lists. Raises
+        `ModelError` when the model is unavailable.
         """
         ...
 

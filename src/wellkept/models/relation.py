@@ -1,9 +1,11 @@
-"""The packaged relation model: a compact cross-encoder that reads an older and a newer text.
+"""The packaged relation model: a compact encoder that reads a new text beside the older ones that it may concern.
 
-It is used only for the few pairs that rules leave open. Each pair is read in both orders, unless the first reading is
-clearly *distinct*, so that the swapped pair has the mirrored opinion. Opinions are identical on every processor and in
-any batch: products are integer products, each row is scaled separately, and logits and probabilities are rounded to 4
-decimals. Training, data and limits: `weights/RELATION.md`.
+It is used only for the few texts that rules leave open. A new text is read with all its candidates in one row. A
+candidate that is not clearly *distinct* is read once more, alone and in the other order, because a text that sounds
+like a repetition is easily taken for one of the nearest candidate. A pair alone is read in both orders, so that the
+swapped pair has the mirrored opinion. Opinions are identical on every processor and in any batch: products are integer
+products, each row is scaled separately, and logits and probabilities are rounded to 4 decimals. Training, data and
+limits: `weights/RELATION.md`.
 """
 
 from __future__ import annotations
@@ -12,28 +14,31 @@ import importlib.util
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.judging.list_head import Head
+from wellkept.core.judging.list_head import Head, ReadTwice
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, session, verified_bytes
-from wellkept.models.tokenizer.pairs import FRAME_PIECES, LABELS, LONGEST, PairReader, Row, logits_of, shares
+from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
+from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
-WEIGHTS_SHA256 = "c94f1c43ae47eba5ddc0401ccd3e5680ecae8fe5f523bd78fd7285bc8cd837ab"
-CARD_SHA256 = "8b498d868581368660e527fef5e2a088b97d80361b5356b739c64ccb3fc06ef8"
+WEIGHTS_SHA256 = "1f2eff89cb38e4f3d9566556bf0be6df598e7e05800b432d432cf67ae3ecd3be"
+CARD_SHA256 = "c36d9f543559308c3ab9ea463f21b8549991c4f6beec5838d7f7e9d485135494"
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
+Logits: TypeAlias = NDArray[np.float64]
+_Told = TypeVar("_Told")
 _READERS = min(4, os.cpu_count() or 1)
 _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
@@ -85,22 +90,43 @@ class PackagedRelationModel:
         Raises:
             ModelUnavailable: The model cannot be loaded or fails to run.
         """
-        if not pairs:
+        return self._each(_Model.opinion, pairs)
+
+    def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
+        """Opinions on the older texts of each list, read together beside their new text.
+
+        Args:
+            lists: New texts, each with its older ones.
+
+        Raises:
+            ModelUnavailable: The model cannot be loaded or fails to run.
+
+        Example:
+            >>> model = PackagedRelationModel()
+            >>> older = ["The meeting is on Monday.", "Tea is at four."]
+            >>> [told] = model.read_lists([("The meeting moved to Tuesday.", older)])
+            >>> told[0].conflict > told[1].conflict
+            True
+        """
+        return self._each(_Model.opinions, lists)
+
+    def _each(self, ask: Callable[..., _Told], given: Sequence[tuple[Any, Any]]) -> list[_Told]:
+        if not given:
             return []
         with _LOADING:
             # A session does not survive a fork: its threads stay in the parent.
             model = _load(self._folder or _packaged(), os.getpid())
-        if len(pairs) == 1:
-            return [model.opinion(*pairs[0])]
-        # Pairs are independent and run in parallel.
-        with ThreadPoolExecutor(max_workers=min(len(pairs), _READERS), thread_name_prefix="wellkept-read") as readers:
-            return list(readers.map(lambda pair: model.opinion(*pair), pairs))
+        if len(given) == 1:
+            return [ask(model, *given[0])]
+        # Pairs and lists are independent and run in parallel.
+        with ThreadPoolExecutor(max_workers=min(len(given), _READERS), thread_name_prefix="wellkept-read") as readers:
+            return list(readers.map(lambda one: ask(model, *one), given))
 
 
 class _Model:
     """A loaded and verified tokenizer, session and settings."""
 
-    def __init__(self, reader: PairReader, running: Any, settings: Mapping[str, Any]) -> None:
+    def __init__(self, reader: ListReader, running: Any, settings: Mapping[str, Any]) -> None:
         self._reader = reader
         self._session = running
         self._scale = np.asarray(settings["scale"], dtype=np.float64)
@@ -108,27 +134,59 @@ class _Model:
 
     def opinion(self, old: str, new: str) -> Opinion | None:
         """The opinion on one pair."""
-        first, second = self._reader.read(old), self._reader.read(new)
-        if max(first.unknown, second.unknown) > UNREADABLE_SHARE:
+        reads = {text: self._reader.read(text) for text in (old, new)}
+        if not all(_is_legible(read) for read in reads.values()) or not _fits(reads[old], reads[new]):
             return None
-        if len(first.pieces) + len(second.pieces) + FRAME_PIECES > LONGEST:
-            return None
-        reads = {old: first, new: second}
-        logits = logits_of(lambda one, other: self._run(self._reader.row(reads[one], reads[other])), old, new)
-        told = shares(logits * self._scale + self._bias)
-        values = {label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}
-        return Opinion(**values, model=PackagedRelationModel.id)
+        return self._opinion(logits_of(lambda one, other: self._alone(reads[one], reads[other]), old, new))
 
-    def _run(self, row: Row) -> NDArray[np.float64]:
-        feed = {
-            "pieces": np.asarray([row.pieces], dtype=np.int64),
-            "marks": np.asarray([row.marks], dtype=np.int64),
-        }
+    def opinions(self, new: str, texts: Sequence[str]) -> list[Opinion | None]:
+        """The opinions on the older texts of a list, in order."""
+        # In one order the sums in the network are the same to the last digit.
+        older = {text: self._reader.read(text) for text in sorted(set(texts))}
+        told, ours = dict.fromkeys(older, None), self._reader.read(new)
+        legible = [text for text in older if _is_legible(older[text])] if _is_legible(ours) else []
+        for places in in_rows(ours, [older[text] for text in legible]):
+            row = self._reader.row(ours, [older[legible[place]] for place in places])
+            for place, logits in zip(places, self._run(row), strict=True):
+                told[legible[place]] = self._read_again(logits[list(MIRROR)], ours, older[legible[place]])
+        return [told[text] for text in texts]
+
+    def _read_again(self, listed: Logits, new: Read, old: Read) -> Opinion:
+        """The opinion on a candidate from its logits in the list: with a second reading unless clearly *distinct*."""
+        first = self._opinion(listed)
+        if shares(listed)[-1] >= CLEARLY_DISTINCT:
+            return first
+        alone = self._alone(old, new)
+        return ReadTwice(**self._told((listed + alone) / 2), listed=first, alone=self._opinion(alone))
+
+    def _alone(self, first: Read, second: Read) -> Logits:
+        """The logits of how the second text relates to the first one, read in the place of the new text."""
+        logits: Logits = self._run(self._reader.row(first, [second]))[0]
+        return logits
+
+    def _opinion(self, logits: Logits) -> Opinion:
+        return Opinion(**self._told(logits))
+
+    def _told(self, logits: Logits) -> dict[str, Any]:
+        told = shares(logits * self._scale + self._bias)
+        values: dict[str, Any] = {label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}
+        return values | {"model": PackagedRelationModel.id}
+
+    def _run(self, row: ListRow) -> Logits:
+        """Logits of each candidate's relation, as if it were the newer text."""
         try:
-            logits = self._session.run(None, feed)[0][0]
+            logits = self._session.run(None, fed(row))[0]
         except Exception as error:  # onnxruntime errors have no common base class
             raise ModelUnavailable("the relation model failed to run", where=type(error).__name__) from error
         return np.asarray(np.round(logits, 4), dtype=np.float64)
+
+
+def _is_legible(text: Read) -> bool:
+    return text.unknown <= UNREADABLE_SHARE
+
+
+def _fits(one: Read, other: Read) -> bool:
+    return len(one.pieces) + len(other.pieces) + FRAME_PIECES <= LONGEST_PAIR
 
 
 # --------------------------------------------------------------------------------------------
@@ -146,7 +204,7 @@ def _load(folder: Path, _process: int) -> _Model:
     blob = _verified(folder)
     path = folder / "relation.onnx"
     return _Model(
-        PairReader(Tokenizer(pieces)), session(blob, what=_WHAT, where=path, todo=_REINSTALL, exact=True), settings
+        ListReader(Tokenizer(pieces)), session(blob, what=_WHAT, where=path, todo=_REINSTALL, exact=True), settings
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Head
 from wellkept.core.judging.risk_bounds import Bounds
@@ -41,7 +42,8 @@ class FakeRelationModel:
         """Declare the opinion on a pair, as probabilities by relation; the rest goes to *distinct*."""
         rest = 1.0 - sum(shares.values())
         values = {"same": 0.0, "refines": 0.0, "generalises": 0.0, "conflict": 0.0, "distinct": rest} | shares
-        self._declared[old, new] = Opinion(**{name: round(share, 4) for name, share in values.items()}, model=self.id)
+        rounded: dict[str, Any] = {name: round(share, 4) for name, share in values.items()}
+        self._declared[old, new] = Opinion(**rounded, model=self.id)
 
     def bounds(self, risk: Risk) -> Bounds:
         """Round thresholds, higher under `strict`."""

@@ -19,6 +19,7 @@ from rapidfuzz.distance import OSA
 
 from wellkept.core.differences.alignment import PAIR_AT
 from wellkept.core.differences.find import differences
+from wellkept.core.judging.list_head import ReadTwice
 from wellkept.core.reading.chat_turns import questions, speaker
 from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Features
@@ -104,7 +105,7 @@ def compare(
         cosine=None if cosine is None else round(cosine, 4),
         differences=tuple(sorted(found, key=lambda item: not item.decisive)),
         reason=_reason(found) or ("model" if relation == "conflict" else ""),
-        opinion=opinion,
+        opinion=opinion.plain if isinstance(opinion, ReadTwice) else opinion,
     )
 
 

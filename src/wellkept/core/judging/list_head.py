@@ -20,13 +20,31 @@ from wellkept.types import Opinion
 
 Act: TypeAlias = Literal["fold", "mark"]
 
-FEATURES = {"fold": 36, "mark": 26}
+FEATURES = {"fold": 42, "mark": 32}
 """Number of features of a candidate, by act."""
 ODDS_OF_THE_ACT = 5
 """Place of the log-odds of the act's own probability among them."""
 _LEAST = 1e-4
 _MOST_COUNTED = 3
 """Numbers and names beyond this many add nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTwice(Opinion):
+    """An opinion that is the mean of two readings; only the heads see them.
+
+    Attributes:
+        listed: The opinion on the text among other older texts.
+        alone: The opinion on it alone.
+    """
+
+    listed: Opinion
+    alone: Opinion
+
+    @property
+    def plain(self) -> Opinion:
+        """The opinion without its readings, as results give it."""
+        return Opinion(self.same, self.refines, self.generalises, self.conflict, self.distinct, self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,16 @@ class Read:
     text: str
     cosine: float
     opinion: Opinion
+
+    @property
+    def listed(self) -> Opinion:
+        """What the model said of the text among the others."""
+        return self.opinion.listed if isinstance(self.opinion, ReadTwice) else self.opinion
+
+    @property
+    def alone(self) -> Opinion:
+        """What the model said of the text alone, if it has read it again."""
+        return self.opinion.alone if isinstance(self.opinion, ReadTwice) else self.opinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +106,7 @@ def best_for(act: Act, read: Sequence[Read], places: Sequence[int]) -> int:
         read: The candidates.
         places: Positions of those that the act may concern; at least one.
     """
-    return max(places, key=lambda place: (_wanted(act, read[place].opinion), read[place].cosine, -place))
+    return max(places, key=lambda place: (_wanted(act, read[place].listed), read[place].cosine, -place))
 
 
 def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, ...]:
@@ -93,35 +121,41 @@ def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[f
     Returns:
         Log-odds of the opinion and of the act; the cosine and its distance to the nearest and to the next; the largest
         log-odds among the others and in the whole list; shares of common words; counts of common and differing
-        numbers and names; lengths. To fold also the probabilities themselves and their distance to the others'.
+        numbers and names; lengths. To fold also the probabilities themselves and their distance to the others'. Last
+        the log-odds of the candidate read alone.
     """
     found = read[place]
     others = [item for at, item in enumerate(read) if at != place]
     nearest = max(item.cosine for item in read)
     beyond = max((item.cosine for item in others), default=0.0)
-    said = found.opinion
+    said, alone = found.listed, found.alone
     return (
-        *(_odds(value) for value in (said.same, said.refines, said.generalises, said.conflict, said.distinct)),
-        _odds(_wanted(act, said)),
+        *_log_odds(act, said),
         found.cosine,
         found.cosine - nearest,
         found.cosine - beyond,
-        _odds(max((item.opinion.conflict for item in others), default=0.0)),
-        _odds(max((item.opinion.same for item in others), default=0.0)),
-        _odds(max((item.opinion.distinct for item in others), default=1.0)),
-        _odds(max(item.opinion.same for item in read)),
-        _odds(max(item.opinion.refines for item in read)),
-        _odds(max(item.opinion.conflict for item in read)),
+        _odds(max((item.listed.conflict for item in others), default=0.0)),
+        _odds(max((item.listed.same for item in others), default=0.0)),
+        _odds(max((item.listed.distinct for item in others), default=1.0)),
+        _odds(max(item.listed.same for item in read)),
+        _odds(max(item.listed.refines for item in read)),
+        _odds(max(item.listed.conflict for item in read)),
         *_words_in_common(found.text, new),
         *(_shares(found, others, len(read)) if act == "fold" else ()),
+        *_log_odds(act, alone),
     )
+
+
+def _log_odds(act: Act, said: Opinion) -> tuple[float, ...]:
+    shares = (said.same, said.refines, said.generalises, said.conflict, said.distinct, _wanted(act, said))
+    return tuple(_odds(share) for share in shares)
 
 
 def _shares(found: Read, others: Sequence[Read], count: int) -> tuple[float, ...]:
     """The probabilities themselves and their distance to the others: log-odds alone hide how sure the model is."""
-    said = found.opinion
-    beyond = max((item.opinion.repeats for item in others), default=0.0)
-    against = max((item.opinion.conflict for item in others), default=0.0)
+    said = found.listed
+    beyond = max((item.listed.repeats for item in others), default=0.0)
+    against = max((item.listed.conflict for item in others), default=0.0)
     return (
         said.same,
         said.refines,

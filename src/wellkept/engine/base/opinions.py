@@ -1,4 +1,4 @@
-"""Opinions of the relation model in one call: each pair is read once, outside transactions; a failure is a value."""
+"""Opinions of the relation model in one call: each text is read once, outside transactions; a failure is a value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError
+from wellkept.models.port import ListReading
 from wellkept.policy import Risk
 from wellkept.types import Degradation, NewMemory, Opinion
 
 log = logging.getLogger("wellkept")
 
 Pair = tuple[str, str]
+Listing = tuple[str, tuple[str, ...]]
+"""A new text and the older ones that are read beside it, in one order."""
 
 
 class Opinions:
@@ -29,9 +32,11 @@ class Opinions:
 
     def __init__(self, ctx: Context) -> None:
         self._model = ctx.relation_model
+        self._reads_lists = isinstance(ctx.relation_model, ListReading)
         self._recent, self._namespace = ctx.recent, ctx.namespace
         self._repeatable = getattr(ctx.relation_model, "repeatable", False)
         self._known: dict[Pair, Opinion | None] = {}
+        self._listed: dict[Listing, Mapping[str, Opinion | None]] = {}
         self.failure: ModelError | None = None
 
     @property
@@ -67,32 +72,76 @@ class Opinions:
         for pair, opinion in zip(missing, told, strict=True):
             self._known[pair] = opinion
             if self._repeatable:
-                self._recent.note(self._namespace, pair, opinion)
+                self._recent.note(self._namespace, pair, (opinion,))
 
     def _is_known(self, pair: Pair) -> bool:
         if self._repeatable and pair not in self._known:
-            self._known.update((pair, opinion) for opinion in self._recent.known(self._namespace, pair))
+            recent = self._recent.known(self._namespace, pair)
+            self._known.update({} if recent is None else {pair: recent[0]})
         return pair in self._known
 
+    def ask_lists(self, lists: Iterable[Listing]) -> None:
+        """Read the unknown lists. An outage is stored in `failure`, not raised."""
+        missing = [listing for listing in dict.fromkeys(lists) if not self._is_list_known(listing)]
+        if self._model is None or not missing or self.failure is not None:
+            return
+        try:
+            told = fail_open.read_lists(self._model, missing)
+        except ModelError as error:
+            self._fail(error)
+            return
+        for (new, texts), opinions in zip(missing, told, strict=True):
+            self._listed[new, texts] = dict(zip(texts, opinions, strict=True))
+            if self._repeatable:
+                self._recent.note(self._namespace, ("list", new, *texts), opinions)
+
+    def _is_list_known(self, listing: Listing) -> bool:
+        new, texts = listing
+        if self._repeatable and listing not in self._listed:
+            recent = self._recent.known(self._namespace, ("list", new, *texts))
+            if recent is not None:
+                self._listed[listing] = dict(zip(texts, recent, strict=True))
+        return listing in self._listed
+
     def of(self, new: str, texts: Mapping[str, str]) -> dict[str, Opinion]:
-        """Opinions about a new text and each of these stored texts, by memory id.
+        """Opinions about a new text and these stored texts, by memory id; read together if the model reads lists.
 
         Raises:
-            UnansweredError: The model must be asked about some pairs first.
+            UnansweredError: The model must be asked first.
         """
-        if not self.available:
+        if not self.available or not texts:
             return {}
-        pairs = {memory_id: (text, new) for memory_id, text in texts.items()}
-        missing = tuple(pair for pair in pairs.values() if pair not in self._known)
+        known = self._in_a_list(new, texts) if self._reads_lists else self._in_pairs(new, texts)
+        return {of: told for of, text in texts.items() if (told := known[text]) is not None}
+
+    def _in_a_list(self, new: str, texts: Mapping[str, str]) -> Mapping[str, Opinion | None]:
+        listing = (new, tuple(sorted(set(texts.values()))))
+        if listing not in self._listed:
+            raise UnansweredError(self.ask_lists, (listing,))
+        return self._listed[listing]
+
+    def _in_pairs(self, new: str, texts: Mapping[str, str]) -> Mapping[str, Opinion | None]:
+        pairs = [(text, new) for text in texts.values()]
+        missing = tuple(pair for pair in pairs if pair not in self._known)
         if missing:
             raise UnansweredError(self.ask, missing)
-        return {of: told for of, pair in pairs.items() if (told := self._known[pair]) is not None}
+        return {text: self._known[text, new] for text, _ in pairs}
+
+    def pairs_in(self, missing: Iterable[UnansweredError]) -> set[Pair]:
+        """The pairs that these answers of the model will concern."""
+        found: set[Pair] = set()
+        for one in missing:
+            if one.ask == self.ask:
+                found.update(one.wanted)
+            elif one.ask == self.ask_lists:
+                found.update((text, new) for new, texts in one.wanted for text in texts)
+        return found
 
     def added(self, new: NewMemory, evidence: Evidence, moment: Moment, risk: Risk) -> Evidence:
         """The evidence with the model's opinions on what the rules leave open, under the bounds of a risk.
 
         Raises:
-            UnansweredError: The model must be asked about some pairs first.
+            UnansweredError: The model must be asked first.
         """
         if not evidence.neighbours:
             return evidence  # no candidate, so nothing to ask

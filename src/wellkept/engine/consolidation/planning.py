@@ -263,13 +263,9 @@ class _Bench:
 
     def _page(self, part: Sequence[tuple[Near, Comparison, bool]]) -> Iterator[Finding]:
         opinions = self.opinions
-        asked = [near for near, _, is_left in part if is_left]
-        opinions.ask((near.a.content, near.b.content) for near in asked)
-        said = {
-            (near.a.content, near.b.content): opinion
-            for near in asked
-            for opinion in opinions.of(near.b.content, {near.a.id: near.a.content}).values()
-        }
+        asked = [(near.a.content, near.b.content) for near, _, is_left in part if is_left]
+        opinions.ask(asked)
+        said = opinions.told(asked)
         self.asked += len(said)
         self.compared += len(part)
         court = Court(

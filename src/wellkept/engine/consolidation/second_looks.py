@@ -116,7 +116,7 @@ class SecondLooks:
         self._ask(missing, models.opinions)
 
     def _ask(self, missing: Sequence[UnansweredError], opinions: Opinions) -> None:
-        self.asked += len({pair for one in missing if one.ask == opinions.ask for pair in one.wanted})
+        self.asked += len(opinions.pairs_in(missing))
         ask_all(missing)
 
     def _look(self, shelf: _Shelf, row: Memory, models: Models, *, ahead: bool = False) -> SecondLook:

@@ -14,7 +14,7 @@ from wellkept.core.gate.admit import judge
 from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.port import Embedded, Embedder, RelationModel, Summariser
+from wellkept.models.port import Embedded, Embedder, ListReading, RelationModel, Summariser
 from wellkept.policy import Risk
 from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
 
@@ -54,6 +54,29 @@ def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion
     if len(told) != len(pairs):
         raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
     if not all(item is None or _is_sound(item) for item in told):
+        raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=model.id)
+    return told
+
+
+def read_lists(model: RelationModel, lists: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[Opinion | None, ...]]:
+    """The relation model's opinions on the older texts of each list; one that reads only pairs reads them singly.
+
+    Raises:
+        ModelError: The model failed in any way, or did not give an opinion or None for every older text.
+    """
+    if not isinstance(model, ListReading):
+        pairs = list(dict.fromkeys((old, new) for new, texts in lists for old in texts))
+        known = dict(zip(pairs, read(model, pairs), strict=True))
+        return [tuple(known[old, new] for old in texts) for new, texts in lists]
+    try:
+        told = [tuple(opinions) for opinions in model.read_lists(lists)]
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
+    if [len(opinions) for opinions in told] != [len(texts) for _, texts in lists]:
+        raise ModelResponseInvalid("the relation model did not give one opinion for each older text", where=model.id)
+    if not all(item is None or _is_sound(item) for opinions in told for item in opinions):
         raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=model.id)
     return told
 

@@ -1,7 +1,7 @@
 """Cache of recent opinions of the relation model, because `check` often precedes `remember`.
 
 Keys contain the namespace, so that response times reveal nothing about texts of another namespace. They are
-digests, so that a pair takes the same few bytes however long its texts are.
+digests, so that a key takes the same few bytes however long its texts are.
 """
 
 from __future__ import annotations
@@ -9,50 +9,55 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from wellkept.types import Opinion
 
-MOST = 4096
+Results: TypeAlias = tuple[Opinion | None, ...]
+MOST = 2048
 
 
 class RecentOpinions:
-    """The newest few thousand opinions of a store; thread-safe.
+    """The newest results of a store; thread-safe.
+
+    A key is the texts that were read together: an older and a newer one, or a new one before several older ones.
 
     Example:
         >>> recent = RecentOpinions()
-        >>> recent.note("acme", ("Tea at four.", "Tea at five."), None)
+        >>> recent.note("acme", ("Tea at four.", "Tea at five."), (None,))
         >>> recent.known("acme", ("Tea at four.", "Tea at five."))
         (None,)
-        >>> recent.known("other", ("Tea at four.", "Tea at five."))
-        ()
+        >>> recent.known("other", ("Tea at four.", "Tea at five.")) is None
+        True
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._opinions: OrderedDict[bytes, Opinion | None] = OrderedDict()
+        self._results: OrderedDict[bytes, Results] = OrderedDict()
 
-    def known(self, namespace: str, pair: tuple[str, str]) -> tuple[Opinion | None] | tuple[()]:
-        """The opinion about a pair in this namespace, in a tuple; an empty tuple if the pair is unknown."""
-        key = _key(namespace, pair)
+    def known(self, namespace: str, texts: Iterable[str]) -> Results | None:
+        """The opinions on these texts in this namespace; None if they are unknown."""
+        key = _key(namespace, texts)
         with self._lock:
-            if key not in self._opinions:
-                return ()
-            self._opinions.move_to_end(key)
-            return (self._opinions[key],)
+            if key not in self._results:
+                return None
+            self._results.move_to_end(key)
+            return self._results[key]
 
-    def note(self, namespace: str, pair: tuple[str, str], opinion: Opinion | None) -> None:
-        """Store an opinion; None when the model could not read the pair."""
-        key = _key(namespace, pair)
+    def note(self, namespace: str, texts: Iterable[str], opinions: Results) -> None:
+        """Store the opinions of one reading; None among them for what the model could not read."""
+        key = _key(namespace, texts)
         with self._lock:
-            self._opinions[key] = opinion
-            self._opinions.move_to_end(key)
-            if len(self._opinions) > MOST:
-                self._opinions.popitem(last=False)
+            self._results[key] = opinions
+            self._results.move_to_end(key)
+            if len(self._results) > MOST:
+                self._results.popitem(last=False)
 
 
-def _key(namespace: str, pair: tuple[str, str]) -> bytes:
+def _key(namespace: str, texts: Iterable[str]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for text in (namespace, *pair):
+    for text in (namespace, *texts):
         part = text.encode("utf-8", "surrogatepass")
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.digest()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.engine.base.opinions import Listing
 from wellkept.engine.history.past import Past
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.embedding import usable, vector_key
@@ -14,7 +16,9 @@ from wellkept.models.port import Embedded, Embedder, RelationModel
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
-_KEPT_PAIRS = 20_000
+_KEPT = 20_000
+_Asked = TypeVar("_Asked")
+_Told = TypeVar("_Told")
 
 
 class StoredFirst(InFront):
@@ -79,11 +83,12 @@ class StoredFirst(InFront):
 
 
 class AskedOnce:
-    """The relation model, asked about each pair once, because differing decisions are evaluated repeatedly."""
+    """The relation model, asked once about each pair and list, because differing decisions are evaluated repeatedly."""
 
     def __init__(self, model: RelationModel) -> None:
         self._model = model
         self._told: dict[tuple[str, str], Opinion | None] = {}
+        self._listed: dict[Listing, tuple[Opinion | None, ...]] = {}
         self.failure: ModelError | None = None
 
     @property
@@ -106,13 +111,26 @@ class AskedOnce:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """See `RelationModel.read`."""
-        if len(self._told) > _KEPT_PAIRS:
-            self._told.clear()
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._told]
+        return self._once(self._told, fail_open.read, list(pairs))
+
+    def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
+        """See `ListReading.read_lists`."""
+        given = [(new, tuple(texts)) for new, texts in lists]
+        return [list(told) for told in self._once(self._listed, fail_open.read_lists, given)]
+
+    def _once(
+        self,
+        known: dict[_Asked, _Told],
+        ask: Callable[[RelationModel, list[_Asked]], list[_Told]],
+        wanted: list[_Asked],
+    ) -> list[_Told]:
+        if len(known) > _KEPT:
+            known.clear()
+        missing = [one for one in dict.fromkeys(wanted) if one not in known]
         try:
-            told = fail_open.read(self._model, missing) if missing else []
+            told = ask(self._model, missing) if missing else []
         except ModelError as error:
             self.failure = error
             raise
-        self._told.update(zip(missing, told, strict=True))
-        return [self._told[pair] for pair in pairs]
+        known.update(zip(missing, told, strict=True))
+        return [known[one] for one in wanted]

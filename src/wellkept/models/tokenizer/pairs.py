@@ -137,7 +137,7 @@ def _marks(own: Read, other: Read, base: int) -> Sequence[int]:
 LABELS = ("same", "refines", "generalises", "conflict", "distinct")
 MIRROR = (0, 2, 1, 3, 4)
 """Position of each relation when the texts are swapped."""
-CLEARLY_DISTINCT = 0.95
+CLEARLY_DISTINCT = 0.9
 """P(*distinct*) from which one reading is enough; most neighbours are *distinct*."""
 
 Logits = NDArray[np.float64]

@@ -1,9 +1,9 @@
-"""Input rows of the list reader: a new text and its candidates, in one row.
+"""Input rows of the relation model: a new text and its candidates, in one row.
 
 The new text stands first; each candidate follows in a block of its own, `[CLS] candidate [SEP]`, with the positions
 that it would have as the second text of a pair. A block sees itself and the new text; the new text sees all blocks. So
-the order of the candidates does not matter, and a row with one candidate is the row of a pair, in another order of
-pieces.
+the order of the candidates does not matter, and candidates reach each other through the new text. A row with one
+candidate reads a pair.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ LONGEST_LIST = 384
 """Most pieces of a row; what does not fit is read in another row."""
 LONGEST_PAIR = 256
 """Most pieces of the new text and one candidate, since the encoder knows no further positions."""
+PARTS = 840
+"""Shares of candidates are given in parts of this, which every number of candidates up to eight divides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,14 @@ def in_rows(new: Read, candidates: Sequence[Read], longest: int = LONGEST_LIST) 
         lists[-1].append(at)
         used += cost
     return lists
+
+
+def fed(row: ListRow) -> dict[str, NDArray[np.int64]]:
+    """The inputs of the model for one row, by name."""
+    parts = {"pieces": row.pieces, "marks": row.marks, "places": row.places, "blocks": row.blocks}
+    feed = {name: np.asarray([values], dtype=np.int64) for name, values in parts.items()}
+    feed["shared"] = np.rint(np.asarray([row.shared]) * PARTS).astype(np.int64)
+    return feed | gathered(row)
 
 
 def gathered(row: ListRow) -> dict[str, NDArray[np.int64]]:
