@@ -61,6 +61,22 @@ class Broken(FakeRelationModel):
         return super().bounds(risk) if self._bounds is None else self._bounds()
 
 
+class Lists(FakeRelationModel):
+    """Reads lists, by pairs unless another answer is given, and counts its calls."""
+
+    def __init__(self, answer: Callable[[int], Any] | None = None) -> None:
+        super().__init__()
+        self.defers = answer is None
+        self.lists: list[list[tuple[str, tuple[str, ...]]]] = []
+        self._answer = answer
+
+    def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> Any:
+        self.lists.append([(new, tuple(texts)) for new, texts in lists])
+        if self._answer is not None:
+            return self._answer(len(lists))
+        return [self.read([(old, new) for old in texts]) for new, texts in lists]
+
+
 def fail(error: Exception) -> Callable[..., Any]:
     def raising(*_: Any) -> Any:
         raise error
@@ -85,6 +101,13 @@ OUTAGES = {
     "answers with words": Broken(lambda count: ["same"] * count),
     "answers with records": Broken(lambda count: [{"same": 1.0}] * count),
     "has no bounds": Broken(lambda count: [SURE] * count, bounds=fail(KeyError("balanced"))),
+    "says of lists that it is down": Lists(fail(ModelUnavailable("no weights"))),
+    "raises anything at a list": Lists(fail(RuntimeError("boom"))),
+    "answers too few lists": Lists(lambda count: [[SURE]] * (count - 1)),
+    "answers too much of a list": Lists(lambda count: [[SURE, SURE]] * count),
+    "answers a list with a number": Lists(lambda _: 7),
+    "answers a list with opinions": Lists(lambda count: [SURE] * count),
+    "answers a list with words": Lists(lambda count: [["same"]] * count),
 }
 
 
@@ -151,6 +174,28 @@ def test_one_write_asks_once_about_at_most_eight(make: Make) -> None:
     table.store.remember(NEW, kind="lesson")
     assert [len(pairs) for pairs in model.calls] == [MOST_ASKED] == [8]
     assert all(new == NEW for _, new in model.calls[0])
+
+
+def test_a_model_that_reads_lists_is_given_all_candidates_of_a_text_at_once(make: Make) -> None:
+    model = Lists()
+    model.declare(OLD, NEW, distinct=1.0)
+    model.declare(OLD, BETWEEN, distinct=1.0)
+    model.declare(BETWEEN, NEW, same=0.97)
+    table = make(fake=near(), relation_model=model)
+    for text in (OLD, BETWEEN, NEW):
+        result = table.store.remember(text, kind="lesson")
+    assert model.lists == [[(BETWEEN, (OLD,))], [(NEW, (OLD, BETWEEN) if OLD < BETWEEN else (BETWEEN, OLD))]]
+    assert (result.outcome, result.memory and result.memory.content) == ("restated", BETWEEN)
+
+
+def test_a_batch_gives_all_its_lists_in_one_question(make: Make) -> None:
+    model = Lists()
+    for pair in ((OLD, NEW), (OLD, BETWEEN), (NEW, BETWEEN)):
+        model.declare(*pair, distinct=1.0)
+    table = make(fake=near(), relation_model=model)
+    done = table.store.remember_many([{"content": text, "kind": "lesson"} for text in (OLD, NEW, BETWEEN)])
+    assert [item.outcome for item in done.results] == ["created"] * 3
+    assert model.lists == [[(NEW, (OLD,)), (BETWEEN, tuple(sorted((OLD, NEW))))]]
 
 
 def test_a_verbatim_repeat_asks_nothing(make: Make) -> None:
