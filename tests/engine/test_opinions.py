@@ -104,7 +104,7 @@ OUTAGES = {
     "says of lists that it is down": Lists(fail(ModelUnavailable("no weights"))),
     "raises anything at a list": Lists(fail(RuntimeError("boom"))),
     "answers too few lists": Lists(lambda count: [[SURE]] * (count - 1)),
-    "answers too much of a list": Lists(lambda count: [[SURE, SURE]] * count),
+    "answers too much of a list": Lists(lambda count: [[SURE] * 9] * count),
     "answers a list with a number": Lists(lambda _: 7),
     "answers a list with opinions": Lists(lambda count: [SURE] * count),
     "answers a list with words": Lists(lambda count: [["same"]] * count),
