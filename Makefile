@@ -127,7 +127,9 @@ train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and re
 	@$(TRAIN)/bin/python -m training.weights build/minilm
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.train --checkpoint build/minilm/model.safetensors \
 		--vocabulary build/minilm/vocab.txt --out build/relation --steps 12000 $(TRAINING)
-	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/relation --vocabulary build/minilm/vocab.txt
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.lists.train --start build/relation \
+		--vocabulary build/minilm/vocab.txt --out build/lists --steps 4000
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/lists --vocabulary build/minilm/vocab.txt
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.heads --cache build/opinions.json
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.evaluate
 

@@ -24,7 +24,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from training.model import HEADS, POSITIONS, WIDTH
 from training.quantise import GELU_FLOOR, Linear
-from wellkept.models.tokenizer.pairs import LABELS, MARKS
 
 FLOAT, DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
 _GELU_STEP = 1 / 1024
@@ -39,26 +38,6 @@ Inputs = Mapping[str, tuple[str, ...]]
 """Names of the inputs and of their dimensions; all are integers."""
 State = Mapping[str, NDArray[np.float32]]
 """Parameters in single precision, by name in `training/model.py`."""
-
-
-def relation_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
-    """Write the relation model: `pieces` and `marks` (rows, length; 0 is padding) to `logits` (rows, 5)."""
-    graph = Graph()
-    summed = graph.op("Add", graph.words(state), graph.looked_up("marks.weight", state["marks.weight"], "marks"))
-    hidden = graph.encoder(summed, state, maps)
-    present = graph.present()
-    newer = graph.op(
-        "Mul",
-        graph.cast(graph.op("GreaterOrEqual", "marks", graph.constant("first_newer", np.int64(MARKS))), DOUBLE),
-        present,
-    )
-    means = [graph.mean(hidden, share) for share in (present, graph.op("Sub", present, newer), newer)]
-    first = graph.op("Gather", hidden, graph.constant("first", np.int64(0)), axis=1)
-    apart = graph.op("Abs", graph.op("Sub", means[1], means[2]))
-    seen = graph.op("Concat", first, means[0], apart, graph.op("Mul", means[1], means[2]), axis=1)
-    wide = graph.gelu(graph.linear("head.0", maps, graph.bytes_of(graph.cast(seen, FLOAT))), 256)
-    logits = graph.linear("head.3", maps, graph.positive_bytes_of(wide))
-    graph.write(path, {"pieces": OF_ROWS, "marks": OF_ROWS}, graph.cast(logits, DOUBLE), "logits", len(LABELS))
 
 
 def embedder_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:

@@ -33,8 +33,8 @@ from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
-WEIGHTS_SHA256 = "1f2eff89cb38e4f3d9566556bf0be6df598e7e05800b432d432cf67ae3ecd3be"
-CARD_SHA256 = "c36d9f543559308c3ab9ea463f21b8549991c4f6beec5838d7f7e9d485135494"
+WEIGHTS_SHA256 = "4cc365e8d9077d933672113b89b7fe160b700df1165f7380b0727c8ee4b6377a"
+CARD_SHA256 = "5375d1d1aba1d335d2323b9da8f0deb625fc8248bbdc4e9a914e57fde74093a1"
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 Logits: TypeAlias = NDArray[np.float64]
