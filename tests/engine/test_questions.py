@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 import wellkept
-from asked import NEW, OLD, THIRD, Unsure, note, policy, relate, state, text, unsure
+from asked import NEW, OLD, THIRD, Drawn, Unsure, note, policy, relate, state, text, unsure
 from letter import to_the_letter
 from stores import BACKENDS, LASTING, Desk
-from wellkept.core.asking.budget import is_drawn
 from wellkept.core.asking.budget import opened as opened_question
 from wellkept.core.asking.state import Asking, Checked, state_text
 from wellkept.core.judging.compare import compare
@@ -33,7 +32,6 @@ from wellkept.errors import (
     UndoBlocked,
     WellkeptError,
 )
-from wellkept.testing.clock import CountingIds
 from wellkept.types import Chance, ConflictChange, Memory, Question, QuestionRecord
 
 Made = Callable[..., Desk]
@@ -544,16 +542,6 @@ def test_a_lesson_moves_the_bound_of_the_next_write(make: Made) -> None:
 
 
 # ---- automatic acts that are checked ----
-
-
-class Drawn:
-    """Ids of memories whose automatic acts are all checked."""
-
-    def __init__(self) -> None:
-        self._ids = CountingIds()
-
-    def __call__(self) -> str:
-        return next(one for one in iter(self._ids, "") if is_drawn(one))
 
 
 def checked_fold(make: Made, **options: Any) -> tuple[Desk, Question]:
