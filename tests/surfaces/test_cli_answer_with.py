@@ -53,7 +53,16 @@ def test_host_number_and_cost_are_said_before_the_first_request(cli, server, ask
     assert f"{asked} question" in result.stdout and "0 left open" in result.stdout and "(undo " in result.stdout
     assert len(server.requests) == 1
     again = cli(*command(server))
-    assert "No question is open" in again.stderr and len(server.requests) == 1
+    assert "There is no question to ask" in again.stderr and len(server.requests) == 1
+
+
+def test_what_was_taken_back_is_sent_again_only_on_request(cli, server, asked):
+    cli(*command(server))
+    cli("undo", "--by", "answers", *MINILM)
+    result = cli(*command(server), code=3)
+    assert "There is no question to ask" in result.stderr and f"{asked} left open" in result.stdout
+    assert "taken back" in result.stdout and len(server.requests) == 1
+    assert cli.json(*command(server, "--again"))["left"] == {} and len(server.requests) == 2
 
 
 def test_json_is_the_report(cli, server, asked):

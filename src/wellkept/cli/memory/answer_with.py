@@ -41,6 +41,7 @@ class ModelOptions:
     )
     tokens: int | None = option("--tokens", metavar="N", min=1, panel=_PANEL, help="Most tokens of all requests.")
     limit: int | None = option("--limit", metavar="N", min=1, panel=_PANEL, help="Most questions; all by default.")
+    again: bool = flag("--again", panel=_PANEL, help="Ask also where an answer of this model was taken back.")
     dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
 
     @property
@@ -56,6 +57,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         ConfigError: The texts would leave this machine, and the settings do not allow it.
         ModelError: The endpoint cannot be reached, refuses, or sends something else; the answers before it stay.
     """
+    from wellkept.engine.asking.answering_with import to_ask
     from wellkept.models.answering.chat import ChatAnswerer
 
     if not how.with_url:
@@ -68,7 +70,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         budget=how.tokens,
     )
     store = run.store(writes=False)
-    questions = store.questions(limit=how.limit)
+    questions, _ = to_ask(store._ctx, model, limit=how.limit, again=how.again)
     if how.dry_run:
         said = [model.request(batch) for batch in _batches(questions)]
         run.show({"host": model.endpoint.host, "model": model.id, "requests": said}, lambda: said)
@@ -81,12 +83,12 @@ def answer_with(run: Session, how: ModelOptions) -> int:
             "config.toml",
         )
     if not questions:
-        run.note("No question is open")
+        run.note("There is no question to ask")
     else:
         _announce(run, model, questions, how.tokens)
     try:
         with run.busy("Waiting for the model"):
-            report = store.answer_with(model, limit=how.limit)
+            report = store.answer_with(model, limit=how.limit, again=how.again)
     except ModelError:
         run.note("The answers so far are kept; the same command goes on where this one ended")
         raise
