@@ -526,6 +526,66 @@ def test_a_wrong_mark_teaches_and_the_lesson_goes_with_its_answer(make: Made) ->
     assert table.store.asking().shifts == {"fold": 0.0, "mark": 0.0}
 
 
+def taught(make: Made) -> tuple[Desk, int]:
+    """A store that knows one lesson, and the entry of the answer that taught it."""
+    table = make(new_id=Drawn())
+    table.options["relation_model"].declare(OLD, NEW, conflict=0.95)
+    return table, table.store.answer(asked(table).id, "new").entry
+
+
+def known(table: Desk) -> tuple[Checked, int]:
+    return state(table.store).checked["mark"], state(table.store).forgotten
+
+
+ONE, NONE = Checked(audited=1, wrong=1), Checked()
+# What is done after a lesson was taught by entry 3, and what is known then.
+FORGOTTEN: dict[str, tuple[tuple[int, ...], tuple[Checked, int]]] = {
+    "forgotten": ((0,), (NONE, 4)),
+    "nothing is left to forget": ((0, 0), (NONE, 4)),
+    "known again": ((0, 4), (ONE, 0)),
+    "forgotten again": ((0, 4, 5), (NONE, 4)),
+    "the answer is taken back": ((0, 3), (NONE, 4)),
+    "known again without the answer": ((0, 3, 4), (NONE, 0)),
+    "and with it": ((0, 3, 4, 5), (ONE, 0)),
+    "the answer stands again, and is forgotten all the same": ((0, 3, 5), (NONE, 4)),
+    "all is as it was": ((0, 3, 5, 4), (ONE, 0)),
+    "known again, taken back, and forgotten again": ((0, 4, 3, 5), (NONE, 4)),
+    "and stands, though it is forgotten": ((0, 4, 3, 5, 6), (NONE, 4)),
+    "and is known": ((0, 4, 3, 5, 6, 7), (ONE, 0)),
+}
+
+
+@pytest.mark.parametrize("what", FORGOTTEN)
+def test_what_was_forgotten_is_an_entry_that_can_be_taken_back(make: Made, what: str) -> None:
+    """A step is the entry that is undone; 0 forgets the lessons."""
+    table, answer = taught(make)
+    assert (answer, known(table)) == (3, (ONE, 0))
+    steps, expected = FORGOTTEN[what]
+    for step in steps:
+        table.store.undo(step) if step else table.store.forget_lessons()
+    assert known(table) == expected
+    assert [entry.verb for entry in table.store.journal()].count("forget_lessons") == 1
+    assert table.store.verify() == ()
+
+
+def test_lessons_that_were_forgotten_twice_come_back_newest_first(make: Made) -> None:
+    table, _ = taught(make)
+    table.store.forget_lessons()
+    table.store.undo(3)
+    table.store.answer("q2", "replaces 1")
+    assert known(table) == (Checked(audited=1), 4)
+    table.store.forget_lessons()
+    with pytest.raises(UndoBlocked) as blocked:
+        table.store.undo(4)
+    assert tuple(blocked.value.entries) == (7,)
+    table.store.undo(7)
+    assert known(table) == (Checked(audited=1), 4)
+    table.store.undo(4)
+    assert known(table) == (Checked(audited=1), 0)
+    with pytest.raises(UndoBlocked):
+        table.store.undo(8)
+
+
 def test_a_lesson_moves_the_bound_of_the_next_write(make: Made) -> None:
     table = make()
     texts = ("The red lamp is lit.", "The red lamp is out now.")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wellkept.core.asking.budget import opened
-from wellkept.core.asking.learning import Lesson, taught
-from wellkept.core.asking.state import state_of, state_text
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
+from wellkept.engine.history import lessons
 from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
@@ -79,49 +77,21 @@ def undo(ctx: Context, seq: int) -> int:
 
 def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
     entry = _entry(tx, seq)
-    if not entry.effects and _answer_behind(tx, entry)[0] is None:
+    if not entry.effects and lessons.behind(tx, entry) is None:
         raise IllegalTransition(
             f"entry {seq} ({entry.outcome}) changed no memory",
             where="undo",
             todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
         )
     refuse_if_blocked(tx, entry)
+    lessons.refuse_if_blocked(tx, entry)
     taken = taken_back(ctx, entry)
     try:
         seq = tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
-        _unanswer(tx, entry)
+        lessons.taken_back(tx, entry)
         return seq
     except Stale as stale:
         raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
-
-
-def _answer_behind(tx: Tx, entry: JournalEntry) -> tuple[JournalEntry | None, bool]:
-    """The answer that an entry gives, takes back, or gives again; True if the answer stands after the entry."""
-    stands = True
-    while entry.undoes and not entry.answers:
-        found = next((one for one in tx.journal(seqs=(entry.undoes,)) if one.seq == entry.undoes), None)
-        if found is None:
-            break
-        entry, stands = found, not stands
-    return (entry if entry.answers else None), stands
-
-
-def _unanswer(tx: Tx, entry: JournalEntry) -> None:
-    """Open the question again whose answer is undone, and forget what it taught; undoing that answers it again."""
-    answer, stood = _answer_behind(tx, entry)
-    if answer is None:
-        return
-    asking = next((one for one in tx.journal(seqs=(answer.answers,)) if one.seq == answer.answers), None)
-    record = asking.asks if asking is not None else None
-    state = state_of(tx.asking())
-    lesson = next((Lesson.of(one.detail) for one in answer.reasons if one.rule == "teaches"), None)
-    if lesson is not None:
-        state = taught(state, lesson, times=-1 if stood else 1)
-    if not stood:
-        state = state.without(answer.answers)
-    elif record is not None and record.chances:
-        state = state.with_question(opened(record, answer.answers))
-    tx.note_asking(state_text(state))
 
 
 def taken_back(

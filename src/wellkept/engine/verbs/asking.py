@@ -134,6 +134,8 @@ class AskingVerbs:
     def forget_lessons(self) -> None:
         """Forget what answers have taught this store about its automatic acts; questions and answers stay.
 
+        It is a journal entry; `undo` brings the lessons back.
+
         Example:
             >>> import wellkept
             >>> with wellkept.open("memory:", embedder="hashing") as store:
