@@ -75,13 +75,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         said = [model.request(batch) for batch in _batches(questions)]
         run.show({"host": model.endpoint.host, "model": model.id, "requests": said}, lambda: said)
         return exits.OK
-    if not model.endpoint.local and run.settings.ask_send != "any":
-        raise ConfigError(
-            f"the texts of {count_of(len(questions), 'question')} would leave this machine",
-            where=model.endpoint.host,
-            todo='Use a model on this machine, or set WELLKEPT_ASK_SEND=any, or send = "any" under [ask] in your own '
-            "config.toml",
-        )
+    require_leave(run, model, count_of(len(questions), "question"))
     if not questions:
         run.note("There is no question to ask")
     else:
@@ -96,6 +90,21 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         run.note("The budget allows no further question; the same command goes on where this one ended")
     run.show(report, lambda: _lines(report))
     return exits.FINDINGS if report.left else exits.OK
+
+
+def require_leave(run: Session, model: ChatAnswerer, what: str) -> None:
+    """Refuse to send texts of questions to another machine without leave.
+
+    Raises:
+        ConfigError: The texts would leave this machine, and the settings do not allow it.
+    """
+    if not model.endpoint.local and run.settings.ask_send != "any":
+        raise ConfigError(
+            f"the texts of {what} would leave this machine",
+            where=model.endpoint.host,
+            todo='Use a model on this machine, or set WELLKEPT_ASK_SEND=any, or send = "any" under [ask] in your own '
+            "config.toml",
+        )
 
 
 def _announce(run: Session, model: ChatAnswerer, questions: Sequence[Question], budget: int | None) -> None:
