@@ -320,6 +320,39 @@ def test_an_older_write_can_be_undone_whatever_is_asked_about_it(table: Desk) ->
     assert opened(table) == [question.id]
 
 
+def test_the_undo_of_an_older_write_takes_the_guesses_about_it_along(table: Desk) -> None:
+    question = asked(table)
+    before = stands(table)
+    assert [link.rel for link in before[1]] == ["may_update"]
+    gone = table.store.undo(1)
+    assert (table.rows(), stands(table)[1], opened(table)) == ([NEW], (), [])
+    assert table.store.verify() == ()
+    with pytest.raises(UndoBlocked) as blocked:
+        table.store.undo(2)
+    assert tuple(blocked.value.entries) == (gone,)
+    table.store.undo(gone)
+    assert (stands(table), opened(table)) == (before, [question.id])
+    table.store.undo(2)
+    table.store.undo(1)
+    assert stands(table) == ((), (), ())
+
+
+def test_the_undo_of_a_new_text_takes_the_guesses_about_it_along_and_keeps_the_others(table: Desk) -> None:
+    relate(table, table.options["relation_model"], (OLD, THIRD), conflict=0.15)
+    first = table.store.remember("Somebody leads billing.", kind="fact").id
+    table.store.revise(first, content=OLD)
+    table.store.remember(THIRD, kind="fact")
+    table.store.remember(NEW, kind="fact")
+    before = stands(table)
+    assert {link.dst for link in before[1] if link.rel == "may_update"} > {first}
+    undone = table.store.undo(2)
+    assert first not in {link.dst for link in stands(table)[1]}
+    assert len(stands(table)[1]) == len(before[1]) - 1
+    assert table.store.verify() == ()
+    table.store.undo(undone)
+    assert stands(table) == before
+
+
 def test_a_wrong_write_is_undone_newest_first_through_its_answer(table: Desk) -> None:
     question = asked(table)
     table.store.answer(question.id, "repeats 1")

@@ -17,6 +17,7 @@ from wellkept.types import (
     MAY_UPDATE,
     Effect,
     JournalEntry,
+    Link,
     LinkChange,
     Memory,
     MemoryChange,
@@ -26,7 +27,9 @@ from wellkept.types import (
 )
 
 _AT_ONCE = 50
-_PLAIN = ("related", MAY_UPDATE, MAY_RESTATE)
+_GUESSES = (MAY_UPDATE, MAY_RESTATE)
+"""Relations of links by which the gate notes what a new text may be to an older one."""
+_PLAIN = ("related", *_GUESSES)
 """Relations of links that the gate makes between two memories without changing either."""
 
 
@@ -85,7 +88,7 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
         )
     refuse_if_blocked(tx, entry)
     lessons.refuse_if_blocked(tx, entry)
-    taken = taken_back(ctx, entry)
+    taken = taken_back(ctx, entry, guesses=_guesses_about(tx, entry))
     try:
         seq = tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
         lessons.taken_back(tx, entry)
@@ -95,10 +98,15 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
 
 
 def taken_back(
-    ctx: Context, entry: JournalEntry, *, run_id: str = "", reasons: tuple[Reason, ...] = ()
+    ctx: Context,
+    entry: JournalEntry,
+    *,
+    run_id: str = "",
+    reasons: tuple[Reason, ...] = (),
+    guesses: Iterable[Effect] = (),
 ) -> JournalEntry:
-    """The entry that takes another one back."""
-    back = tuple(invert(effect) for effect in reversed(entry.effects))
+    """The entry that takes another one back, and guesses about its texts with it."""
+    back = (*guesses, *(invert(effect) for effect in reversed(entry.effects)))
     return JournalEntry(
         at=ctx.clock(),
         verb="undo",
@@ -112,6 +120,15 @@ def taken_back(
         undoes=entry.seq,
         run_id=run_id,
     )
+
+
+def _guesses_about(tx: Tx, entry: JournalEntry) -> tuple[LinkChange, ...]:
+    """The removal of links by which later texts were guessed to be about a text that the undo takes away."""
+    changes = [effect for effect in entry.effects if isinstance(effect, MemoryChange) and effect.after is not None]
+    ids = [_id(one.after) for one in changes if _text(one.before) != _text(one.after)]
+    own = {_edge(one.after) for one in entry.effects if isinstance(one, LinkChange) and one.after is not None}
+    links = tx.links(ids) if ids else []
+    return tuple(LinkChange(one, None) for one in links if one.rel in _GUESSES and _edge(one) not in own)
 
 
 def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
@@ -212,8 +229,23 @@ def _removed(entry: JournalEntry) -> frozenset[str]:
 
 
 def _is_in_the_way(later: JournalEntry, ids: frozenset[str], links: frozenset[tuple[str, str]]) -> bool:
-    return not ids.isdisjoint(touched(later.effects)) or not links.isdisjoint(_stakes(later.effects)[1])
+    # A guess that a later entry made goes with the text that it is about.
+    lasting = (one for one in later.effects if not _makes_guess(one))
+    return not ids.isdisjoint(touched(lasting)) or not links.isdisjoint(_stakes(later.effects)[1])
+
+
+def _makes_guess(effect: Effect) -> bool:
+    made = effect.after if isinstance(effect, LinkChange) and effect.before is None else None
+    return made is not None and made.rel in _GUESSES
+
+
+def _edge(link: Link) -> tuple[str, str, str]:
+    return link.src, link.dst, link.rel
 
 
 def _id(memory: Memory | None) -> str:
     return memory.id if memory is not None else ""
+
+
+def _text(memory: Memory | None) -> str:
+    return memory.content if memory is not None else ""
