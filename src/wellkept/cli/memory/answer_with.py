@@ -11,9 +11,10 @@ import typer
 
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import flag, option
+from wellkept.cli.terminal.leave import require_leave
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.errors import ConfigError, ModelError
+from wellkept.errors import ModelError
 from wellkept.types.questions import BATCH
 from wellkept.types.showing import count_of
 
@@ -75,7 +76,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         said = [model.request(batch) for batch in _batches(questions)]
         run.show({"host": model.endpoint.host, "model": model.id, "requests": said}, lambda: said)
         return exits.OK
-    require_leave(run, model, count_of(len(questions), "question"))
+    require_leave(run.settings, model, count_of(len(questions), "question"))
     if not questions:
         run.note("There is no question to ask")
     else:
@@ -90,21 +91,6 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         run.note("The budget allows no further question; the same command goes on where this one ended")
     run.show(report, lambda: _lines(report))
     return exits.FINDINGS if report.left else exits.OK
-
-
-def require_leave(run: Session, model: ChatAnswerer, what: str) -> None:
-    """Refuse to send texts of questions to another machine without leave.
-
-    Raises:
-        ConfigError: The texts would leave this machine, and the settings do not allow it.
-    """
-    if not model.endpoint.local and run.settings.ask_send != "any":
-        raise ConfigError(
-            f"the texts of {what} would leave this machine",
-            where=model.endpoint.host,
-            todo='Use a model on this machine, or set WELLKEPT_ASK_SEND=any, or send = "any" under [ask] in your own '
-            "config.toml",
-        )
 
 
 def _announce(run: Session, model: ChatAnswerer, questions: Sequence[Question], budget: int | None) -> None:
