@@ -7,10 +7,12 @@ from typing import Any
 
 import wellkept
 from stores import Desk, desk
+from wellkept.core.asking.budget import is_drawn
 from wellkept.core.asking.state import Asking, state_of
 from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import Policy, Risk
+from wellkept.testing.clock import CountingIds
 from wellkept.testing.relations import FakeRelationModel
 
 OLD, NEW = "Ana leads billing.", "Billing is run by Bo."
@@ -28,6 +30,16 @@ class Unsure(FakeRelationModel):
         fold = Head(tuple(float(place == ODDS_OF_THE_ACT) for place in range(FEATURES["fold"])), 0.0, 0.9, 0.9)
         mark = Head(tuple(float(place == ODDS_OF_THE_ACT) for place in range(FEATURES["mark"])), 0.0, 0.9, 0.9)
         return replace(made, fold=fold, mark=mark, flag=2.0, supersede=2.0)
+
+
+class Drawn:
+    """Ids of memories whose automatic acts are all checked."""
+
+    def __init__(self) -> None:
+        self._ids = CountingIds()
+
+    def __call__(self) -> str:
+        return next(one for one in iter(self._ids, "") if is_drawn(one))
 
 
 def policy(ask: float = 100, **values: Any) -> Policy:

@@ -30,9 +30,12 @@ from wellkept.core.asking.learning import (
     LOOSEST,
     STRICTER_BY,
     STRICTEST,
+    Forgetting,
     Lesson,
     forgotten,
+    forgotten_again,
     lesson_of,
+    remembered,
     shift_of,
     shifted,
     shifts_of,
@@ -364,6 +367,20 @@ def test_an_answer_says_whether_the_act_was_right(
     assert Lesson.of("fold right") is None
 
 
+def test_what_was_forgotten_comes_back_beside_what_was_learned_since() -> None:
+    known = Forgetting({"fold": Checked(60, 1, 0), "mark": Checked(0, 0, 2)}, since=4)
+    before = Asking(checked=known.checked, forgotten=4)
+    since = taught(forgotten(before, 9), Lesson("fold", right=False, audited=True))
+    back = remembered(since, known)
+    assert (back.checked["fold"], back.checked["mark"], back.forgotten) == (Checked(61, 2, 0), Checked(0, 0, 2), 4)
+    assert forgotten_again(back, known, 9) == since
+    assert remembered(forgotten(before, 9), known) == before
+    assert state_of(state_text(since)) == since
+    assert Forgetting.of(str(known)) == known
+    for text in ("", "fold 1 1 1", f"{known}, fold 1 1 1", str(known).replace("60", "60000000")):
+        assert Forgetting.of(text) is None
+
+
 def test_a_return_to_an_outdated_value_teaches_nothing_because_it_was_not_drawn() -> None:
     asked = replace(question("fold"), worth=WORTH_OF_RETURN)
     assert lesson_of(asked, answer_of("new", (1, 2)), ()) is None
@@ -377,7 +394,7 @@ def test_a_lesson_that_is_taken_back_leaves_nothing(text: str) -> None:
     after = taught(before, lesson)
     assert after != before or (lesson.right and not lesson.audited)
     assert taught(after, lesson, times=-1) == before
-    assert shifts_of(forgotten(after)) == {"fold": 0.0, "mark": 0.0}
+    assert shifts_of(forgotten(after, 9)) == {"fold": 0.0, "mark": 0.0}
     assert shifts_of(taught(Asking(), lesson, times=-1)) == {"fold": 0.0, "mark": 0.0}
 
 

@@ -91,6 +91,57 @@ def test_the_journal_names_model_and_prompt_and_the_answer_is_taken_back(table):
     assert table.store.conflicts(question.memory.id) == before
 
 
+class Named:
+    """A model with a name, which answers everything alike."""
+
+    def __init__(self, name, said="replaces 1"):
+        self.id, self.said, self.asked = name, said, []
+
+    def __call__(self, questions):
+        self.asked += [one.id for one in questions]
+        return [self.said] * len(questions)
+
+
+ASKED_AGAIN = {
+    "the same model": (lambda table, one: Named("small"), {}, False),
+    "on request": (lambda table, one: Named("small"), {"again": True}, True),
+    "another model": (lambda table, one: Named("large"), {}, True),
+    "a model without a name": (lambda table, one: lambda questions: ["new"] * len(questions), {}, True),
+    "a new text": (lambda table, one: _revised(table, one.memory, "small"), {}, True),
+    "a new text of a candidate": (lambda table, one: _revised(table, one.candidates[0].memory, "small"), {}, True),
+}
+
+
+def _revised(table, memory, name):
+    table.clock.advance(seconds=1)
+    table.store.revise(memory.id, content=f"{memory.content} So it is written.")
+    return Named(name)
+
+
+@pytest.mark.parametrize("which", ASKED_AGAIN)
+def test_a_model_whose_answer_was_taken_back_is_asked_again_only_about_other_texts(table, which):
+    """It would say the same again, and whoever took it back would have to take it back again."""
+    again, options, is_asked = ASKED_AGAIN[which]
+    [question] = offices(table, 1)
+    table.clock.advance(seconds=1)
+    table.store.answer_with(Named("small"))
+    table.store.undo_answers()
+    assert [one.id for one in table.store.questions()] == [question.id]
+    report = table.store.answer_with(again(table, question), **options)
+    assert [one.question for one in report.answered] == [question.id] * is_asked
+    assert list(report.left) == [question.id] * (not is_asked)
+    assert all("taken back" in why for why in report.left.values())
+
+
+def test_what_is_not_asked_again_does_not_count_in_the_limit(table):
+    offices(table, 3)
+    model = Named("small")
+    first = table.store.answer_with(model, limit=1).answered[0].question
+    table.store.undo_answers()
+    assert first not in [one.question for one in table.store.answer_with(model, limit=2).answered]
+    assert len(model.asked) == 3
+
+
 def test_the_tokens_of_this_call_are_reported(table):
     class Model:
         tokens = 500

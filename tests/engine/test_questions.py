@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 import wellkept
-from asked import NEW, OLD, THIRD, Unsure, note, policy, relate, state, text, unsure
+from asked import NEW, OLD, THIRD, Drawn, Unsure, note, policy, relate, state, text, unsure
 from letter import to_the_letter
 from stores import BACKENDS, LASTING, Desk
-from wellkept.core.asking.budget import is_drawn
 from wellkept.core.asking.budget import opened as opened_question
 from wellkept.core.asking.state import Asking, Checked, state_text
 from wellkept.core.judging.compare import compare
@@ -33,7 +32,6 @@ from wellkept.errors import (
     UndoBlocked,
     WellkeptError,
 )
-from wellkept.testing.clock import CountingIds
 from wellkept.types import Chance, ConflictChange, Memory, Question, QuestionRecord
 
 Made = Callable[..., Desk]
@@ -322,6 +320,39 @@ def test_an_older_write_can_be_undone_whatever_is_asked_about_it(table: Desk) ->
     assert opened(table) == [question.id]
 
 
+def test_the_undo_of_an_older_write_takes_the_guesses_about_it_along(table: Desk) -> None:
+    question = asked(table)
+    before = stands(table)
+    assert [link.rel for link in before[1]] == ["may_update"]
+    gone = table.store.undo(1)
+    assert (table.rows(), stands(table)[1], opened(table)) == ([NEW], (), [])
+    assert table.store.verify() == ()
+    with pytest.raises(UndoBlocked) as blocked:
+        table.store.undo(2)
+    assert tuple(blocked.value.entries) == (gone,)
+    table.store.undo(gone)
+    assert (stands(table), opened(table)) == (before, [question.id])
+    table.store.undo(2)
+    table.store.undo(1)
+    assert stands(table) == ((), (), ())
+
+
+def test_the_undo_of_a_new_text_takes_the_guesses_about_it_along_and_keeps_the_others(table: Desk) -> None:
+    relate(table, table.options["relation_model"], (OLD, THIRD), conflict=0.15)
+    first = table.store.remember("Somebody leads billing.", kind="fact").id
+    table.store.revise(first, content=OLD)
+    table.store.remember(THIRD, kind="fact")
+    table.store.remember(NEW, kind="fact")
+    before = stands(table)
+    assert {link.dst for link in before[1] if link.rel == "may_update"} > {first}
+    undone = table.store.undo(2)
+    assert first not in {link.dst for link in stands(table)[1]}
+    assert len(stands(table)[1]) == len(before[1]) - 1
+    assert table.store.verify() == ()
+    table.store.undo(undone)
+    assert stands(table) == before
+
+
 def test_a_wrong_write_is_undone_newest_first_through_its_answer(table: Desk) -> None:
     question = asked(table)
     table.store.answer(question.id, "repeats 1")
@@ -528,6 +559,66 @@ def test_a_wrong_mark_teaches_and_the_lesson_goes_with_its_answer(make: Made) ->
     assert table.store.asking().shifts == {"fold": 0.0, "mark": 0.0}
 
 
+def taught(make: Made) -> tuple[Desk, int]:
+    """A store that knows one lesson, and the entry of the answer that taught it."""
+    table = make(new_id=Drawn())
+    table.options["relation_model"].declare(OLD, NEW, conflict=0.95)
+    return table, table.store.answer(asked(table).id, "new").entry
+
+
+def known(table: Desk) -> tuple[Checked, int]:
+    return state(table.store).checked["mark"], state(table.store).forgotten
+
+
+ONE, NONE = Checked(audited=1, wrong=1), Checked()
+# What is done after a lesson was taught by entry 3, and what is known then.
+FORGOTTEN: dict[str, tuple[tuple[int, ...], tuple[Checked, int]]] = {
+    "forgotten": ((0,), (NONE, 4)),
+    "nothing is left to forget": ((0, 0), (NONE, 4)),
+    "known again": ((0, 4), (ONE, 0)),
+    "forgotten again": ((0, 4, 5), (NONE, 4)),
+    "the answer is taken back": ((0, 3), (NONE, 4)),
+    "known again without the answer": ((0, 3, 4), (NONE, 0)),
+    "and with it": ((0, 3, 4, 5), (ONE, 0)),
+    "the answer stands again, and is forgotten all the same": ((0, 3, 5), (NONE, 4)),
+    "all is as it was": ((0, 3, 5, 4), (ONE, 0)),
+    "known again, taken back, and forgotten again": ((0, 4, 3, 5), (NONE, 4)),
+    "and stands, though it is forgotten": ((0, 4, 3, 5, 6), (NONE, 4)),
+    "and is known": ((0, 4, 3, 5, 6, 7), (ONE, 0)),
+}
+
+
+@pytest.mark.parametrize("what", FORGOTTEN)
+def test_what_was_forgotten_is_an_entry_that_can_be_taken_back(make: Made, what: str) -> None:
+    """A step is the entry that is undone; 0 forgets the lessons."""
+    table, answer = taught(make)
+    assert (answer, known(table)) == (3, (ONE, 0))
+    steps, expected = FORGOTTEN[what]
+    for step in steps:
+        table.store.undo(step) if step else table.store.forget_lessons()
+    assert known(table) == expected
+    assert [entry.verb for entry in table.store.journal()].count("forget_lessons") == 1
+    assert table.store.verify() == ()
+
+
+def test_lessons_that_were_forgotten_twice_come_back_newest_first(make: Made) -> None:
+    table, _ = taught(make)
+    table.store.forget_lessons()
+    table.store.undo(3)
+    table.store.answer("q2", "replaces 1")
+    assert known(table) == (Checked(audited=1), 4)
+    table.store.forget_lessons()
+    with pytest.raises(UndoBlocked) as blocked:
+        table.store.undo(4)
+    assert tuple(blocked.value.entries) == (7,)
+    table.store.undo(7)
+    assert known(table) == (Checked(audited=1), 4)
+    table.store.undo(4)
+    assert known(table) == (Checked(audited=1), 0)
+    with pytest.raises(UndoBlocked):
+        table.store.undo(8)
+
+
 def test_a_lesson_moves_the_bound_of_the_next_write(make: Made) -> None:
     table = make()
     texts = ("The red lamp is lit.", "The red lamp is out now.")
@@ -544,16 +635,6 @@ def test_a_lesson_moves_the_bound_of_the_next_write(make: Made) -> None:
 
 
 # ---- automatic acts that are checked ----
-
-
-class Drawn:
-    """Ids of memories whose automatic acts are all checked."""
-
-    def __init__(self) -> None:
-        self._ids = CountingIds()
-
-    def __call__(self) -> str:
-        return next(one for one in iter(self._ids, "") if is_drawn(one))
 
 
 def checked_fold(make: Made, **options: Any) -> tuple[Desk, Question]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from asked import NEW, OLD, THIRD, Unsure, note, policy, unsure
+from asked import NEW, OLD, THIRD, Drawn, Unsure, note, policy, unsure
 from stores import BACKENDS, Desk
 from wellkept.core.asking.state import Asking, Checked, state_text
 from wellkept.core.judging.risk_bounds import Bounds
@@ -119,3 +119,23 @@ def test_a_replay_knows_the_lessons_of_then_and_not_those_of_now(make: Callable[
         for forward in (False, True):
             report = table.store.replay(policy(), forward=forward)
             assert report.differences == (), lessons
+
+
+@pytest.mark.parametrize("taken_back", [False, True])
+def test_a_replay_forgets_lessons_where_they_were_forgotten(make: Callable[..., Desk], *, taken_back: bool) -> None:
+    """One wrong mark raises the bound above the next pair, until it is forgotten."""
+    table = make(new_id=Drawn())
+    model = table.options["relation_model"]
+    near = ("The red lamp is lit.", "Now the red lamp is out.")
+    table.near(*near, 0.8)
+    for pair in ((OLD, NEW), near):
+        model.declare(*pair, conflict=0.91)
+    said(table, "new")
+    table.store.forget_lessons()
+    if taken_back:
+        table.store.undo(4)
+    table.store.remember(near[0], kind="fact")
+    assert bool(table.store.remember(near[1], kind="fact").conflicts) is not taken_back
+    for forward in (False, True):
+        report = table.store.replay(policy(), forward=forward)
+        assert (report.differences, report.unreplayed) == ((), ())

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
+from raising import raise_question
 from stores import Desk
 from wellkept.engine.base.context import Context
 from wellkept.engine.upkeep.job_queue import LONGEST_LEASE, KeptJobs, Page, queue_of
-from wellkept.engine.upkeep.jobs import Errand, Outcome, Settings, Step, chosen, errands
+from wellkept.engine.upkeep.jobs import KINDS, Answering, Errand, Outcome, Settings, Step, chosen, errands
 from wellkept.engine.upkeep.worker import MOST_ATTEMPTS, Pace, WorkReport, work
+from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import InvalidField, ModelUnavailable, StorageError
 from wellkept.storage.port import JobQueue, Queueing
+from wellkept.types import Question
 from wellkept.types.jobs import Cadence
 
 ALL = ("expire", "sweep", "consolidate", "decay")
@@ -367,3 +370,110 @@ def test_a_worker_waits_for_a_store_that_cannot_be_reached_unless_it_runs_once(t
         assert told.state == "done"
         stop.set()
     assert not failing
+
+
+# --------------------------------------------------------------------------------------------
+# A model that answers questions
+
+
+class Model:
+    """Answers alike, at ten tokens a question, as long as its budget lasts."""
+
+    id = "small"
+
+    def __init__(self, budget: int = 1_000, said: str = "new") -> None:
+        self.budget, self.said, self.tokens = budget, said, 0
+
+    def __call__(self, questions: Sequence[Question]) -> dict[str, str] | None:
+        room = (self.budget - self.tokens) // 10
+        self.tokens += 10 * min(room, len(questions))
+        return {one.id: self.said for one in questions[:room]} if room else None
+
+
+def asking(table: Desk, count: int, namespace: str = "default") -> MemoryStore:
+    """Open questions in a namespace."""
+    store = table.store.in_namespace(namespace)
+    old, *new = (store.remember(f"{namespace} number {number}", kind="note").id for number in range(count + 1))
+    for one in new:
+        raise_question(store, one, old)
+    return store
+
+
+def answering(model: Callable[[], Any], **settings: Any) -> tuple[Errand, ...]:
+    return usual("answer", answering=Answering(model=model, **settings))
+
+
+def test_there_is_no_such_job_without_a_model() -> None:
+    assert [one.kind for one in errands()] == [*KINDS[:-1]]
+    assert [one.kind for one in errands(Settings(answering=Answering(model=Model)))] == [*KINDS]
+    with pytest.raises(InvalidField, match="needs a model"):
+        chosen(["answer"], among=errands())
+
+
+def test_a_model_answers_the_questions_of_each_namespace_with_a_budget_of_its_own(table: Desk, queue: JobQueue) -> None:
+    stores = [asking(table, 12, name) for name in ("acme", "beta")]
+    told = once(table, queue, answering(lambda: Model(budget=150)))
+    assert [(one.job, one.state, dict(one.report)) for one in told] == [
+        ("answer", "done", {"answered": 12, "left": 0, "tokens": 120})
+    ] * 2
+    assert [store.questions() for store in stores] == [(), ()]
+    last = stores[0].journal(newest=1)[0]
+    assert (last.verb, {one.rule: one.detail for one in last.reasons}["answered_with"]) == ("answer", "small")
+    assert once(table, queue, answering(Model)) == []
+
+
+def test_what_the_budget_did_not_allow_is_asked_the_next_time(table: Desk, queue: JobQueue) -> None:
+    store = asking(table, 25)
+    counts = []
+    for _ in range(3):
+        counts += [dict(one.report) for one in once(table, queue, answering(lambda: Model(budget=100)))]
+        table.clock.advance(days=2)
+    assert [(one["answered"], one["left"], one["tokens"]) for one in counts] == [
+        (10, 15, 100),
+        (10, 5, 100),
+        (5, 0, 50),
+    ]
+    assert store.questions() == ()
+
+
+def test_the_limit_counts_the_questions_of_a_run(table: Desk, queue: JobQueue) -> None:
+    store = asking(table, 7)
+    [told] = once(table, queue, answering(Model, limit=3))
+    assert (told.report["answered"], len(store.questions())) == (3, 4)
+
+
+def test_a_model_that_fails_is_tried_again_later_and_what_it_answered_stays(table: Desk, queue: JobQueue) -> None:
+    store = asking(table, 12)
+
+    class Failing(Model):
+        def __call__(self, questions: Sequence[Question]) -> dict[str, str] | None:
+            if self.tokens:
+                raise ModelUnavailable("the endpoint answered 503", where="here")
+            return super().__call__(questions)
+
+    [told] = once(table, queue, answering(Failing))
+    assert (told.state, len(store.questions())) == ("failed", 2) and "503" in told.error
+    table.clock.advance(minutes=1)
+    [told] = once(table, queue, answering(Model))
+    assert (told.state, told.report["answered"]) == ("done", 2)
+
+
+def test_no_model_answers_while_the_kill_switch_is_on(
+    table: Desk, queue: JobQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = asking(table, 2)
+    monkeypatch.setenv("WELLKEPT_CONSOLIDATE_DRY_RUN", "1")
+    [told] = once(table, queue, answering(Model))
+    assert (told.state, len(store.questions())) == ("held", 2)
+
+
+def test_a_stop_takes_effect_between_two_batches(table: Desk, queue: JobQueue) -> None:
+    store, stop = asking(table, 25), threading.Event()
+
+    class Stopping(Model):
+        def __call__(self, questions: Sequence[Question]) -> dict[str, str] | None:
+            stop.set()
+            return super().__call__(questions)
+
+    [told] = once(table, queue, answering(Stopping), stop=stop)
+    assert (told.state, len(store.questions(limit=None))) == ("given_back", 15)

@@ -6,15 +6,18 @@ A proxy cuts the connection at a chosen point; no test waits, because clock and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 import wellkept
+from asked import NEW, OLD, THIRD, Drawn, relate, state, unsure
 from postgres.proxy import At, Proxy
 from postgres.server import server
-from stores import fold
+from stores import Desk, fold
+from wellkept.core.asking.state import Checked
 from wellkept.engine.base.retry import Patience
 from wellkept.engine.upkeep.reembed import sweep
 from wellkept.engine.verbs.store import MemoryStore
@@ -26,6 +29,7 @@ from wellkept.testing.checks.world import NS, entry, memory
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter, MemoryChange
 
+ROOMS = ("Room 4 has a red door.", "The door of room 4 is blue.", "Room 4 is closed by a green door.")
 FACTS = tuple(f"The {name} gauge is read at noon." for name in ("left", "middle", "right"))
 
 
@@ -146,6 +150,99 @@ def test_every_writing_verb_answers_as_if_no_connection_had_been_cut(
     assert proxy.cuts == 1
     assert told[0] == told[1]
     assert journals[0] == journals[1]
+
+
+Step = Callable[[Desk], object]
+# What is done with a question about the second of two texts, which is the second entry; each step loses its commit.
+OF_QUESTIONS: dict[str, tuple[Step, ...]] = {
+    "a write that asks": (lambda table: _asked(table, THIRD),),
+    "a batch that asks": (lambda table: _asked_together(table),),
+    "an answer": (lambda table: _answered(table, "replaces 1"),),
+    "the same answer twice": (lambda table: _answered(table, "repeats 1"), lambda table: _answered(table, "repeats 1")),
+    "an answer that teaches": (lambda table: _answered(table, "new"),),
+    "an answer of a person": (lambda table: table.store.answer("q2", "replaces 1", by="person").answer,),
+    "an answer of a model": (lambda table: table.store.answer_with(lambda given: ["replaces 1"] * len(given)).left,),
+    "the undo of an answer": (lambda table: _answered(table, "replaces 1"), lambda table: table.store.undo(3)),
+    "answers taken back": (lambda table: _answered(table, "new"), lambda table: table.store.undo_answers().undone),
+    "the undo of the write": (lambda table: table.store.undo(2),),
+    "a memory forgotten": (lambda table: table.store.forget(table.store.questions()[0].memory.id),),
+    "an erasure": (lambda table: table.store.erase(table.store.questions()[0].memory.id),),
+    "lessons forgotten": (lambda table: _answered(table, "new"), lambda table: table.store.forget_lessons()),
+}
+
+
+@pytest.mark.parametrize("at", CUTS)
+@pytest.mark.parametrize("act", OF_QUESTIONS)
+def test_a_question_is_asked_once_paid_once_and_answered_once(
+    proxy: Proxy, url: str, time: Time, tmp_path: Path, act: str, at: At
+) -> None:
+    """Budget, open questions and lessons are those of a store with an intact connection."""
+    storage = PostgresStorage(proxy.url, busy_seconds=5)
+    storage.insist = time.patience().insist
+    ends = []
+    for backend in ("memory", storage):
+        table = _unsure(backend, tmp_path)
+        told = []
+        for step in OF_QUESTIONS[act]:
+            if backend is storage:
+                once(proxy, at)
+            told.append(step(table))
+        now, journal = state(table.store), table.store.journal()
+        told += [(line.seq, line.verb, line.outcome, line.answers, line.asks is not None) for line in journal]
+        told += [now.tokens, now.scores, [(one.entry, one.worth) for one in now.open], now.checked]
+        ends.append([*told, table.rows("active"), table.store.verify()])
+        table.store.close()
+    storage.close()
+    assert proxy.cuts == len(OF_QUESTIONS[act])
+    assert ends[0] == ends[1]
+
+
+def test_an_answer_that_nobody_heard_of_is_given_again_and_changes_nothing(
+    proxy: Proxy, url: str, time: Time, tmp_path: Path
+) -> None:
+    storage = PostgresStorage(proxy.url, busy_seconds=5)
+    storage.insist = time.patience().insist
+    table = _unsure(storage, tmp_path)
+
+    def last() -> At:
+        proxy.refusing = True
+        return "unanswered"
+
+    proxy.at_commit = last
+    with pytest.raises(Lost):
+        _answered(table, "new")
+    proxy.at_commit, proxy.refusing = lambda: "", False
+    assert state(table.store).checked["mark"] == Checked(audited=1, wrong=1)
+    assert _answered(table, "new") == ("new", 0)
+    assert state(table.store).checked["mark"] == Checked(audited=1, wrong=1)
+    assert [line.answers for line in table.store.journal()] == [0, 0, 2]
+    table.store.close()
+    storage.close()
+
+
+def _unsure(backend: str | PostgresStorage, folder: Path) -> Desk:
+    """A store with two texts, of which the second is asked about: the gate has marked the first, and is checked."""
+    table = unsure(backend, folder, new_id=Drawn())
+    table.options["relation_model"].declare(OLD, NEW, conflict=0.95)
+    table.store.remember(OLD, kind="fact")
+    assert _asked(table, NEW) == "q2"
+    return table
+
+
+def _asked(table: Desk, text: str) -> str:
+    found = table.store.remember(text, kind="fact").question
+    return found.id if found is not None else ""
+
+
+def _asked_together(table: Desk) -> list[str]:
+    relate(table, table.options["relation_model"], ROOMS)
+    done = table.store.remember_many([{"content": text, "kind": "fact"} for text in ROOMS])
+    return [one.question.id for one in done.results if one.question is not None]
+
+
+def _answered(table: Desk, said: str) -> tuple[str, int]:
+    answered = table.store.answer("q2", said)
+    return answered.answer, answered.entry
 
 
 @pytest.mark.parametrize("at", CUTS)

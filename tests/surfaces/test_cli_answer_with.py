@@ -53,7 +53,16 @@ def test_host_number_and_cost_are_said_before_the_first_request(cli, server, ask
     assert f"{asked} question" in result.stdout and "0 left open" in result.stdout and "(undo " in result.stdout
     assert len(server.requests) == 1
     again = cli(*command(server))
-    assert "No question is open" in again.stderr and len(server.requests) == 1
+    assert "There is no question to ask" in again.stderr and len(server.requests) == 1
+
+
+def test_what_was_taken_back_is_sent_again_only_on_request(cli, server, asked):
+    cli(*command(server))
+    cli("undo", "--by", "answers", *MINILM)
+    result = cli(*command(server), code=3)
+    assert "There is no question to ask" in result.stderr and f"{asked} left open" in result.stdout
+    assert "taken back" in result.stdout and len(server.requests) == 1
+    assert cli.json(*command(server, "--again"))["left"] == {} and len(server.requests) == 2
 
 
 def test_json_is_the_report(cli, server, asked):
@@ -129,3 +138,38 @@ def test_a_wrong_setting_is_told(cli, text):
 
 def test_options_of_a_model_without_an_endpoint_are_a_usage_error(cli):
     assert "--with" in cli("answer", "--model", "tiny", code=2).stderr
+
+
+# ---- the job of a worker ----
+
+
+def work(server, *more):
+    url = server.url.removesuffix("/chat/completions")
+    return ("work", "--once", "--answer-with", f"{url}?retries=0", "--answer-model", "small", *MINILM, *more)
+
+
+def test_a_worker_answers_questions_only_if_a_model_is_named(cli, server, asked):
+    assert "answer" not in cli("work", "--once", *MINILM).stdout
+    refused = cli("work", "--once", "--jobs", "answer", *MINILM, code=2)
+    assert "--answer-with" in refused.stderr and server.requests == []
+    result = cli(*work(server))
+    assert "Sends open questions to 127.0.0.1: at most 20,000 tokens" in result.stderr
+    assert f"answer  done  answered {asked}" in result.stdout and len(server.requests) == 1
+    assert cli.rows("questions", *MINILM) == []
+    assert "answer" not in cli(*work(server)).stdout and len(server.requests) == 1
+    cli("undo", "--by", "answers", *MINILM)
+    cli("jobs", "put", "answer", *MINILM)
+    cli(*work(server))
+    assert len(server.requests) == 1, "what was taken back is not asked again"
+
+
+def test_the_budget_of_a_run_is_kept(cli, server, asked):
+    assert "answer  done" in cli(*work(server, "--answer-tokens", "200")).stdout
+    assert server.requests == []
+
+
+def test_a_worker_sends_nothing_to_another_machine_without_leave(cli, asked):
+    options = ("work", "--once", "--answer-with", "https://models.example/v1", "--answer-model", "m", *MINILM)
+    assert cli.json(*options, code=1)["error"]["where"] == "models.example"
+    for more in (("--ahead",), ("--answer-limit", "0"), ("--answer-tokens", "0")):
+        cli(*options, *more, code=2 if more != ("--ahead",) else 1)

@@ -151,7 +151,6 @@ ASKING = (
         "Forget what answers have taught the store about its automatic acts; questions and answers stay.",
         inputs.Nothing,
         Forgotten,
-        effect="destructive",
         scope="admin",
         handler=forget_lessons,
         toolset="none",

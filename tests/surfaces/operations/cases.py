@@ -137,7 +137,7 @@ SAME: list[tuple[str, Said, Typed]] = [
     ("queue_flush", lambda _: {"again": True}, lambda _: ["--again"]),
     ("undo_answers", lambda _: {"by": "agent", "since": "2020-01-01"},
      lambda _: ["--by", "agent", "--since", "2020-01-01"]),
-    ("forget_lessons", lambda _: {}, lambda _: ["--yes"]),
+    ("forget_lessons", lambda _: {}, lambda _: []),
     ("queue_drop", lambda known: {"queued_id": known["queued"]}, lambda known: [known["queued"], "--yes"]),
 ]  # fmt: skip
 CALLED: list[tuple[str, Said]] = [("asking", lambda _: {})]

@@ -80,9 +80,8 @@ COMMAND_ONLY: dict[str, set[str]] = {
     "erase": {"yes"},  # people are asked
     "queue_drop": {"yes"},
     "questions": {"for_agent"},
-    "answer": {"with_url", "model", "api", "limit", "tokens", "dry_run"},  # a model that answers in its place
+    "answer": {"with_url", "model", "api", "limit", "tokens", "again", "dry_run"},  # a model that answers in its place
     "undo_answers": {"entry", "run_id", "force_except", "last"},
-    "forget_lessons": {"yes"},
     "queue_remember": {"file"},
     "record_decision": {"file"},
     "record_turn": {"file"},

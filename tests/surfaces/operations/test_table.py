@@ -58,7 +58,7 @@ def test_what_writes_needs_more_than_the_right_to_read(row: Operation) -> None:
 
 
 def test_only_what_cannot_be_taken_back_is_destructive() -> None:
-    assert [row.name for row in OPERATIONS if row.effect == "destructive"] == ["erase", "forget_lessons", "queue_drop"]
+    assert [row.name for row in OPERATIONS if row.effect == "destructive"] == ["erase", "queue_drop"]
 
 
 @pytest.mark.parametrize("row", OPERATIONS, ids=NAMES)

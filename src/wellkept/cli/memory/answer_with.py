@@ -11,9 +11,10 @@ import typer
 
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import flag, option
+from wellkept.cli.terminal.leave import require_leave
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.errors import ConfigError, ModelError
+from wellkept.errors import ModelError
 from wellkept.types.questions import BATCH
 from wellkept.types.showing import count_of
 
@@ -41,6 +42,7 @@ class ModelOptions:
     )
     tokens: int | None = option("--tokens", metavar="N", min=1, panel=_PANEL, help="Most tokens of all requests.")
     limit: int | None = option("--limit", metavar="N", min=1, panel=_PANEL, help="Most questions; all by default.")
+    again: bool = flag("--again", panel=_PANEL, help="Ask also where an answer of this model was taken back.")
     dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
 
     @property
@@ -56,6 +58,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         ConfigError: The texts would leave this machine, and the settings do not allow it.
         ModelError: The endpoint cannot be reached, refuses, or sends something else; the answers before it stay.
     """
+    from wellkept.engine.asking.answering_with import to_ask
     from wellkept.models.answering.chat import ChatAnswerer
 
     if not how.with_url:
@@ -68,25 +71,19 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         budget=how.tokens,
     )
     store = run.store(writes=False)
-    questions = store.questions(limit=how.limit)
+    questions, _ = to_ask(store._ctx, model, limit=how.limit, again=how.again)
     if how.dry_run:
         said = [model.request(batch) for batch in _batches(questions)]
         run.show({"host": model.endpoint.host, "model": model.id, "requests": said}, lambda: said)
         return exits.OK
-    if not model.endpoint.local and run.settings.ask_send != "any":
-        raise ConfigError(
-            f"the texts of {count_of(len(questions), 'question')} would leave this machine",
-            where=model.endpoint.host,
-            todo='Use a model on this machine, or set WELLKEPT_ASK_SEND=any, or send = "any" under [ask] in your own '
-            "config.toml",
-        )
+    require_leave(run.settings, model, count_of(len(questions), "question"))
     if not questions:
-        run.note("No question is open")
+        run.note("There is no question to ask")
     else:
         _announce(run, model, questions, how.tokens)
     try:
         with run.busy("Waiting for the model"):
-            report = store.answer_with(model, limit=how.limit)
+            report = store.answer_with(model, limit=how.limit, again=how.again)
     except ModelError:
         run.note("The answers so far are kept; the same command goes on where this one ended")
         raise

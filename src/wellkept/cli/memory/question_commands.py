@@ -90,18 +90,10 @@ def answer(
     return code
 
 
-def forget_lessons(
-    run: Session,
-    *,
-    yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
-) -> int:
+def forget_lessons(run: Session) -> None:
     """Forget what answers have taught this store about its automatic acts; questions and answers stay."""
-    if not (yes or run.confirmed("Forget what answers have taught?", to="forget it")):
-        run.note("Nothing forgotten")
-        return exits.ERROR
     run.store(model=False).forget_lessons()
     run.show({"forgotten": True}, lambda: ["Forgotten: the bounds of the relation model hold again"])
-    return exits.OK
 
 
 def _at_the_terminal(run: Session, by: Answerer) -> int:

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -23,7 +24,7 @@ from wellkept.types.jobs import QUEUE_STATES
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from wellkept.engine.upkeep.jobs import Errand
+    from wellkept.engine.upkeep.jobs import Answering, Errand
     from wellkept.engine.upkeep.worker import WorkReport
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.storage.port import JobQueue
@@ -31,13 +32,18 @@ if TYPE_CHECKING:
 
 _QUEUE = ".jobs"
 _SAFE = ("expire", "sweep")
+_ANSWER = "answer"
 _USUAL = (*_SAFE, "consolidate", "decay")
 _LIMIT = 100
+_PANEL = "A model that answers"
 
 KindsOption = Annotated[
     str | None,
     typer.Option(
-        "--jobs", metavar="LIST", help="Types of jobs: expire, sweep, consolidate, decay, reflect.", show_default=False
+        "--jobs",
+        metavar="LIST",
+        help="Types of jobs: expire, sweep, consolidate, decay, reflect, answer.",
+        show_default=False,
     ),
 ]
 
@@ -57,6 +63,15 @@ class WorkerOptions:
         metavar="SPAN", show_default="1d; sweep 1h", help="Interval after which each type is due."
     )
     lease: str = option(default="2m", metavar="SPAN", help="How long a job stays reserved for a worker that died.")
+    answer_with: str | None = option(
+        metavar="URL",
+        panel=_PANEL,
+        show_default=False,
+        help="A chat endpoint for the job answer: it answers questions.",
+    )
+    answer_model: str | None = option(metavar="NAME", panel=_PANEL, help="The model's name at the endpoint.")
+    answer_tokens: int = option(default=20_000, metavar="N", min=1, panel=_PANEL, help="Most tokens of a run.")
+    answer_limit: int | None = option(metavar="N", min=1, panel=_PANEL, help="Most questions of a run; all by default.")
 
 
 def work(
@@ -66,9 +81,16 @@ def work(
     workers: int = option(default=1, min=1, max=64, help="Number of worker processes; each loads the models it needs."),
 ) -> int:
     """Run due jobs in all namespaces; any number of workers may run in parallel. SIGTERM releases the current job."""
-    _errands(how)  # an invalid command line is reported once
-    if how.ahead and (how.execute or how.jobs):
-        raise typer.BadParameter("It runs on its own: omit --jobs and --execute", param_hint="--ahead")
+    _errands(run, how)  # an invalid command line is reported once
+    if how.ahead and (how.execute or how.jobs or how.answer_with):
+        raise typer.BadParameter("It runs on its own: omit --jobs, --execute and --answer-with", param_hint="--ahead")
+    if how.answer_with:
+        from urllib.parse import urlsplit
+
+        host = urlsplit(how.answer_with).hostname or ""
+        run.note(
+            f"Sends open questions to {one_line(host)}: at most {how.answer_tokens:,} tokens for each namespace and run"
+        )
     if workers == 1:
         return _work(run, how)
     return _several(run, how, workers)
@@ -105,7 +127,7 @@ def retry(run: Session, *, jobs: KindsOption = None) -> None:
 
 def put(
     run: Session,
-    kind: str = argument(metavar="JOB", help="expire, sweep, consolidate, decay or reflect."),
+    kind: str = argument(metavar="JOB", help="expire, sweep, consolidate, decay, reflect or answer."),
 ) -> None:
     """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)
@@ -127,7 +149,7 @@ def _work(run: Session, how: WorkerOptions, parent: BaseProcess | None = None) -
 
     failed = False
     with stop_on_signal(lambda: parent is not None and not parent.is_alive()) as stop:
-        store, errands = _ahead(run) if how.ahead else (run.store(writes=False), _errands(how))
+        store, errands = _ahead(run) if how.ahead else (run.store(writes=False), _errands(run, how))
         pace = Pace(lease=duration(how.lease).total_seconds())
         only = store.namespace if run.given_option("namespace") is not None else ""
         queue = _queue(run, store)
@@ -162,8 +184,8 @@ def _child(shared: Shared, how: WorkerOptions) -> None:
     sys.exit(run.run(lambda: _work(run, how, multiprocessing.parent_process())))
 
 
-def _errands(how: WorkerOptions) -> tuple[Errand, ...]:
-    """The requested errands; those that change memories are included only with `--execute`."""
+def _errands(run: Session, how: WorkerOptions) -> tuple[Errand, ...]:
+    """The requested errands; those that change memories are included only with `--execute`, `answer` with its model."""
     from wellkept.engine.upkeep.jobs import Settings, chosen, errands
     from wellkept.engine.upkeep.rounds import duration
 
@@ -174,11 +196,37 @@ def _errands(how: WorkerOptions) -> tuple[Errand, ...]:
         raise typer.BadParameter(str(error), param_hint="--every, --lease") from error
     if not 1 <= lease.total_seconds() <= 3_600:
         raise typer.BadParameter("Use 1s to 1h", param_hint="--lease")
-    names = _kinds(how.jobs) or (_USUAL if how.execute else _SAFE)
-    wanted = chosen(names, among=errands(Settings(changes=how.changes, every=every)))
-    if refused := [one.kind for one in wanted if one.changes_memories and not how.execute]:
+    answering = _answering(run, how)
+    names = _kinds(how.jobs) or (*(_USUAL if how.execute else _SAFE), *([_ANSWER] if answering is not None else ()))
+    if _ANSWER in names and answering is None:
+        raise typer.BadParameter("The job answer needs a model: add --answer-with URL", param_hint="--jobs")
+    wanted = chosen(names, among=errands(Settings(changes=how.changes, every=every, answering=answering)))
+    if refused := [one.kind for one in wanted if one.changes_memories and not how.execute and one.kind != _ANSWER]:
         raise typer.BadParameter(f"{', '.join(refused)} would change memories: add --execute", param_hint="--jobs")
     return wanted
+
+
+def _answering(run: Session, how: WorkerOptions) -> Answering | None:
+    """The model of the job `answer`; each run gets one with a whole budget.
+
+    Raises:
+        ConfigError: The address is no endpoint, or texts would leave this machine without leave.
+    """
+    if how.answer_with is None:
+        return None
+    from wellkept.cli.terminal.leave import require_leave
+    from wellkept.engine.upkeep.jobs import Answering
+    from wellkept.models.answering.chat import ChatAnswerer
+
+    made = partial(
+        ChatAnswerer,
+        how.answer_with,
+        model=how.answer_model or "",
+        api_key=run.settings.answer_key or None,
+        budget=how.answer_tokens,
+    )
+    require_leave(run.settings, made(), "questions")
+    return Answering(model=made, limit=how.answer_limit)
 
 
 def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
@@ -193,11 +241,10 @@ def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
 
 
 def _kinds(given: str | None) -> tuple[str, ...]:
-    from wellkept.engine.upkeep.jobs import chosen, errands
+    from wellkept.engine.upkeep.jobs import kinds
 
-    names = tuple(part.strip() for part in (given or "").split(",") if part.strip())
     try:
-        return tuple(one.kind for one in chosen(names, among=errands()))
+        return kinds(tuple(part.strip() for part in (given or "").split(",") if part.strip()))
     except InvalidField as error:
         raise typer.BadParameter(str(error), param_hint="--jobs") from error
 

@@ -15,7 +15,7 @@ repeats 2 and replaces 1
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from wellkept.errors import InvalidAnswer
 from wellkept.types import AnswerPart, AnswerVerb
@@ -42,6 +42,17 @@ _JOINED: tuple[frozenset[AnswerVerb], ...] = (
 )
 """Pairs of verbs that can hold together, of different candidates."""
 _PART = re.compile(r"([a-z ]+?)(?: +([0-9][0-9, ]*))?")
+
+
+def choices_of(numbers: Iterable[int]) -> tuple[str, ...]:
+    """The answers of one statement about these candidates, for a choice in a form.
+
+    Example:
+        >>> choices_of([1])
+        ('new', 'repeats 1', 'replaces 1', 'outdated by 1', 'adds to 1', 'keep both 1', 'not worth keeping')
+    """
+    each = [f"{verb} {number}" for number in numbers for verb in (*_OF_SEVERAL, *_OF_ONE)]
+    return (_ALONE[0], *each, _ALONE[1])
 
 
 def answer_of(text: str, numbers: Collection[int]) -> tuple[AnswerPart, ...]:

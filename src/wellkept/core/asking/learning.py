@@ -6,6 +6,7 @@ say how often the act is right, so only they make it looser, and only many of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -20,6 +21,8 @@ ACCEPTED = 0.10
 """Share of wrong acts, at the upper end of its interval, below which an act may become looser."""
 STRICTER_BY, STRICTEST = 0.02, 0.15
 LOOSEST = 0.05
+FORGETS = "forget_lessons"
+"""Verb and reason of a journal entry that forgets what was learned."""
 
 
 def shift_of(checked: Checked) -> float:
@@ -121,9 +124,65 @@ def taught(state: Asking, lesson: Lesson, *, times: int = 1) -> Asking:
     return replace(state, checked={**state.checked, lesson.act: after})
 
 
-def forgotten(state: Asking) -> Asking:
-    """The state without what was learned."""
-    return replace(state, checked={act: Checked() for act in ACTS})
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What a journal entry has forgotten.
+
+    Attributes:
+        checked: What was known until then.
+        since: The entry that had forgotten what was known before; 0 for none.
+
+    Example:
+        >>> known = Forgetting({"fold": Checked(audited=60, wrong=1), "mark": Checked(others_wrong=2)}, since=17)
+        >>> str(known), Forgetting.of(str(known)) == known
+        ('fold 60 1 0, mark 0 0 2, since 17', True)
+    """
+
+    checked: Mapping[AutomaticAct, Checked]
+    since: int
+
+    def __str__(self) -> str:
+        counts = (f"{act} {one.audited} {one.wrong} {one.others_wrong}" for act, one in self.checked.items())
+        return ", ".join([*counts, f"since {self.since}"])
+
+    @classmethod
+    def of(cls, text: str) -> Self | None:
+        """What a journal entry names; None for another text."""
+        found = _FORGETTING.fullmatch(text)
+        if found is None:
+            return None
+        counts = [min(int(one), MOST_COUNTED) for one in found.groups()[:-1]]
+        checked = {act: Checked(*counts[3 * at : 3 * at + 3]) for at, act in enumerate(ACTS)}
+        return cls(checked, since=int(found.groups()[-1]))
+
+
+_COUNT = "([0-9]{1,6})"
+_FORGETTING = re.compile(", ".join([*(f"{act} {_COUNT} {_COUNT} {_COUNT}" for act in ACTS), "since ([0-9]{1,18})"]))
+
+
+def forgotten(state: Asking, entry: int) -> Asking:
+    """The state without what was learned before an entry."""
+    return replace(state, checked={act: Checked() for act in ACTS}, forgotten=entry)
+
+
+def remembered(state: Asking, known: Forgetting) -> Asking:
+    """The state when what was forgotten is known again, beside what was learned since."""
+    checked = {act: _sum(state.checked[act], known.checked[act], 1) for act in ACTS}
+    return replace(state, checked=checked, forgotten=known.since)
+
+
+def forgotten_again(state: Asking, known: Forgetting, entry: int) -> Asking:
+    """The state when the same is forgotten as before by this entry."""
+    checked = {act: _sum(state.checked[act], known.checked[act], -1) for act in ACTS}
+    return replace(state, checked=checked, forgotten=entry)
+
+
+def _sum(one: Checked, other: Checked, times: int) -> Checked:
+    return Checked(
+        audited=_count(one.audited, times * other.audited),
+        wrong=_count(one.wrong, times * other.wrong),
+        others_wrong=_count(one.others_wrong, times * other.others_wrong),
+    )
 
 
 def _count(before: int, change: int) -> int:

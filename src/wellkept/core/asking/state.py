@@ -62,12 +62,14 @@ class Asking:
         scores: The worth of the last writes, oldest first.
         open: The open questions, oldest first; at most `MOST_OPEN`.
         checked: What answers say of the automatic acts.
+        forgotten: Number of the journal entry that forgot what was learned before it; 0 for none.
     """
 
     tokens: float = 1.0
     scores: tuple[float, ...] = ()
     open: tuple[OpenQuestion, ...] = ()
     checked: Mapping[AutomaticAct, Checked] = field(default_factory=lambda: {act: Checked() for act in ACTS})
+    forgotten: int = 0
 
     def with_question(self, question: OpenQuestion) -> Asking:
         """The state with one more open question; above the limit the least valuable one is closed."""
@@ -113,8 +115,9 @@ def read_state(text: str) -> Asking | None:
                 for at, worth, of, best in plain["open"][-MOST_OPEN:]
             ),
             checked={act: Checked(*(int(_within(count, MOST_COUNTED)) for count in checked[act])) for act in ACTS},
+            forgotten=int(_within(plain.get("forgotten", 0), _MOST_ENTRY)),
         )
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return None
 
 
@@ -136,5 +139,6 @@ def state_text(state: Asking) -> str:
         "scores": [round(score * 100) for score in state.scores[-KEPT_SCORES:]],
         "open": [[one.entry, round(one.worth, 4), one.of, one.about] for one in state.open],
         "checked": {act: [one.audited, one.wrong, one.others_wrong] for act, one in sorted(state.checked.items())},
+        **({"forgotten": state.forgotten} if state.forgotten else {}),
     }
     return json.dumps(plain, separators=(",", ":"), sort_keys=True)

@@ -1,23 +1,27 @@
 """Lets a model answer open questions, batch by batch; each answer is checked and applied alone.
 
 The model is asked outside of transactions. So it may be slow, and other writers go on. A question that closes in the
-meantime is not asked, or its answer changes nothing.
+meantime is not asked, or its answer changes nothing. A question is open again when its answer is taken back; the model
+that gave the answer would give it again, so that one is not asked about the same texts a second time. The journal knows
+the answer, so nothing is cached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from wellkept.engine.asking import answering, listing
 from wellkept.engine.base.context import Context
+from wellkept.engine.lookup.read import at_most
 from wellkept.errors import InvalidInput, ModelError, ModelResponseInvalid, NotFound
-from wellkept.types import Answered, AnswersReport, ModelAnswers, Question
+from wellkept.types import Answered, AnswersReport, JournalEntry, ModelAnswers, Question
 from wellkept.types.questions import BATCH
 
 NOT_ANSWERED = "no answer"
 NOT_ASKED = "not asked: the model ended the call before"
 NOT_OPEN = "no longer open"
+TAKEN_BACK = "not asked: this model's answer was taken back"
 
 
 class Questioning:
@@ -27,15 +31,17 @@ class Questioning:
         ctx: The store.
         model: The model that is asked; its `id` and its `tokens` are read if it has them.
         limit: Most questions; None for all that are open now.
+        again: Whether to ask also where an answer of this model was taken back.
     """
 
-    def __init__(self, ctx: Context, model: object, *, limit: int | None) -> None:
+    def __init__(self, ctx: Context, model: object, *, limit: int | None, again: bool = False) -> None:
         self._ctx, self._model = ctx, model
-        self._pending = {question.id: None for question in listing.questions(ctx, limit=limit)}
+        self._name = _name_of(model)
+        asked, taken_back = to_ask(ctx, model, limit=limit, again=again)
+        self._pending = {question.id: None for question in asked}
         self._answered: list[Answered] = []
-        self._left: dict[str, str] = {}
+        self._left: dict[str, str] = dict.fromkeys(taken_back, TAKEN_BACK)
         self._before = self._tokens() or 0
-        self._name = str(getattr(model, "id", ""))[:_LONGEST_NAME]
 
     def batch(self) -> tuple[Question, ...]:
         """The next questions, as they are now; empty at the end."""
@@ -82,6 +88,50 @@ class Questioning:
         """The tokens that the model says it has used so far."""
         used = getattr(self._model, "tokens", None)
         return used if isinstance(used, int) and not isinstance(used, bool) else None
+
+
+def to_ask(
+    ctx: Context, model: object, *, limit: int | None, again: bool
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+    """The open questions that a model is asked, the most valuable first, and the ids of those that it is not.
+
+    Args:
+        ctx: The store.
+        model: The model.
+        limit: Most questions; None for all.
+        again: Whether to ask also where an answer of this model was taken back.
+    """
+    most = at_most("limit", limit)
+    found = listing.questions(ctx, limit=None)
+    not_asked = () if again else tuple(_taken_back(ctx, found, _name_of(model)))
+    return tuple(one for one in found if one.id not in not_asked)[:most], not_asked
+
+
+def _name_of(model: object) -> str:
+    """The name of a model and its prompt; empty if it has none."""
+    return str(getattr(model, "id", ""))[:_LONGEST_NAME]
+
+
+def _taken_back(ctx: Context, questions: Collection[Question], name: str) -> Iterator[str]:
+    """The questions whose answer by this model was taken back, and whose texts are still those that it read.
+
+    A model without a name may be another one than before, so it is asked.
+    """
+    if not name or not questions:
+        return
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        entries = tx.journal(memory_ids=[one.memory.id for one in questions])
+    answered = {entry.answers: entry.at for entry in entries if entry.answers and _is_by(entry, name)}
+    for question in questions:
+        at = answered.get(answering.entry_of(question.id))
+        rows = (question.memory, *(row for one in question.candidates for row in (one.memory, *one.also)))
+        if at is not None and all(row.updated_at <= at for row in rows):
+            yield question.id
+
+
+def _is_by(entry: JournalEntry, name: str) -> bool:
+    """Whether the model of this name gave the answer of an entry."""
+    return any(reason.rule == "answered_with" and reason.detail == name for reason in entry.reasons)
 
 
 def _by_id(batch: Sequence[Question], said: object, name: str) -> Mapping[str, object]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from wellkept.core.asking.learning import forgotten, shifts_of
-from wellkept.core.asking.state import ACTS, state_of, state_text
+from wellkept.core.asking.learning import FORGETS, Forgetting, forgotten, shifts_of
+from wellkept.core.asking.state import ACTS, Asking, state_of, state_text
 from wellkept.engine.base.context import Context
 from wellkept.engine.lookup.open_questions import open_ones
 from wellkept.engine.lookup.read import at_most
-from wellkept.types import AskingReport, Question
+from wellkept.types import AskingReport, JournalEntry, Question, Reason
 
 
 def questions(ctx: Context, *, limit: int | None) -> tuple[Question, ...]:
@@ -32,6 +32,14 @@ def report(ctx: Context) -> AskingReport:
 
 
 def forget_lessons(ctx: Context) -> None:
-    """Forget what answers have taught; questions and answers stay."""
+    """Forget what answers have taught; questions and answers stay. Without lessons nothing changes."""
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
-        tx.note_asking(state_text(forgotten(state_of(tx.asking()))))
+        state = state_of(tx.asking())
+        if dict(state.checked) == dict(Asking().checked):
+            return
+        known = Forgetting(state.checked, since=state.forgotten)
+        entry = JournalEntry(
+            at=ctx.clock(), verb=FORGETS, actor=ctx.actor, policy=ctx.policy.hash, outcome="forgotten",
+            reasons=(Reason(FORGETS, str(known)),),
+        )  # fmt: skip
+        tx.note_asking(state_text(forgotten(state, tx.apply(entry))))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wellkept.core.asking.budget import opened
-from wellkept.core.asking.learning import Lesson, taught
-from wellkept.core.asking.state import state_of, state_text
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
+from wellkept.engine.history import lessons
 from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
@@ -19,6 +17,7 @@ from wellkept.types import (
     MAY_UPDATE,
     Effect,
     JournalEntry,
+    Link,
     LinkChange,
     Memory,
     MemoryChange,
@@ -28,7 +27,9 @@ from wellkept.types import (
 )
 
 _AT_ONCE = 50
-_PLAIN = ("related", MAY_UPDATE, MAY_RESTATE)
+_GUESSES = (MAY_UPDATE, MAY_RESTATE)
+"""Relations of links by which the gate notes what a new text may be to an older one."""
+_PLAIN = ("related", *_GUESSES)
 """Relations of links that the gate makes between two memories without changing either."""
 
 
@@ -79,56 +80,33 @@ def undo(ctx: Context, seq: int) -> int:
 
 def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
     entry = _entry(tx, seq)
-    if not entry.effects and _answer_behind(tx, entry)[0] is None:
+    if not entry.effects and lessons.behind(tx, entry) is None:
         raise IllegalTransition(
             f"entry {seq} ({entry.outcome}) changed no memory",
             where="undo",
             todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
         )
     refuse_if_blocked(tx, entry)
-    taken = taken_back(ctx, entry)
+    lessons.refuse_if_blocked(tx, entry)
+    taken = taken_back(ctx, entry, guesses=_guesses_about(tx, entry))
     try:
         seq = tx.apply(taken, vectors=lost_vectors(tx, taken.effects, vectors))
-        _unanswer(tx, entry)
+        lessons.taken_back(tx, entry)
         return seq
     except Stale as stale:
         raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
 
 
-def _answer_behind(tx: Tx, entry: JournalEntry) -> tuple[JournalEntry | None, bool]:
-    """The answer that an entry gives, takes back, or gives again; True if the answer stands after the entry."""
-    stands = True
-    while entry.undoes and not entry.answers:
-        found = next((one for one in tx.journal(seqs=(entry.undoes,)) if one.seq == entry.undoes), None)
-        if found is None:
-            break
-        entry, stands = found, not stands
-    return (entry if entry.answers else None), stands
-
-
-def _unanswer(tx: Tx, entry: JournalEntry) -> None:
-    """Open the question again whose answer is undone, and forget what it taught; undoing that answers it again."""
-    answer, stood = _answer_behind(tx, entry)
-    if answer is None:
-        return
-    asking = next((one for one in tx.journal(seqs=(answer.answers,)) if one.seq == answer.answers), None)
-    record = asking.asks if asking is not None else None
-    state = state_of(tx.asking())
-    lesson = next((Lesson.of(one.detail) for one in answer.reasons if one.rule == "teaches"), None)
-    if lesson is not None:
-        state = taught(state, lesson, times=-1 if stood else 1)
-    if not stood:
-        state = state.without(answer.answers)
-    elif record is not None and record.chances:
-        state = state.with_question(opened(record, answer.answers))
-    tx.note_asking(state_text(state))
-
-
 def taken_back(
-    ctx: Context, entry: JournalEntry, *, run_id: str = "", reasons: tuple[Reason, ...] = ()
+    ctx: Context,
+    entry: JournalEntry,
+    *,
+    run_id: str = "",
+    reasons: tuple[Reason, ...] = (),
+    guesses: Iterable[Effect] = (),
 ) -> JournalEntry:
-    """The entry that takes another one back."""
-    back = tuple(invert(effect) for effect in reversed(entry.effects))
+    """The entry that takes another one back, and guesses about its texts with it."""
+    back = (*guesses, *(invert(effect) for effect in reversed(entry.effects)))
     return JournalEntry(
         at=ctx.clock(),
         verb="undo",
@@ -142,6 +120,15 @@ def taken_back(
         undoes=entry.seq,
         run_id=run_id,
     )
+
+
+def _guesses_about(tx: Tx, entry: JournalEntry) -> tuple[LinkChange, ...]:
+    """The removal of links by which later texts were guessed to be about a text that the undo takes away."""
+    changes = [effect for effect in entry.effects if isinstance(effect, MemoryChange) and effect.after is not None]
+    ids = [_id(one.after) for one in changes if _text(one.before) != _text(one.after)]
+    own = {_edge(one.after) for one in entry.effects if isinstance(one, LinkChange) and one.after is not None}
+    links = tx.links(ids) if ids else []
+    return tuple(LinkChange(one, None) for one in links if one.rel in _GUESSES and _edge(one) not in own)
 
 
 def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
@@ -242,8 +229,23 @@ def _removed(entry: JournalEntry) -> frozenset[str]:
 
 
 def _is_in_the_way(later: JournalEntry, ids: frozenset[str], links: frozenset[tuple[str, str]]) -> bool:
-    return not ids.isdisjoint(touched(later.effects)) or not links.isdisjoint(_stakes(later.effects)[1])
+    # A guess that a later entry made goes with the text that it is about.
+    lasting = (one for one in later.effects if not _makes_guess(one))
+    return not ids.isdisjoint(touched(lasting)) or not links.isdisjoint(_stakes(later.effects)[1])
+
+
+def _makes_guess(effect: Effect) -> bool:
+    made = effect.after if isinstance(effect, LinkChange) and effect.before is None else None
+    return made is not None and made.rel in _GUESSES
+
+
+def _edge(link: Link) -> tuple[str, str, str]:
+    return link.src, link.dst, link.rel
 
 
 def _id(memory: Memory | None) -> str:
     return memory.id if memory is not None else ""
+
+
+def _text(memory: Memory | None) -> str:
+    return memory.content if memory is not None else ""

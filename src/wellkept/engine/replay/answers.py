@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Collection
 
 from wellkept.core.asking.answer_text import answer_of
-from wellkept.core.asking.learning import Lesson, taught
+from wellkept.core.asking.learning import FORGETS, Lesson, forgotten, taught
 from wellkept.core.asking.state import state_of, state_text
+from wellkept.engine.history.lessons import lesson_in
 from wellkept.engine.history.past import Past
 from wellkept.errors import InvalidAnswer
 from wellkept.types import AnswerPart, AnswerVerb, JournalEntry, QuestionRecord, WriteResult
@@ -29,6 +30,9 @@ class Answers:
         self._asked: dict[int, tuple[QuestionRecord, WriteResult, bool]] = {}
         self._given: dict[int, tuple[JournalEntry, int]] = {}
         self._counts: Counter[Agreement] = Counter()
+        self._taught: dict[int, tuple[Lesson, bool]] = {}
+        self._forgets: dict[int, tuple[int, bool]] = {}
+        self._standing: set[int] = set()
 
     def decided(self, entry: JournalEntry, result: WriteResult, *, differs: bool) -> None:
         """Keep the replayed decision about a write that asked."""
@@ -36,18 +40,35 @@ class Answers:
             self._asked[entry.seq] = (entry.asks, result, differs)
 
     def follow(self, entry: JournalEntry) -> None:
-        """Count an answer, and learn from it; the undo of an answer takes both back."""
+        """Count an answer, and learn from it; the undo of an answer takes both back. Forget what was forgotten then."""
+        self._forget(entry)
         given, times = (entry, 1) if entry.answers else self._given.get(entry.undoes, (entry, 0))
         if not times:
             return
         times = times if entry.answers else -times
         self._given[entry.seq] = (given, times)
-        lesson = next((Lesson.of(one.detail) for one in given.reasons if one.rule == "teaches"), None)
+        lesson = lesson_in(given)
         if lesson is not None:
-            self._past.note_asking(state_text(taught(state_of(self._past.asking()), lesson, times=times)))
+            self._taught[given.seq] = (lesson, times > 0)
+            state = state_of(self._past.asking())
+            if given.seq > state.forgotten:
+                self._past.note_asking(state_text(taught(state, lesson, times=times)))
         agreement = self._agreement(given)
         if agreement is not None:
             self._counts[agreement] += times
+
+    def _forget(self, entry: JournalEntry) -> None:
+        """Forget what was learned before an entry that forgets; its undo brings it back."""
+        first, stood = (entry.seq, False) if entry.verb == FORGETS else self._forgets.get(entry.undoes, (0, False))
+        if not first:
+            return
+        self._forgets[entry.seq] = first, not stood
+        (self._standing.discard if stood else self._standing.add)(first)
+        state = forgotten(state_of(self._past.asking()), max(self._standing, default=0))
+        for number, (lesson, stands) in self._taught.items():
+            if stands and number > state.forgotten:
+                state = taught(state, lesson)
+        self._past.note_asking(state_text(state))
 
     def is_overtaken(self, entry: JournalEntry) -> bool:
         """Whether the replayed policy decides by itself, in another way than then, what the entry answers."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from wellkept.core.consolidation.reflection import Reflection
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.core.consolidation.upkeep_rules import Aging
+from wellkept.engine.asking.answering_with import NOT_ASKED, Questioning
 from wellkept.engine.base.context import Context
 from wellkept.engine.consolidation.decay import decay
 from wellkept.engine.consolidation.one_pass import Wish, passed
@@ -22,12 +23,14 @@ from wellkept.engine.consolidation.reflect import reflect
 from wellkept.engine.upkeep import reembed as vectors
 from wellkept.engine.upkeep.housekeeping import expire_conflicts
 from wellkept.errors import InvalidField
-from wellkept.types import Json, Plan
+from wellkept.types import Json, ModelAnswers, Plan, Question
 from wellkept.types.jobs import Cadence
 
 Step: TypeAlias = Callable[[str], None]
 """Called between two steps with the progress; raises to stop the work."""
 
+KINDS = ("expire", "sweep", "consolidate", "decay", "reflect", "answer")
+"""Names of all jobs."""
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 CHANGES = 50
 """Journal entries after which maintenance of a namespace is due early."""
@@ -71,11 +74,25 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """A model that answers open questions.
+
+    Attributes:
+        model: Makes the model for one run, so that its budget counts for this run alone.
+        limit: Most questions of a run; None for all.
+    """
+
+    model: Callable[[], Callable[[Sequence[Question]], ModelAnswers]]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of the jobs.
 
     Args:
         consolidation / aging / reflection: Rules and thresholds of each.
+        answering: The model that answers questions; without one there is no such job.
         changes: Journal entries after which maintenance of a namespace is due early.
         every: Time after the last pass at which a job is due; None for the default of each kind.
     """
@@ -83,12 +100,13 @@ class Settings:
     consolidation: Consolidation = field(default_factory=Consolidation)
     aging: Aging = field(default_factory=Aging)
     reflection: Reflection = field(default_factory=Reflection)
+    answering: Answering | None = None
     changes: int = CHANGES
     every: timedelta | None = None
 
 
 def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
-    """All kinds of jobs, in the order in which they are checked.
+    """The kinds of jobs, in the order in which they are checked; `answer` only with a model.
 
     Example:
         >>> [errand.kind for errand in errands()]
@@ -113,25 +131,41 @@ def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
         made = reflect(ctx, given.reflection, progress=lambda name, done, whole: step(f"{name} {done}/{whole}"))
         return _applied(ctx, made, step)
 
-    return (
+    def answering(ctx: Context, step: Step) -> Outcome:
+        return _answered(ctx, given.answering, step) if given.answering is not None else Outcome()
+
+    usual = (
         Errand(cadence("expire", DAY, idle=True), _expire),
         Errand(cadence("sweep", HOUR), _sweep),
         Errand(cadence("consolidate", DAY, changes=given.changes), consolidating, changes_memories=True),
         Errand(cadence("decay", DAY, idle=True), decaying, changes_memories=True),
         Errand(cadence("reflect", DAY, changes=given.changes), reflecting, changes_memories=True),
     )
+    asking = Errand(cadence("answer", DAY, changes=given.changes), answering, changes_memories=True)
+    return (*usual, asking) if given.answering is not None else usual
+
+
+def kinds(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of these jobs, in their usual order.
+
+    Raises:
+        InvalidField: A name is not the name of a job.
+    """
+    for name in names:
+        if name not in KINDS:
+            raise InvalidField(f"{name[:40]!r} is not a job", where="jobs", todo=f"Use {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in names)
 
 
 def chosen(names: Sequence[str], *, among: Sequence[Errand]) -> tuple[Errand, ...]:
     """The jobs with these names, in their usual order.
 
     Raises:
-        InvalidField: A name is not the name of a job.
+        InvalidField: A name is not the name of a job, or the job needs a model that is not given.
     """
     known = [errand.kind for errand in among]
-    for name in names:
-        if name not in known:
-            raise InvalidField(f"{name[:40]!r} is not a job", where="jobs", todo=f"Use {', '.join(known)}")
+    if missing := [name for name in kinds(names) if name not in known]:
+        raise InvalidField(f"{missing[0]!r} needs a model", where="jobs", todo="Name the model, or omit the job")
     return tuple(errand for errand in among if errand.kind in names)
 
 
@@ -146,6 +180,19 @@ def _sweep(ctx: Context, step: Step) -> Outcome:
     swept = vectors.sweep(ctx, lambda done, whole: step(f"embed {done}/{whole}"))
     figures = {item.name: getattr(swept, item.name) for item in fields(swept) if item.name != "outage"}
     return Outcome(figures, failed=swept.outage)
+
+
+def _answered(ctx: Context, how: Answering, step: Step) -> Outcome:
+    """Let a model answer open questions; where its budget did not allow all, its answers make the job due again."""
+    model = how.model()
+    asking = Questioning(ctx, model, limit=how.limit)
+    while batch := asking.batch():
+        step(f"answer {len(asking.report().answered)}, then {len(batch)} more")
+        asking.take(batch, model(batch))
+    told = asking.report()
+    count = len(told.answered)
+    figures: dict[str, Json] = {"answered": count, "left": len(told.left), "tokens": told.tokens or 0}
+    return Outcome(figures, 0 if NOT_ASKED in told.left.values() else count)
 
 
 def _applied(ctx: Context, made: Plan, step: Step) -> Outcome:

@@ -68,18 +68,20 @@ class AskingVerbs:
         return answering.answer(self._ctx, question, text, by)
 
     def answer_with(
-        self, model: Callable[[Sequence[Question]], ModelAnswers], *, limit: int | None = None
+        self, model: Callable[[Sequence[Question]], ModelAnswers], *, limit: int | None = None, again: bool = False
     ) -> AnswersReport:
         """Let a model answer the open questions, the most valuable first, in batches of at most ten.
 
         Each answer is checked and applied alone, as by `answer` with `by="model"`. One that is invalid leaves its
-        question open. If the model raises an error, the call ends with it, and the answers before it stay.
+        question open. If the model raises an error, the call ends with it, and the answers before it stay. A model with
+        an `id` is not asked again where its answer was taken back, until one of the texts changes.
 
         Args:
             model: Gets a batch of questions. It returns their answers by id, or one answer for each in their order;
                 a missing answer or None leaves a question open. None instead of all answers ends the call. If it has
                 an `id`, the journal names it; if it has a number `tokens`, the report says how many were used.
             limit: Most questions; None for all that are open now.
+            again: Ask also where an answer of this model was taken back.
 
         Returns:
             The answers that were applied, and why the other questions stay open.
@@ -95,7 +97,7 @@ class AskingVerbs:
             ...     print(store.answer_with(lambda questions: {one.id: "replaces 1" for one in questions}))
             1 question answered, 0 left open
         """
-        asking = answering_with.Questioning(self._ctx, model, limit=limit)
+        asking = answering_with.Questioning(self._ctx, model, limit=limit, again=again)
         while batch := asking.batch():
             asking.take(batch, model(batch))
         return asking.report()
@@ -131,6 +133,8 @@ class AskingVerbs:
 
     def forget_lessons(self) -> None:
         """Forget what answers have taught this store about its automatic acts; questions and answers stay.
+
+        It is a journal entry; `undo` brings the lessons back.
 
         Example:
             >>> import wellkept

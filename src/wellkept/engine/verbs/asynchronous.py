@@ -142,11 +142,12 @@ class AsyncMemoryStore:
         model: Callable[[Sequence[Question]], ModelAnswers | Awaitable[ModelAnswers]],
         *,
         limit: int | None = None,
+        again: bool = False,
     ) -> AnswersReport:
         """Let a model answer the open questions. As `MemoryStore.answer_with`, awaited; `model` may be a coroutine
         function.
         """
-        asking = await self._run(functools.partial(Questioning, self._store._ctx, model, limit=limit))
+        asking = await self._run(functools.partial(Questioning, self._store._ctx, model, limit=limit, again=again))
         while batch := await self._run(asking.batch):
             said = await self._run(functools.partial(model, batch))
             answers = await said if isinstance(said, Awaitable) else said

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import wellkept
 from wellkept.operations.registry import OPERATIONS
 from wellkept.server.mcp.asking import ShownQuestions
+from wellkept.server.mcp.asking_user import offered
 from wellkept.server.mcp.authorised_store import StoreAccess
 from wellkept.server.mcp.plans import Plans
 from wellkept.server.mcp.prompts import add_prompts
@@ -85,6 +86,7 @@ def server_of(
             version=wellkept.__version__,
             instructions=INSTRUCTIONS,
             log_level="WARNING",
+            middleware=[offered],
             tools=[OperationTool.of(row, reach, plans, shown) for row in OPERATIONS if row.toolset in wanted],
         )
     add_resources(server, reach)

@@ -1,8 +1,8 @@
 """The tools: one for each operation of the table, with its schemas, annotations and errors.
 
 A tool adds to an operation only what a conversation needs: answers of limited size, progress, errors that the model
-can act on, and a preview before an irreversible change. No tool asks the user during a call: many clients do not
-support that, and the call would fail.
+can act on, and a preview before an irreversible change. Only `questions` can ask the user during a call, on request and
+where the client supports that; elsewhere the call would fail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
 from wellkept.errors import ConflictError, InvalidField, InvalidInput, UndoBlocked, WellkeptError
@@ -25,6 +25,7 @@ from wellkept.operations.registry import Operation, call
 from wellkept.operations.shapes import json_object
 from wellkept.parsing import parsed_json
 from wellkept.server.large_requests import LARGE
+from wellkept.server.mcp import asking_user
 from wellkept.server.mcp.answers import INSIDE, SHORTENED, bare, compact, sized, slim
 from wellkept.server.mcp.asking import ShownQuestions
 from wellkept.server.mcp.authorised_store import StoreAccess, wants_queue
@@ -103,7 +104,7 @@ class OperationTool(Tool):
         arguments: _Json,
         context: Context[Any, Any],
         convert_result: bool = False,  # noqa: FBT001, FBT002
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         """Run the operation in a separate thread; the server stays responsive.
 
         A cancelled call ends at its next progress report, after a whole step. A call without progress reports runs
@@ -114,6 +115,8 @@ class OperationTool(Tool):
         """
         tell = _progress_reporter(context)
         try:
+            if self.name == "questions" and asking_user.ASK_USER in arguments and asking_user.can_ask(context.session):
+                return await self._ask_user(arguments, context, tell)
             threads = self._reach.few if _is_large(arguments) else None
             return await anyio.to_thread.run_sync(self._answer, arguments, context.headers, tell, limiter=threads)
         except WellkeptError as error:
@@ -121,7 +124,27 @@ class OperationTool(Tool):
         except Exception as error:
             raise UnexpectedToolError(f"Error executing tool {self.name}") from error
 
-    def _answer(self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell) -> CallToolResult:
+    async def _ask_user(
+        self, arguments: _Json, context: Context[Any, Any], tell: Tell
+    ) -> CallToolResult | InputRequiredResult:
+        """Let the user answer in a form of the client, then list what is still open."""
+        given = {name: value for name, value in arguments.items() if name != asking_user.ASK_USER}
+        ending = ""
+        if asking_user.wants_user(arguments):
+            store = await anyio.to_thread.run_sync(self._reach.store, context.headers, "write", tell)
+            said = asking_user.chosen(context)
+            if said is None:
+                first = await anyio.to_thread.run_sync(lambda: store.questions(limit=asking_user.MOST_AT_ONCE))
+                asked = await asking_user.asked_in_form(first, context) if first else None
+                if isinstance(asked, InputRequiredResult):
+                    return asked
+                said = asked
+            ending = await anyio.to_thread.run_sync(asking_user.taken, store, said) if said is not None else ""
+        return await anyio.to_thread.run_sync(self._answer, given, context.headers, tell, ending)
+
+    def _answer(
+        self, arguments: _Json, headers: Mapping[str, str] | None, tell: Tell, ending: str = ""
+    ) -> CallToolResult:
         row = self._operation
         given = _parsed_arguments(arguments, self.parameters)
         if _NOT_OFFERED.get(row.name) in given:
@@ -137,7 +160,8 @@ class OperationTool(Tool):
             answer = json_object(call(store, row.name, given))
         if row.name == "plan":
             self._plans.keep(store.namespace, answer)
-        return _result(row, answer, explained=given.get("explain") is True, ending=self._asked(store, answer))
+        endings = "\n".join(filter(None, (self._asked(store, answer), ending)))
+        return _result(row, answer, explained=given.get("explain") is True, ending=endings)
 
     def _asked(self, store: MemoryStore, answer: _Json) -> str:
         """The question at the end of the answer to a write, if any; the answer itself only names its own one."""
