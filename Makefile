@@ -53,6 +53,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
+# The tests start Python hundreds of times; without what was compiled before, each start takes half as long again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp soak coverage lint types format bench \
 	lock changelog train embedder clean

@@ -22,6 +22,9 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 from sybil.sybil import SybilCollection
 
 from console_blocks import run_console_block
+from memory_folder import move_into_memory
+
+move_into_memory()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
+from memory_folder import memory_folder
 from postgres.given import URL
 from wellkept.storage.postgres import PostgresStorage
 
@@ -275,7 +276,7 @@ def programs() -> Path:
 def start(*settings: str) -> Server:
     """Start a server with further settings, such as `max_connections=20`; the caller stops it."""
     where = programs()
-    folder = Path(tempfile.mkdtemp(prefix="wellkept-postgres-", dir=_shelf()))
+    folder = Path(tempfile.mkdtemp(prefix="wellkept-postgres-", dir=memory_folder()))
     user = owner_of(folder)
     data = folder / "data"
     try:
@@ -314,14 +315,6 @@ def launched(folder: Path, user: dict[str, Any], *settings: str) -> Server:
         made.stop()
         raise
     return made
-
-
-def _shelf() -> str | None:
-    """Memory where there is plenty, else the usual place: a database is made of hundreds of files."""
-    memory = Path("/dev/shm")
-    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30:
-        return str(memory)
-    return None
 
 
 def _initialise(where: Path, data: Path, user: dict[str, Any]) -> None:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from postgres.server import START_SECONDS, Server, _shelf, launched, owner_of, programs, start
+from memory_folder import memory_folder
+from postgres.server import START_SECONDS, Server, launched, owner_of, programs, start
 
 NAME = "wellkept_standby"
 FOLLOWED = ("wal_level=replica", "max_wal_senders=4", "hot_standby=on")
@@ -39,7 +40,7 @@ def promote(standby: Server) -> None:
 
 
 def _follow(primary: Server) -> Server:
-    folder = Path(tempfile.mkdtemp(prefix="wellkept-standby-", dir=_shelf()))
+    folder = Path(tempfile.mkdtemp(prefix="wellkept-standby-", dir=memory_folder()))
     user = owner_of(folder)
     try:
         at = urlsplit(primary.url)

@@ -45,8 +45,8 @@ class Scene:
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
     table = desk(LASTING, tmp_path)
-    with table.store:
-        yield Scene(TestClient(create_app(table.store), base_url="http://127.0.0.1"), table)
+    with table.store, TestClient(create_app(table.store), base_url="http://127.0.0.1") as http:
+        yield Scene(http, table)
 
 
 def outage(scene: Scene) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,7 @@ class Place:
     kept: str
 
     def holds(self) -> None:
-        """`verify` finds nothing, and all former data is there."""
-        flaws = [problem for problem in self.store.verify() if problem.what != "one end does not exist"]
-        assert flaws == []
+        """All former data is there."""
         (row,) = self.store.list(Filter(ids=(self.kept,), statuses=ALL_STATUSES))
         assert row.content == KEPT
 
@@ -90,8 +89,11 @@ class Place:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     path = Path(tmp_path_factory.mktemp("hostile")) / "a.db"
-    with wellkept.open(str(path), embedder="hashing", relation_model="none") as store:
-        http = TestClient(create_app(store), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    with ExitStack() as stack:
+        store = stack.enter_context(wellkept.open(str(path), embedder="hashing", relation_model="none"))
+        http = stack.enter_context(
+            TestClient(create_app(store), base_url="http://127.0.0.1", raise_server_exceptions=False)
+        )
         kept = store.remember(KEPT, kind="thesis").memory
         assert kept is not None
         found = Place(http, store, Known("amber"), kept.id)
@@ -102,6 +104,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             assert answer.status_code < 300
             learn(found.known, row, answer.json())
         yield found
+        # Once, at the end: a look at everything takes longer than the requests of a test, and no route mends a flaw.
+        assert [problem for problem in store.verify() if problem.what != "one end does not exist"] == []
 
 
 def told(answer: Any) -> None:

@@ -25,8 +25,9 @@ def store(tmp_path: Path) -> Iterator[wellkept.MemoryStore]:
 
 
 @pytest.fixture
-def http(store: wellkept.MemoryStore) -> TestClient:
-    return TestClient(create_app(store), base_url="http://127.0.0.1")
+def http(store: wellkept.MemoryStore) -> Iterator[TestClient]:
+    with TestClient(create_app(store), base_url="http://127.0.0.1") as client:
+        yield client
 
 
 def waiting(http: TestClient, headers: dict[str, str]) -> list[Any]:

@@ -38,8 +38,9 @@ def client(store: wellkept.MemoryStore, **options: Any) -> TestClient:
 
 
 @pytest.fixture
-def http(store: wellkept.MemoryStore) -> TestClient:
-    return client(store)
+def http(store: wellkept.MemoryStore) -> Iterator[TestClient]:
+    with client(store) as opened:
+        yield opened
 
 
 def keep(http: TestClient, content: str, **fields: Any) -> Any:

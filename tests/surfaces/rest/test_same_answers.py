@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ class House:
         return send(self.http, row, fields, **self.ours)
 
 
-def furnished(folder: Path, first: str) -> House:
+def furnished(folder: Path, first: str, stack: ExitStack) -> House:
     folder.mkdir()
     ids = Ids(first)
     table = desk(LIGHT, folder, new_id=ids)
@@ -65,7 +66,7 @@ def furnished(folder: Path, first: str) -> House:
         }
         for namespace in (OURS, THEIRS)
     }
-    http = TestClient(create_app(table.store, tokens=tokens), base_url="http://127.0.0.1")
+    http = stack.enter_context(TestClient(create_app(table.store, tokens=tokens), base_url="http://127.0.0.1"))
     they, rng = Known("bronze"), random.Random(1)
     for name in NEIGHBOUR:
         row = next(row for row in ROUTED if row.name == name)
@@ -79,7 +80,8 @@ def furnished(folder: Path, first: str) -> House:
 
 @pytest.fixture
 def houses(tmp_path: Path) -> Iterator[tuple[House, House]]:
-    yield furnished(tmp_path / "there", "a"), furnished(tmp_path / "nowhere", "b")
+    with ExitStack() as stack:
+        yield furnished(tmp_path / "there", "a", stack), furnished(tmp_path / "nowhere", "b", stack)
 
 
 @pytest.mark.parametrize("row", ROUTED, ids=lambda row: row.name)
