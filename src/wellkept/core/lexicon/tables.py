@@ -28,6 +28,7 @@ class _TomlLoader(SourceFileLoader):
 def raw_table(name: str) -> dict[str, Any]:
     """The raw table of a TOML file of the lexicon."""
     code = _TomlLoader(name, str(_FOLDER / f"{name}.toml")).get_code(name)
+    assert code is not None  # there is always a source
     found: dict[str, Any] = {}
     exec(code, found)
     table: dict[str, Any] = found[_TABLE]
