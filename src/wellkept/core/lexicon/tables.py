@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import tomllib
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
+from importlib.resources import files
 from types import CodeType
 from typing import Any
 
-_FOLDER = Path(__file__).parent
+_FOLDER = files(__package__)
 _TABLE = "TABLE"
 
 
@@ -27,7 +27,7 @@ class _TomlLoader(SourceFileLoader):
 
 def raw_table(name: str) -> dict[str, Any]:
     """The raw table of a TOML file of the lexicon."""
-    code = _TomlLoader(name, str(_FOLDER / f"{name}.toml")).get_code(name)
+    code = _TomlLoader(name, str(_FOLDER.joinpath(f"{name}.toml"))).get_code(name)
     assert code is not None  # there is always a source
     found: dict[str, Any] = {}
     exec(code, found)
@@ -37,4 +37,4 @@ def raw_table(name: str) -> dict[str, Any]:
 
 def table_names() -> list[str]:
     """The names of the files, in alphabetical order."""
-    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return sorted(item.name.removesuffix(".toml") for item in _FOLDER.iterdir() if item.name.endswith(".toml"))

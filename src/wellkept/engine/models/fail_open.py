@@ -111,8 +111,6 @@ class GuardedJudge:
     """
 
     def __init__(self, judge: ContradictionFn) -> None:
-        from wellkept.core.gate.admit import judge
-
         self._judge = judge
         self.failed = False
 
