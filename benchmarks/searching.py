@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from benchmarks.contenders import NAMES, Search, contender
 from benchmarks.vectors import DIM, NAMESPACE, append, fill, sentences
 from wellkept.storage.sqlite import SqliteStorage
-from wellkept.storage.vectors.index import Block, Space, Stamp
+from wellkept.storage.vectors.index import Space
+from wellkept.storage.vectors.rows import Block, Stamp
 
 Told = dict[str, object]
 TOP = 10

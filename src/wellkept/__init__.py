@@ -180,7 +180,6 @@ def open(
     from wellkept.engine.base.context import Context, Uuid7, utc_now
     from wellkept.engine.base.inputs import check_namespace, label
     from wellkept.engine.verbs.store import MemoryStore
-    from wellkept.models.judges.timeboxed import timeboxed
     from wellkept.models.registry import load_embedder, load_judge, load_relation_model
 
     named, by = check_namespace(namespace), label("actor", actor)
@@ -201,7 +200,7 @@ def open(
         new_id=more.get("new_id") or Uuid7(),
         contradiction_fn=contradiction_fn,
         relation_model=reader,
-        judge=timeboxed(second) if second is not None else None,
+        judge=_timeboxed(second) if second is not None else None,
         held=_held,
         hybrid_weights=weights,
         reranker=reranker,
@@ -233,18 +232,25 @@ def _given(named: str | _T | None, load: Callable[[str | None], _U]) -> _T | _U:
     return load(named) if named is None or isinstance(named, str) else named
 
 
+def _timeboxed(judge: Judge) -> Judge:
+    from wellkept.models.judges.timeboxed import timeboxed
+
+    return timeboxed(judge)
+
+
 def _ranking(more: MoreOptions) -> tuple[HybridWeights | None, Reranker | None]:
     """The weights and the reranker a store is opened with; one's own reranker in the usual time box."""
     from wellkept.engine.recall.question import weights_of
     from wellkept.models.registry import load_reranker
-    from wellkept.models.reranking import TimeBoxedReranker
 
     if unknown := sorted(more.keys() - {"clock", "new_id", "hybrid_weights", "reranker", "token"}):
         raise TypeError(f"open() got an unexpected keyword argument {unknown[0]!r}")
     weights = more.get("hybrid_weights")
     reranker = _given(more.get("reranker"), load_reranker)
-    if reranker is not None and not isinstance(reranker, TimeBoxedReranker):
-        reranker = TimeBoxedReranker(reranker)
+    if reranker is not None:
+        from wellkept.models.reranking import TimeBoxedReranker
+
+        reranker = reranker if isinstance(reranker, TimeBoxedReranker) else TimeBoxedReranker(reranker)
     return weights_of(weights, where="hybrid_weights") if weights is not None else None, reranker
 
 
@@ -276,7 +282,7 @@ def _make_ready(ctx: Context, *, ours: bool) -> None:
     """
     from wellkept.engine.base.retry import made_patient
     from wellkept.engine.queue.flushing import recover
-    from wellkept.engine.upkeep.housekeeping import require_embedder
+    from wellkept.engine.upkeep.binding import require_embedder
 
     made_patient(ctx.storage)
     try:

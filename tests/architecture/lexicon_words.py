@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 from wellkept.core.differences.statement_parts import Link
 from wellkept.core.lexicon import Antonymy, EventWords, Grammar, Language, Lexicon, Script, lexicon
-from wellkept.core.lexicon.language_files import language_codes, raw_table
+from wellkept.core.lexicon.language_files import language_codes
+from wellkept.core.lexicon.tables import raw_table
 from wellkept.core.reading.lexer import token_pattern
 from wellkept.core.reading.values import ValueKind
 from wellkept.types import DifferenceKind

@@ -8,6 +8,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
+import wellkept
+
 ROOT = Path(__file__).parents[2]
 
 HEAVY = (
@@ -35,6 +39,83 @@ def loaded_after(statement: str) -> set[str]:
 def test_importing_wellkept_loads_no_heavy_package() -> None:
     # Design §11: a program that only imports the package pays for none of its engines.
     assert not loaded_after("import wellkept") & set(HEAVY)
+
+
+COSTLY = (
+    "numpy",
+    "onnxruntime",
+    "rapidfuzz",
+    "pydantic",
+    "httpx2",
+    "mcp",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "tokenizers",
+    "psycopg",
+    "wellkept.core.consolidation",
+    "wellkept.core.differences",
+    "wellkept.engine.consolidation",
+    "wellkept.engine.gate",
+    "wellkept.engine.transfer",
+    "wellkept.models.minilm",
+    "wellkept.operations.table",
+    "wellkept.server",
+)
+"""What takes long to import, or belongs to other commands."""
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (["recall", "--help"], set()),
+        (["list", "--limit", "5", "--kind", "note"], set()),
+        (["get", "0", "--json"], set()),
+        (["recall", "tea", "-n", "3"], {"numpy"}),
+        (["recall", "tea", "--json"], {"numpy"}),
+    ],
+    ids=" ".join,
+)
+def test_a_command_imports_nothing_that_it_does_not_use(tmp_path: Path, words: list[str], needed: set[str]) -> None:
+    file = tmp_path / "memory.db"
+    with wellkept.open(file, embedder="hashing", relation_model="none") as store:
+        store.remember("Tea is upstairs.")
+    options = ["--db", str(file), "--embedder", "hashing"]
+    script = (
+        f"import sys\nfrom wellkept.cli import main\nmain({[*options, *words]!r})\n"
+        f"print('LOADED', *({{*sys.modules}} & {{*{COSTLY!r}}}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=alone(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.splitlines()[-1].split()[1:]) == needed
+
+
+def test_listing_memories_costs_few_times_what_importing_numpy_does(tmp_path: Path) -> None:
+    """Relative, as seconds depend on the machine. It was seven times as much when each command imported all."""
+    file = tmp_path / "memory.db"
+    with wellkept.open(file, embedder="hashing", relation_model="none") as store:
+        store.remember("Tea is upstairs.")
+    ours = [sys.executable, "-m", "wellkept.cli", "--db", str(file), "--embedder", "hashing", "list"]
+    floor = [sys.executable, "-c", "import numpy"]
+    least = [min(cpu_of(command, tmp_path) for _ in range(4)) for command in (ours, floor)]
+    assert least[0] < 4 * least[1], least
+
+
+def cpu_of(command: list[str], folder: Path) -> float:
+    """CPU seconds of a process that ends well; its modules are compiled by the first run."""
+    with subprocess.Popen(command, cwd=folder, env=alone(folder), stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def alone(folder: Path) -> dict[str, str]:
+    """An environment with bytecode, without personal settings and without threads that only wait."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    own = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    return {**kept, **own, "PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def test_the_probe_sees_what_is_loaded() -> None:

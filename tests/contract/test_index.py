@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from wellkept.core.records.vectors import quantise, restore
 from wellkept.storage.vectors import sieve
-from wellkept.storage.vectors.index import SIEVED_FROM, Block, Row, Space, Stamp
+from wellkept.storage.vectors.index import SIEVED_FROM, Space
 from wellkept.storage.vectors.matrices import VectorIndex
+from wellkept.storage.vectors.rows import Block, Row, Stamp
 from wellkept.storage.vectors.scan import direction, rows_of
 from wellkept.storage.vectors.sharing import Sharing
 from wellkept.types import Status

@@ -9,7 +9,8 @@ import pytest
 
 from wellkept.core.differences.find import differences
 from wellkept.core.lexicon import LanguageFileError, lexicon, strangers
-from wellkept.core.lexicon.language_files import language_codes, language_of_table, raw_table
+from wellkept.core.lexicon.language_files import language_codes, language_of_table
+from wellkept.core.lexicon.tables import raw_table
 
 SMALLEST: dict[str, Any] = {
     "function": "the a",

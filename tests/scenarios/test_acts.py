@@ -15,7 +15,8 @@ from scenarios.tidy import model
 from scenarios.world import World, found_anywhere, snapshot
 from wellkept.core.records.lifecycle import lifecycle
 from wellkept.core.records.merge import evolution
-from wellkept.core.records.vectors import cosine, rounded
+from wellkept.core.records.rounding import rounded
+from wellkept.core.records.vectors import cosine
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import ConflictError, ModelUnavailable
 from wellkept.policy import DEFAULT_KINDS, Policy

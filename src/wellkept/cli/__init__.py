@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,8 @@ from threading import current_thread, main_thread
 from types import FrameType
 
 _INTERRUPTED = 128 + signal.SIGINT
+_OBJECTS = 200_000
+"""New objects until the garbage collector looks for cycles; modules make many, and none of them becomes garbage."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with _cleaning_up():
         try:
+            gc.set_threshold(_OBJECTS)
             from wellkept.cli.app import app
             from wellkept.cli.terminal.session import flush_output
         except KeyboardInterrupt:  # while modules are loaded; later the application handles it

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
 
 import wellkept
-from wellkept.cli.cleaning import audit_commands, consolidate_commands, lifecycle_commands, plan_tables, replay_commands
-from wellkept.cli.measuring import eval_commands
-from wellkept.cli.memory import (
-    act_commands,
-    call_commands,
-    kind_command,
-    pack_command,
-    question_commands,
-    queue_commands,
-    read_commands,
-    recording_commands,
-    write_commands,
-)
-from wellkept.cli.operating import (
-    calibrate_command,
-    db_commands,
-    doctor,
-    import_commands,
-    moving_commands,
-    upkeep_commands,
-    work_commands,
-)
-from wellkept.cli.serving import install_command, mcp_command, serve_command, token_commands
-from wellkept.cli.terminal import exits, render
+from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import SafeGroup, collected, options_of
-from wellkept.cli.terminal.session import Command, Group, Shared
+from wellkept.cli.terminal.rows import Command, Elsewhere, Group, OnDemand
+from wellkept.cli.terminal.session import Shared
+
+
+class _Root(SafeGroup):
+    """All commands; a command's module is imported when the command is run or the help lists it."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        rows = [(panel, row) for panel, rows in _COMMANDS.items() for row in rows]
+        rows.sort(key=lambda row: not isinstance(row[1], Command))  # a panel of the help ends with its groups
+        self.commands = OnDemand({row.name: partial(row.made, panel) for panel, row in rows})
+
 
 app = typer.Typer(
     name="wellkept",
-    cls=SafeGroup,
+    cls=_Root,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -71,126 +61,123 @@ _root.__signature__ = Signature(  # type: ignore[attr-defined]
     ]
 )
 app.callback()(_root)
-_COMMANDS: Mapping[str, Sequence[Command | Group]] = {
+_COMMANDS: Mapping[str, Sequence[Command | Group | Elsewhere]] = {
     "Write": (
-        Command("remember", write_commands.remember),
-        Command("remember-many", write_commands.remember_many),
-        Command("check", write_commands.check),
-        Command("revise", write_commands.revise, render.memory),
-        Command("record", recording_commands.record, render.written, without=("kind", "automatic")),
-        Command("record-turn", recording_commands.record_turn, without=("kind", "automatic")),
+        Command("remember", "memory.write_commands:remember"),
+        Command("remember-many", "memory.write_commands:remember_many"),
+        Command("check", "memory.write_commands:check"),
+        Command("revise", "memory.write_commands:revise", "terminal.render:memory"),
+        Command("record", "memory.recording_commands:record", "terminal.render:written", without=("kind", "automatic")),
+        Command("record-turn", "memory.recording_commands:record_turn", without=("kind", "automatic")),
         Group(
             "episode",
             "Start and end episodes (periods of work).",
             (
-                Command("start", recording_commands.start, without=("kind", "ended_at")),
-                Command("end", recording_commands.end, render.memory),
+                Command("start", "memory.recording_commands:start", without=("kind", "ended_at")),
+                Command("end", "memory.recording_commands:end", "terminal.render:memory"),
             ),
         ),
     ),
     "Read": (
-        Command("recall", read_commands.recall),
-        Command("get", read_commands.get),
-        Command("list", read_commands.list_memories),
-        Command("history", read_commands.history, render.history, each=True),
-        Command("journal", read_commands.journal, render.journal, each=True),
-        Command("neighbors", read_commands.neighbors),
-        Command("subgraph", read_commands.subgraph, read_commands.graph),
-        Command("stats", read_commands.stats, render.statistics),
-        Command("namespaces", read_commands.namespaces),
-        Command("kinds", kind_command.kinds, kind_command.tables, each=True),
-        Command("pack", pack_command.pack),
+        Command("recall", "memory.read_commands:recall"),
+        Command("get", "memory.read_commands:get"),
+        Command("list", "memory.read_commands:list_memories"),
+        Command("history", "memory.read_commands:history", "terminal.render:history", each=True),
+        Command("journal", "memory.read_commands:journal", "terminal.render:journal", each=True),
+        Command("neighbors", "memory.read_commands:neighbors"),
+        Command("subgraph", "memory.read_commands:subgraph", "memory.read_commands:graph"),
+        Command("stats", "memory.read_commands:stats", "terminal.render:statistics"),
+        Command("namespaces", "memory.read_commands:namespaces"),
+        Command("kinds", "memory.kind_command:kinds", "memory.kind_command:tables", each=True),
+        Command("pack", "memory.pack_command:pack"),
     ),
     "Act": (
-        Command("questions", question_commands.questions),
-        Command("answer", question_commands.answer),
-        Command("conflicts", act_commands.conflicts),
-        Command("resolve", act_commands.resolve),
-        Command("supersede", act_commands.supersede),
-        Command("forget", act_commands.forget),
-        Command("restore", act_commands.restore),
-        Command("split", act_commands.split),
-        Command("undo", act_commands.undo),
-        Command("erase", act_commands.erase),
-        Command("link", act_commands.link),
-        Command("unlink", act_commands.unlink),
+        Command("questions", "memory.question_commands:questions"),
+        Command("answer", "memory.question_commands:answer"),
+        Command("conflicts", "memory.act_commands:conflicts"),
+        Command("resolve", "memory.act_commands:resolve"),
+        Command("supersede", "memory.act_commands:supersede"),
+        Command("forget", "memory.act_commands:forget"),
+        Command("restore", "memory.act_commands:restore"),
+        Command("split", "memory.act_commands:split"),
+        Command("undo", "memory.act_commands:undo"),
+        Command("erase", "memory.act_commands:erase"),
+        Command("link", "memory.act_commands:link"),
+        Command("unlink", "memory.act_commands:unlink"),
     ),
     "Operate": (
-        Command("import", import_commands.import_file),
-        Command("export", import_commands.export),
-        Command("demo", import_commands.demo),
-        Command("consolidate", consolidate_commands.consolidate),
-        Command("apply", consolidate_commands.apply),
-        Command("runs", consolidate_commands.runs, plan_tables.run_lines, each=True),
-        Command("reflect", lifecycle_commands.reflect),
-        Command("decay", lifecycle_commands.decay),
-        Command("verify", upkeep_commands.verify),
-        Command("repair", upkeep_commands.repair),
-        Command("sweep", upkeep_commands.sweep),
-        Command("reembed", upkeep_commands.reembed),
-        Command("maintain", upkeep_commands.maintain),
-        Command("work", work_commands.work),
+        Command("import", "operating.import_commands:import_file"),
+        Command("export", "operating.import_commands:export"),
+        Command("demo", "operating.import_commands:demo"),
+        Command("consolidate", "cleaning.consolidate_commands:consolidate"),
+        Command("apply", "cleaning.consolidate_commands:apply"),
+        Command("runs", "cleaning.consolidate_commands:runs", "cleaning.plan_tables:run_lines", each=True),
+        Command("reflect", "cleaning.lifecycle_commands:reflect"),
+        Command("decay", "cleaning.lifecycle_commands:decay"),
+        Command("verify", "operating.upkeep_commands:verify"),
+        Command("repair", "operating.upkeep_commands:repair"),
+        Command("sweep", "operating.upkeep_commands:sweep"),
+        Command("reembed", "operating.upkeep_commands:reembed"),
+        Command("maintain", "operating.upkeep_commands:maintain"),
+        Command("work", "operating.work_commands:work"),
         Group(
             "jobs",
             "Jobs of the workers, in every namespace.",
             (
-                Command("list", work_commands.listed),
-                Command("retry", work_commands.retry),
-                Command("put", work_commands.put),
+                Command("list", "operating.work_commands:listed"),
+                Command("retry", "operating.work_commands:retry"),
+                Command("put", "operating.work_commands:put"),
             ),
         ),
-        Command("backup", moving_commands.backup),
-        Command("restore-backup", moving_commands.restore_backup),
-        Command("migrate", moving_commands.migrate, own=("namespace",)),
+        Command("backup", "operating.moving_commands:backup"),
+        Command("restore-backup", "operating.moving_commands:restore_backup"),
+        Command("migrate", "operating.moving_commands:migrate", own=("namespace",)),
         Group(
             "db",
             "Manage a store in a PostgreSQL database.",
             (
-                Command("distribute", db_commands.distribute),
-                Command("index", db_commands.index),
-                Command("secure", db_commands.secure),
+                Command("distribute", "operating.db_commands:distribute"),
+                Command("index", "operating.db_commands:index"),
+                Command("secure", "operating.db_commands:secure"),
             ),
         ),
-        Command("audit", audit_commands.audit),
-        Command("replay", replay_commands.replay),
-        Command("calibrate", calibrate_command.calibrate),
+        Command("audit", "cleaning.audit_commands:audit"),
+        Command("replay", "cleaning.replay_commands:replay"),
+        Command("calibrate", "operating.calibrate_command:calibrate"),
         Group(
             "eval",
             "Measure error rates, with confidence intervals, on labelled texts.",
             (
-                Command("pairs", eval_commands.pairs),
-                Command("stories", eval_commands.stories),
-                Command("retrieval", eval_commands.retrieval),
+                Command("pairs", "measuring.eval_commands:pairs"),
+                Command("stories", "measuring.eval_commands:stories"),
+                Command("retrieval", "measuring.eval_commands:retrieval"),
             ),
         ),
         Group(
             "queue",
             "Manage the queue of writes that wait to be stored.",
             (
-                Command("list", queue_commands.pending, queue_commands.table, each=True),
-                Command("flush", queue_commands.flush),
-                Command("drop", queue_commands.drop),
-                Command("remember", queue_commands.remember),
+                Command("list", "memory.queue_commands:pending", "memory.queue_commands:table", each=True),
+                Command("flush", "memory.queue_commands:flush"),
+                Command("drop", "memory.queue_commands:drop"),
+                Command("remember", "memory.queue_commands:remember"),
             ),
         ),
         Group(
             "token",
             "Manage the server's tokens: who may do what in which namespace.",
             (
-                Command("create", token_commands.create, own=("namespace",)),
-                Command("list", token_commands.list_tokens),
-                Command("revoke", token_commands.revoke),
+                Command("create", "serving.token_commands:create", own=("namespace",)),
+                Command("list", "serving.token_commands:list_tokens"),
+                Command("revoke", "serving.token_commands:revoke"),
             ),
         ),
-        Command("serve", serve_command.serve),
-        Command("mcp", mcp_command.mcp),
-        Command("install", install_command.install),
-        Command("doctor", doctor.doctor),
-        Command("forget-lessons", question_commands.forget_lessons),
+        Command("serve", "serving.serve_command:serve"),
+        Command("mcp", "serving.mcp_command:mcp"),
+        Command("install", "serving.install_command:install"),
+        Command("doctor", "operating.doctor:doctor"),
+        Command("forget-lessons", "memory.question_commands:forget_lessons"),
+        Elsewhere("call", "memory.call_commands:CALL"),
     ),
 }
-"""The commands by their heading in the help."""
-for _panel, _rows in _COMMANDS.items():
-    for _row in _rows:
-        _row.onto(app, _panel)
-app.add_typer(call_commands.CALL, rich_help_panel="Operate")
+"""The commands by their heading in the help; a function is named by its module below `cli`."""

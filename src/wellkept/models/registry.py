@@ -81,11 +81,11 @@ def load_relation_model(spec: str | None = None) -> RelationModel | None:
         >>> load_relation_model("none") is None
         True
     """
+    if (spec or "").strip().lower() == "none":
+        return None
     from wellkept.models.relation import PackagedRelationModel
 
     match (spec or "auto").strip().lower():
-        case "none":
-            return None
         case "packaged":
             model = PackagedRelationModel()
             model.check()

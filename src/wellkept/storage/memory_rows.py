@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from wellkept.core.records.codec import DAMAGE, conflict_from, iso, link_from, memory_from, time_from
-from wellkept.core.records.vectors import restore
 from wellkept.core.text.forms import search_terms, slot_key
 from wellkept.core.text.titles import titles
 from wellkept.errors import Corrupt
@@ -120,6 +119,8 @@ def entry_of(record: str) -> dict[str, Json]:
 
 def vector_of(blob: bytes, dim: int) -> Vector | None:
     """Decode the vector of a row; None for an invalid one: wrong length or not finite."""
+    from wellkept.core.records.vectors import restore
+
     if len(blob) != 2 * dim:
         return None
     try:

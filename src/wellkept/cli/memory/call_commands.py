@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command
 
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.fields import bytes_of, json_value
-from wellkept.cli.terminal.session import Command, Session
+from wellkept.cli.terminal.rows import Command
+from wellkept.cli.terminal.session import Session
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
 
@@ -57,9 +57,7 @@ def command_of(row: Operation) -> Any:
     Args:
         row: A row of the table, or any other operation.
     """
-    made = typer.Typer(add_completion=False)
-    Command(row.name, _work_of(row)).onto(made)
-    found = get_command(made)
+    found = Command(row.name, _work_of(row)).made()
     found.short_help = row.title
     return found
 
@@ -186,6 +184,7 @@ CALL = typer.Typer(
     name="call",
     cls=Operations,
     no_args_is_help=True,
+    add_completion=False,
     help="Call any operation by name, with the same fields and JSON as REST and MCP; for scripts.",
 )
 

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from wellkept.cli.terminal.plain_values import plainly
 from wellkept.cli.terminal.safe import safe
 
 _METADATA = "typer"
@@ -48,6 +49,10 @@ def argument(*, default: Any = MISSING, **settings: Any) -> Any:
 class Hinting(TyperCommand):
     """A command that explains how to pass a text with a leading dash when it was parsed as an option."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, and `--help`."""
+        return plainly(super().get_params(ctx))
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; the hint is omitted when a long option was merely misspelled."""
         try:
@@ -62,6 +67,10 @@ class Hinting(TyperCommand):
 
 class SafeGroup(TyperGroup):
     """The group of all commands; unknown words are escaped before they appear in an error message."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, and `--help`."""
+        return plainly(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command."""

@@ -49,7 +49,9 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
     with _closing_on_error(storage):
         header = storage.header()
         embedder = Unloaded(header) if header.embedder and not model else embedder_for(settings, header)
-        store = _bound(storage, settings, embedder)
+        # What only shows stored rows compares no texts: the relation model's weights need not be checked.
+        judging = "none" if not writes and not model else settings.relation_model
+        store = _bound(storage, settings, embedder, relation_model=judging)
         return store if file is None else in_file(store, file)
 
 
@@ -176,12 +178,12 @@ def configured_embedder(settings: Settings) -> Embedder:
     return load_embedder(settings.embedder, api_key=settings.embedder_key or None)
 
 
-def _bound(url: str | Storage, settings: Settings, embedder: Embedder) -> MemoryStore:
+def _bound(url: str | Storage, settings: Settings, embedder: Embedder, *, relation_model: str = "") -> MemoryStore:
     return wellkept.open(
         url,
         policy=settings.policy,
         embedder=embedder,
-        relation_model=settings.relation_model,
+        relation_model=relation_model or settings.relation_model,
         judge=load_judge(settings.judge, api_key=settings.judge_key or None),
         reranker=settings.reranker,
         namespace=settings.namespace,

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from wellkept.cli.terminal.safe import one_line, safe
-from wellkept.cli.terminal.word_diffs import word_diff_of
-from wellkept.core.asking.shown import HOW, opinion_words
 from wellkept.core.records.explain import chance, difference_words, mark_words, move_words, told, why
 from wellkept.types import (
     BatchResult,
@@ -110,6 +108,8 @@ def written(result: WriteResult, *, checked: bool = False) -> Parts:
 
 def _asked(question: Question) -> Parts:
     """The question about a write, in short."""
+    from wellkept.core.asking.shown import HOW, opinion_words
+
     yield _detail("asks", f"{question.id}: does it repeat, replace or add to one of these?")
     for one in question.candidates:
         said = f"{one.number}  {day(one.memory)}  {one_line(one.memory.content, limit=_CELL)}"
@@ -264,6 +264,8 @@ def journal(entries: Sequence[JournalEntry]) -> Parts:
 
 def conflicts(found: Sequence[Conflict]) -> Parts:
     """Each conflict: both texts side by side, their differences in one line, and the deciding words."""
+    from wellkept.cli.terminal.word_diffs import word_diff_of
+
     if not found:
         yield "No conflicts"
         return

@@ -11,17 +11,16 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from wellkept.cli.terminal import exits
-from wellkept.cli.terminal.groups import Hinting, collected, flag, flattened, option, options_of, regrouped
+from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line, safe, safe_json
 from wellkept.config import KEYS, Settings, load
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
@@ -258,67 +257,6 @@ class _Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._session.note(f"warning: {record.getMessage()}")
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command: its name, its function, and the view of its answer.
-
-    Attributes:
-        name: Its name.
-        work: Takes a `Session` and further values; returns an exit code, or the answer when there is a view.
-        view: Formats the answer for people.
-        each: Whether the answer is a list, printed in JSON as one object per line.
-        own: Global options that the function takes itself, because they have another meaning here.
-        without: Options of its groups that the command lacks, because it sets them itself.
-    """
-
-    name: str
-    work: Callable[..., Any]
-    view: Callable[[Any], Iterable[RenderableType | str]] | None = None
-    each: bool = field(default=False, kw_only=True)
-    own: Collection[str] = field(default=(), kw_only=True)
-    without: Collection[str] = field(default=(), kw_only=True)
-
-    def onto(self, app: typer.Typer, panel: str | None = None) -> None:
-        """Add the command under a heading of the help."""
-
-        def run(**values: Any) -> None:
-            ctx: typer.Context = values["ctx"]
-            session = Session(collected(Shared, values | dict.fromkeys(self.own)).over(ctx.obj))
-            arguments = regrouped(self.work, dict.fromkeys(self.without) | values)
-            raise typer.Exit(session.run(lambda: self._done(session, self.work(session, **arguments))))
-
-        shared = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        parameters = flattened(self.work, {Session: shared})
-        parameters = [option for option in parameters if option.name not in self.without]
-        parameters += [option for option in options_of(Shared) if option.name not in self.own]
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__name__, run.__doc__ = self.work.__name__, self.work.__doc__
-        app.command(self.name, cls=Hinting, rich_help_panel=panel)(run)
-
-    def _done(self, run: Session, answer: Any) -> int | None:
-        view = self.view
-        if view is None:
-            return cast("int | None", answer)
-        (run.show_each if self.each else run.show)(answer, lambda: view(answer))
-        return exits.OK
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Commands under a common name."""
-
-    name: str
-    help: str
-    commands: Iterable[Command]
-
-    def onto(self, app: typer.Typer, panel: str | None = None) -> None:
-        """Add the group under a heading of the help."""
-        made = typer.Typer(name=self.name, no_args_is_help=True, help=self.help)
-        for command in self.commands:
-            command.onto(made)
-        app.add_typer(made, rich_help_panel=panel)
 
 
 def flush_output(code: int) -> int:

@@ -25,8 +25,9 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records.codec import dumps, iso
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import is_expired
+from wellkept.core.records.rounding import rounded
 from wellkept.core.records.summary_levels import REFLECTION, is_level, level_of
-from wellkept.core.records.vectors import COMPARISON_DIMS, cosines, rounded
+from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
 from wellkept.errors import InvalidField

@@ -17,12 +17,13 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from wellkept.core.records.rounding import rounded
 
-from wellkept.core.records.vectors import rounded
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Knots: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -113,6 +114,8 @@ def fit(name: str, cosines: Sequence[float], grades: Sequence[float]) -> Calibra
         >>> round(halved.similarity(0.75), 2)
         0.5
     """
+    import numpy as np
+
     raws, marks = _checked(cosines, grades)
     half = LEAST_SUPPORT // 2
     knots = [(-1.0, -1.0)]
@@ -146,6 +149,8 @@ def cross_validated(cosines: Sequence[float], grades: Sequence[float], *, folds:
     Raises:
         ValueError: As in `fit`.
     """
+    import numpy as np
+
     raws, marks = np.asarray(cosines, dtype=np.float64), np.asarray(grades, dtype=np.float64)
     places = np.arange(raws.size) % folds
     similar = np.zeros(raws.size)
@@ -158,6 +163,8 @@ def cross_validated(cosines: Sequence[float], grades: Sequence[float], *, folds:
 
 def error_of(similarities: Sequence[float], grades: Sequence[float]) -> FitError:
     """The error of similarities against grades of the same pairs."""
+    import numpy as np
+
     similar, marks = np.asarray(similarities, dtype=np.float64), np.asarray(grades, dtype=np.float64)
     gaps = [abs(float(np.mean(similar >= at)) - float(np.mean(marks >= at))) for at in THRESHOLDS]
     return FitError(round(float(np.mean(np.abs(similar - marks))), 4), round(max(gaps), 4))
@@ -165,6 +172,8 @@ def error_of(similarities: Sequence[float], grades: Sequence[float]) -> FitError
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
     """Spearman rank correlation; 0 where one list is constant."""
+    import numpy as np
+
     left, right = _ranks(a), _ranks(b)
     if left.size < 2 or not left.std() or not right.std():
         return 0.0
@@ -173,6 +182,8 @@ def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
 
 def _checked(cosines: Sequence[float], grades: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both lists sorted independently: quantiles are matched, not pairs."""
+    import numpy as np
+
     raws, marks = np.asarray(cosines, dtype=np.float64), np.asarray(grades, dtype=np.float64)
     if raws.shape != marks.shape or raws.ndim != 1 or raws.size < LEAST_PAIRS:
         raise ValueError(f"a fit needs {LEAST_PAIRS} pairs or more, each with a cosine and a grade")
@@ -189,6 +200,8 @@ def _edges(marks: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
     Neighbouring grades share a knot until they have enough pairs. A grade with enough pairs always gets its own knot,
     because a threshold is likely there.
     """
+    import numpy as np
+
     grades, counts = np.unique(marks, return_counts=True)
     below, since = 0, LEAST_SUPPORT
     for grade, count in zip(grades.tolist(), counts.tolist(), strict=True):
@@ -200,6 +213,8 @@ def _edges(marks: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    import numpy as np
+
     _, place, counts = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
     ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
     return ranks

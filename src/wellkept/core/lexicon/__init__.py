@@ -13,7 +13,8 @@ from decimal import Decimal
 from functools import lru_cache
 
 from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Phrases, Script
-from wellkept.core.lexicon.language_files import LanguageFileError, language_codes, language_of_table, raw_table
+from wellkept.core.lexicon.language_files import LanguageFileError, language_codes, language_of_table
+from wellkept.core.lexicon.tables import raw_table
 
 __all__ = (
     "Antonymy",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, replace
 from decimal import Decimal
-from importlib.resources import files
 from typing import Any
 
 from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Meanings, Particles
+from wellkept.core.lexicon.tables import table_names
 
 _DERIVED = ("code", "markers", "runs")
 _CLASSES = ("exception", "if", "until", "only")
@@ -37,15 +36,9 @@ class LanguageFileError(ValueError):
     """A key of a language file is unknown, missing or has an invalid value."""
 
 
-def raw_table(name: str) -> dict[str, Any]:
-    """The raw table of a TOML file of the lexicon."""
-    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-
-
 def language_codes() -> list[str]:
     """The codes of the languages with a file, in alphabetical order."""
-    names = (item.name for item in files(__package__).iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if re.fullmatch(r"[a-z]{2}\.toml", name))
+    return [name for name in table_names() if re.fullmatch("[a-z]{2}", name)]
 
 
 def language_of_table(code: str, raw: Mapping[str, Any]) -> Language:

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from wellkept.core.judging.compare import LONG_TEXT, compare, is_vetoed
-from wellkept.core.judging.evidence import is_barred, says_the_same
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.core.text.forms import canonical, slot_key, words
@@ -212,10 +210,14 @@ class _Judge:
 
 def _may_be_one(newer: Memory, older: Memory) -> bool:
     """Whether the other fields agree: kind, agent, subject, time, stance, outcome."""
+    from wellkept.core.judging.evidence import says_the_same
+
     return says_the_same(newer, older) and slot_key(outcome_of(newer)) == slot_key(outcome_of(older))
 
 
 def _is_open(newer: Memory, older: Memory, opposites: Opposites) -> bool:
+    from wellkept.core.judging.compare import LONG_TEXT
+
     if not _may_be_one(newer, older) or canonical(newer.content) == canonical(older.content):
         return False
     if max(len(newer.content), len(older.content)) > LONG_TEXT:
@@ -225,6 +227,9 @@ def _is_open(newer: Memory, older: Memory, opposites: Opposites) -> bool:
 
 def _is_barred(newer: Memory, older: Memory, comparison: Comparison, opposites: Opposites) -> bool:
     """The gate's veto in both directions: each text must be droppable for the other."""
+    from wellkept.core.judging.compare import is_vetoed
+    from wellkept.core.judging.evidence import is_barred
+
     if is_barred(newer, older, comparison, opposites):
         return True
     return is_vetoed(older.content, newer.content, _read(older, newer, opposites).differences, opposites)
@@ -257,6 +262,8 @@ def _words(memory: Memory) -> frozenset[str]:
 
 
 def _read(new: Memory, old: Memory, opposites: Opposites, opinion: Opinion | None = None) -> Comparison:
+    from wellkept.core.judging.compare import compare
+
     return compare(new, old, cosine=None, similarity=None, opinion=opinion, opposites=opposites)
 
 

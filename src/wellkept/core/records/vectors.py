@@ -19,9 +19,6 @@ COMPARISON_DIMS = 512
 whole.
 """
 
-SIMILARITY_DECIMALS = 4
-"""Decimals to which cosines and similarities are rounded before a threshold."""
-
 _STORED = np.dtype("<f2")
 
 
@@ -109,12 +106,6 @@ def restore(blob: bytes | bytearray | memoryview) -> Vector:
     if size == 0 or size % _STORED.itemsize:
         raise ValueError(f"{size} bytes are not a stored vector")
     return unit(np.frombuffer(blob, dtype=_STORED))
-
-
-def rounded(x: float) -> float:
-    """A cosine or similarity, rounded as it is shown, stored and compared."""
-    # Adding 0.0 turns -0.0 into 0.0, so that one number has one spelling.
-    return round(float(x), SIMILARITY_DECIMALS) + 0.0
 
 
 def _finite(v: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,10 +8,10 @@ text. The result is used for hashing; stored text is unchanged.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+
+from wellkept.core.lexicon.tables import raw_table
 
 _LATIN_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _LATIN = re.compile(f"[{_LATIN_LETTERS}]")
@@ -77,9 +77,8 @@ def _respelled(text: str, script: _Script) -> str:
 
 @lru_cache(maxsize=1)
 def _scripts() -> tuple[_Script, ...]:
-    raw = tomllib.loads(files("wellkept.core.lexicon").joinpath("lookalikes.toml").read_text(encoding="utf-8"))
     found = []
-    for table in raw.values():
+    for table in raw_table("lookalikes").values():
         inner = {pair[0]: pair[1] for pair in table["inner"].split()}
         pairs = {pair[0]: pair[1] for pair in table["pairs"].split()}
         own: dict[str, str] = {}

@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from wellkept.core.judging.evidence import ContradictionFn
 from wellkept.engine.base.handed_out import Handed
 from wellkept.engine.base.queue_ledger import Ledger, ProcessLedger
 from wellkept.engine.models.recent_opinions import RecentOpinions
@@ -19,6 +18,9 @@ from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 from wellkept.policy import Policy
 from wellkept.storage.port import Storage
 from wellkept.types import HybridWeights, WeightsName
+
+if TYPE_CHECKING:
+    from wellkept.core.judging.evidence import ContradictionFn
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.risk_bounds import NEVER, Bounds
-from wellkept.core.judging.what_to_ask import questions, text_to_read
 from wellkept.engine.base.context import Context
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
@@ -16,6 +14,10 @@ from wellkept.errors import ModelError
 from wellkept.models.port import ListReading
 from wellkept.policy import Risk
 from wellkept.types import Degradation, NewMemory, Opinion
+
+if TYPE_CHECKING:
+    from wellkept.core.judging.evidence import Evidence, Moment
+    from wellkept.core.judging.risk_bounds import Bounds
 
 log = logging.getLogger("wellkept")
 
@@ -51,6 +53,8 @@ class Opinions:
 
     def bounds(self, risk: Risk) -> Bounds:
         """The model's own thresholds for a risk; a failure counts as an outage."""
+        from wellkept.core.judging.risk_bounds import NEVER
+
         if self._model is None or self.failure is not None:
             return NEVER
         try:
@@ -143,6 +147,8 @@ class Opinions:
         Raises:
             UnansweredError: The model must be asked first.
         """
+        from wellkept.core.judging.what_to_ask import questions, text_to_read
+
         if not evidence.neighbours:
             return evidence  # no candidate, so nothing to ask
         bounds = self.bounds(risk)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wellkept.core.records.vectors import cosines, rounded
+from wellkept.core.records.rounding import rounded
+from wellkept.core.records.vectors import cosines
 from wellkept.core.records.wikilinks import is_waiting, keys, names, waiting
 from wellkept.core.text.forms import canonical, search_terms
 from wellkept.engine.base.context import Context

@@ -20,7 +20,8 @@ from wellkept.core.text.forms import slot_key
 from wellkept.errors import ReadOnly
 from wellkept.storage.contents import Contents, ReadTx
 from wellkept.storage.port import Tx
-from wellkept.storage.vectors.index import Space, Stamp
+from wellkept.storage.vectors.index import Space
+from wellkept.storage.vectors.rows import Stamp
 from wellkept.types import Effect, Filter, Header, JournalEntry, Memory, MemoryChange, Neighbours, Status, Vector
 
 _FIELDS = tuple(field.name for field in fields(Memory))

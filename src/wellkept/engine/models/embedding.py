@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from wellkept.core.text.forms import content_hash, embed_text
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
@@ -39,6 +37,8 @@ def usable(made: Sequence[Embedded], wanted: int, embedder: Embedder) -> Sequenc
     Raises:
         ModelResponseInvalid: Too few or too many vectors, wrong size, zero length, or not finite.
     """
+    import numpy as np
+
     if len(made) != wanted:
         raise ModelResponseInvalid(f"asked for {wanted} vectors, got {len(made)}", where=embedder.id)
     for one in made:

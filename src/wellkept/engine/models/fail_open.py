@@ -9,14 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from wellkept.core.gate.admit import judge
-from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
-from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.port import Embedded, Embedder, ListReading, RelationModel, Summariser
 from wellkept.policy import Risk
 from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
+
+if TYPE_CHECKING:
+    from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
+    from wellkept.core.judging.risk_bounds import Bounds
 
 log = logging.getLogger("wellkept")
 
@@ -94,6 +96,8 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
     Raises:
         ModelError: The model failed in any way.
     """
+    from wellkept.core.judging.risk_bounds import Bounds
+
     try:
         told = model.bounds(risk)
     except ModelError:
@@ -145,6 +149,8 @@ class GuardedJudge:
 
 def judged(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """The core's decision; if the contradiction function failed, the new memory is stored unchecked."""
+    from wellkept.core.gate.admit import judge
+
     if evidence.contradiction_fn is None:
         return judge(new, evidence, moment)
     guarded = GuardedJudge(evidence.contradiction_fn)

@@ -13,21 +13,21 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from wellkept.core.gate.outcomes import born
-from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.codec import to_plain
 from wellkept.core.records.explain import queued_message
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import asked_of, statement
 from wellkept.engine.base.retry import repeated, steady
-from wellkept.engine.gate import write
 from wellkept.engine.queue import flushing
 from wellkept.engine.queue.flushing import MAX_ATTEMPTS
 from wellkept.errors import NotFound, WellkeptError
 from wellkept.types import MemoryFields, NewMemory, OnConflict, Reason, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
+
+if TYPE_CHECKING:
+    from wellkept.engine.gate import write
 
 
 @dataclass(slots=True)
@@ -86,6 +86,8 @@ class Queue:
         Returns:
             The outcome `queued` without a memory, or the result of `remember`.
         """
+        from wellkept.engine.gate import write
+
         new = statement(content, fields, self._ctx.policy)
         ctx = asked_of(self._ctx, {new.kind}, on_conflict)
         return self.put([new], on_conflict)[0] if _may_wait(ctx, new) else write.remember(ctx, new)
@@ -212,6 +214,8 @@ def deferred(ctx: Context) -> Iterator[Queue]:
 
 def remember(ctx: Context, new: NewMemory, on_conflict: OnConflict | None) -> WriteResult:
     """Write now, or queue inside a block; `ctx` already has the policy of the call."""
+    from wellkept.engine.gate import write
+
     if _may_wait(ctx, new):
         with _collector(ctx) as queue:
             if queue is not None:
@@ -223,6 +227,8 @@ def remember_all(
     ctx: Context, items: Sequence[NewMemory], cause: write.Cause, *, on_conflict: OnConflict | None
 ) -> list[WriteResult | WellkeptError]:
     """As `remember`, for many; kinds that are never queued are written now, the others are queued, each in order."""
+    from wellkept.engine.gate import write
+
     results: dict[int, WriteResult | WellkeptError] = {}
     with _collector(ctx) as queue:
         if queue is not None:
@@ -249,6 +255,9 @@ def _may_wait(ctx: Context, new: NewMemory) -> bool:
 
 
 def _queued(ctx: Context, new: NewMemory, one: QueuedWrite) -> WriteResult:
+    from wellkept.core.gate.outcomes import born
+    from wellkept.core.judging.evidence import Evidence, Moment
+
     memory = born(new, Evidence(), Moment(one.at, one.id, ctx.namespace, ctx.policy))
     linking = ctx.policy.for_kind(new.kind).wikilinks
     return WriteResult(

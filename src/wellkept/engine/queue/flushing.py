@@ -18,8 +18,6 @@ from itertools import groupby
 from wellkept.core.records.codec import DAMAGE
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import asked_of, check_namespace, new_memory
-from wellkept.engine.gate import write
-from wellkept.engine.history.journal import is_undone
 from wellkept.engine.models.no_embedder import Unloaded
 from wellkept.errors import Busy, Corrupt, InvalidInput, StorageError, WellkeptError
 from wellkept.storage.ledger import UNREADABLE
@@ -103,6 +101,8 @@ def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
 
 def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
     """Write entries while holding the lock. A namespace that cannot be written does not stop the others."""
+    from wellkept.engine.gate import write
+
     results: list[WriteResult] = []
     failed: list[QueuedWrite] = []
     passed_over: dict[str, str] = {}
@@ -196,6 +196,8 @@ def _together(one: QueuedWrite) -> tuple[str, str, str, str | None]:
 
 def _written(ctx: Context, members: Sequence[QueuedWrite]) -> tuple[dict[str, WriteResult | None], list[QueuedWrite]]:
     """Results by queue id, None for entries undone in the meantime, and failed entries with the reason."""
+    from wellkept.engine.gate import write
+
     first = members[0]
     taken: list[tuple[QueuedWrite, NewMemory]] = []
     failed: list[QueuedWrite] = []
@@ -236,6 +238,8 @@ def _key(one: QueuedWrite) -> str:
 
 def _taken_back(ctx: Context, members: Sequence[QueuedWrite]) -> list[str]:
     """Entries whose write was undone: an undo frees the key, but a queued write is written only once."""
+    from wellkept.engine.history.journal import is_undone
+
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         entries = {one.id: tx.journal(key=_key(one)) for one in members}
         return [name for name, found in entries.items() if found and is_undone(tx, found[-1].seq)]

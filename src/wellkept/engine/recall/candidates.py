@@ -10,8 +10,9 @@ import numpy as np
 from wellkept.core.records.codec import iso
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import head_of, is_expired
+from wellkept.core.records.rounding import rounded
 from wellkept.core.records.validity import held_at
-from wellkept.core.records.vectors import cosines, rounded
+from wellkept.core.records.vectors import cosines
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.titles import headed_text
 from wellkept.engine.history import as_of

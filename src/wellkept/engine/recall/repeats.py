@@ -13,7 +13,6 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.judging.what_to_ask import CLOSE_AT
 from wellkept.core.recall.grouping import BY_WORDS, Pair, grouped, open_pairs
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.vectors import cosines
@@ -122,6 +121,8 @@ def each_once(
 
 def _near(ctx: Context, rows: Sequence[Memory], vectors: NDArray[np.float32]) -> set[frozenset[str]]:
     """Pairs similar enough to ask about: below this similarity repeats are too rare."""
+    from wellkept.core.judging.what_to_ask import CLOSE_AT
+
     floor = ctx.scale.calibration.cosine(CLOSE_AT)
     near = set()
     for place, row in enumerate(rows):

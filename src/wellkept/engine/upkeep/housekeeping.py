@@ -1,4 +1,4 @@
-"""Counts, the check of the store's embedder, and expired conflicts."""
+"""Counts of a namespace, and expired conflicts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from wellkept.core.records import conflicts as flags
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import whole
 from wellkept.engine.gate.acts import apply
-from wellkept.engine.models.no_embedder import Unloaded
 from wellkept.engine.upkeep.reembed import Progress as Progress
 from wellkept.engine.upkeep.reembed import Swept as Swept
 from wellkept.engine.upkeep.reembed import reembed as reembed
 from wellkept.engine.upkeep.reembed import sweep as sweep
 from wellkept.engine.upkeep.verifying import verify as verify
-from wellkept.errors import EmbedderMismatch
-from wellkept.storage.port import Binding, Tx
+from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
     Conflict,
@@ -31,28 +29,6 @@ from wellkept.types import (
 )
 
 _AT_ONCE = 100
-
-
-def require_embedder(ctx: Context) -> None:
-    """Refuse a store whose vectors come from another embedder; a new store takes this one.
-
-    Raises:
-        EmbedderMismatch: Names both, and the command that re-embeds.
-    """
-    header = ctx.storage.header()
-    if header.embedder and header.embedder != ctx.embedder.id:
-        raise EmbedderMismatch(
-            f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
-            where="embedder",
-            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
-        )
-    # A command that never embeds makes no decisions: it does not change the store's recorded policy.
-    judges = not isinstance(ctx.embedder, Unloaded)
-    if judges and (not header.embedder or header.policy != ctx.policy.hash):
-        dim = header.dim if header.embedder else ctx.embedder.dim
-        ctx.storage.configure(embedder=ctx.embedder.id, dim=dim, policy=ctx.policy.hash)
-    if isinstance(ctx.storage, Binding):
-        ctx.storage.bind(ctx.embedder.id)
 
 
 def stats(ctx: Context) -> Stats:

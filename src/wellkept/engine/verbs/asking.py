@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import get_args
 
-from wellkept.engine.asking import answering, answering_with, listing, taking_back
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidField, use_one_of
@@ -34,6 +33,8 @@ class AskingVerbs:
             ...     store.questions()
             ()
         """
+        from wellkept.engine.asking import listing
+
         return listing.questions(self._ctx, limit=limit)
 
     def answer(self, question: str, text: str, *, by: Answerer = "agent") -> Answered:
@@ -63,6 +64,8 @@ class AskingVerbs:
             ...     [hit.memory.content for hit in store.recall("When is the standup?")]
             ['Standup now starts half an hour earlier.', 'The standup is at ten.']
         """
+        from wellkept.engine.asking import answering
+
         if by not in get_args(Answerer):
             raise InvalidField(f"{by!r} does not answer", where="by", todo=use_one_of(by, get_args(Answerer)))
         return answering.answer(self._ctx, question, text, by)
@@ -97,6 +100,8 @@ class AskingVerbs:
             ...     print(store.answer_with(lambda questions: {one.id: "replaces 1" for one in questions}))
             1 question answered, 0 left open
         """
+        from wellkept.engine.asking import answering_with
+
         asking = answering_with.Questioning(self._ctx, model, limit=limit, again=again)
         while batch := asking.batch():
             asking.take(batch, model(batch))
@@ -118,6 +123,8 @@ class AskingVerbs:
             ...     store.undo_answers(since="2026-03-01").undone
             ()
         """
+        from wellkept.engine.asking import taking_back
+
         return taking_back.undo_answers(self._ctx, since=moment("since", since), by=by)
 
     def asking(self) -> AskingReport:
@@ -129,6 +136,8 @@ class AskingVerbs:
             ...     store.asking().open
             0
         """
+        from wellkept.engine.asking import listing
+
         return listing.report(self._ctx)
 
     def forget_lessons(self) -> None:
@@ -141,4 +150,6 @@ class AskingVerbs:
             >>> with wellkept.open("memory:", embedder="hashing") as store:
             ...     store.forget_lessons()
         """
+        from wellkept.engine.asking import listing
+
         listing.forget_lessons(self._ctx)

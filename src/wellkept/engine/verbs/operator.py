@@ -8,30 +8,29 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wellkept.core.consolidation.reflection import Reflection
-from wellkept.core.consolidation.rules import Consolidation
-from wellkept.core.consolidation.upkeep_rules import Aging, DecayReport
-from wellkept.engine.base import files
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import check_namespace
-from wellkept.engine.base.numbered_lines import numbered
-from wellkept.engine.consolidation import decay as fading
-from wellkept.engine.consolidation import execution, planning
-from wellkept.engine.consolidation import reflect as reflection
-from wellkept.engine.consolidation.one_pass import Wish, passed
-from wellkept.engine.consolidation.planning import Progress
-from wellkept.engine.consolidation.run_list import RunLine, runs_of
-from wellkept.engine.replay import replay as replaying
-from wellkept.engine.transfer import audit as auditing
-from wellkept.engine.transfer import exports, import_export
-from wellkept.engine.transfer.importer import Importer, Reject
-from wellkept.engine.upkeep import housekeeping, repairing
 from wellkept.errors import InvalidField, InvalidInput
 from wellkept.models.port import Summariser
 from wellkept.policy import Policy
 from wellkept.types import ImportReport, Plan, Problem, RunReport, Scope, Stats, UndoReport
-from wellkept.types.replay import ReplayReport
+
+if TYPE_CHECKING:
+    from wellkept.core.consolidation.reflection import Reflection
+    from wellkept.core.consolidation.rules import Consolidation
+    from wellkept.core.consolidation.upkeep_rules import Aging, DecayReport
+    from wellkept.engine.consolidation import execution
+    from wellkept.engine.consolidation import reflect as reflection
+    from wellkept.engine.consolidation.planning import Progress
+    from wellkept.engine.consolidation.run_list import RunLine
+    from wellkept.engine.replay import replay as replaying
+    from wellkept.engine.transfer import audit as auditing
+    from wellkept.engine.transfer import import_export
+    from wellkept.engine.transfer.importer import Reject
+    from wellkept.engine.upkeep import housekeeping, repairing
+    from wellkept.types.replay import ReplayReport
 
 
 class OperatorVerbs:
@@ -64,6 +63,11 @@ class OperatorVerbs:
             ...     store.import_(path).counts, store.import_(path).counts
             ({'created': 1}, {'replayed': 1})
         """
+        from wellkept.engine.base import files
+        from wellkept.engine.base.numbered_lines import numbered
+        from wellkept.engine.transfer import exports, import_export
+        from wellkept.engine.transfer.importer import Importer
+
         source = Path(path)
         spec = (spec if spec is not None else import_export.ImportSpec()).of_file(source)
         run_id = f"import-{self._ctx.new_id()}"
@@ -101,6 +105,9 @@ class OperatorVerbs:
             ...     store.export(pathlib.Path(tempfile.mkdtemp()) / "all.jsonl")
             2
         """
+        from wellkept.engine.base import files
+        from wellkept.engine.transfer import exports
+
         with files.replacing(Path(path)) as out:
             count = 0
             for line in exports.export_lines(self._ctx):
@@ -131,6 +138,8 @@ class OperatorVerbs:
             >>> [(action.type, action.rationale.rule) for action in plan.actions]
             [('merge', 'R1-exact-duplicate-merge')]
         """
+        from wellkept.engine.consolidation import planning
+
         return planning.plan(self._ctx, config, scope, progress=progress)
 
     def execute(
@@ -163,6 +172,8 @@ class OperatorVerbs:
             ...     [memory.content for memory in store.list()], second.executed
             (['tea is upstairs'], 0)
         """
+        from wellkept.engine.consolidation.one_pass import Wish, passed
+
         wish = Wish(execute=not dry_run, only=only, skip=skip, report=report)
         return passed(self._ctx, plan, wish, progress=progress)
 
@@ -197,6 +208,9 @@ class OperatorVerbs:
             >>> looked.mode, looked.plan.planned["merge"], done.mode, done.executed
             ('dry_run', 1, 'execute', 1)
         """
+        from wellkept.engine.consolidation import planning
+        from wellkept.engine.consolidation.one_pass import Wish, passed
+
         plan = planning.plan(self._ctx, config, scope, progress=progress)
         wish = Wish(execute=execute, only=only, skip=skip, report=report)
         told = (lambda done, whole: progress("apply", done, whole)) if progress is not None else None
@@ -215,6 +229,8 @@ class OperatorVerbs:
             ...     [(line.verb, dict(line.counts), line.undone) for line in store.runs()]
             [('consolidate', {'merge': 1}, 'yes')]
         """
+        from wellkept.engine.consolidation.run_list import runs_of
+
         return runs_of(self._ctx)
 
     def undo_run(self, run_id: str, *, force_except: bool = False) -> UndoReport:
@@ -238,6 +254,8 @@ class OperatorVerbs:
             ...     len(store.list())
             2
         """
+        from wellkept.engine.consolidation import execution
+
         return execution.undo_run(self._ctx, run_id, force_except=force_except)
 
     def reflect(
@@ -266,6 +284,8 @@ class OperatorVerbs:
             The nightly deploy failed again.
             The nightly deploy failed again on Friday.
         """
+        from wellkept.engine.consolidation import reflect as reflection
+
         return reflection.reflect(self._ctx, config, scope, summariser=summariser, progress=progress)
 
     def decay(self, aging: Aging | None = None, scope: Scope | None = None) -> DecayReport:
@@ -287,6 +307,8 @@ class OperatorVerbs:
             ...     report.kinds[0].active, store.stats().memories
             (1, {'archived': 1})
         """
+        from wellkept.engine.consolidation import decay as fading
+
         return fading.decay(self._ctx, aging, scope)
 
     def replay(
@@ -316,6 +338,8 @@ class OperatorVerbs:
             >>> [(item.entry, item.old.outcome, item.new.outcome) for item in report.differences]
             [(2, 'duplicate', 'created')]
         """
+        from wellkept.engine.replay import replay as replaying
+
         return replaying.replay(self._ctx, policy, after=after, limit=limit, forward=forward, progress=progress)
 
     def audit(
@@ -341,6 +365,8 @@ class OperatorVerbs:
             ...     scratch.audit(owned(read(path), scratch.namespace)).exact
             1
         """
+        from wellkept.engine.transfer import audit as auditing
+
         return auditing.audit(self._ctx, rows, in_order=in_order, progress=progress)
 
     def take_over(self, rows: Iterable[auditing.Owned], *, reject: Reject | None = None) -> ImportReport:
@@ -360,6 +386,8 @@ class OperatorVerbs:
             ...     store.take_over(owned(read(path), store.namespace)).counts
             {'created': 1, 'duplicate': 1}
         """
+        from wellkept.engine.transfer import audit as auditing
+
         return auditing.take_over(self._ctx, rows, reject=reject)
 
     def stats(self) -> Stats:
@@ -372,6 +400,8 @@ class OperatorVerbs:
             ...     store.stats().memories
             {'active': 1}
         """
+        from wellkept.engine.upkeep import housekeeping
+
         return housekeeping.stats(self._ctx)
 
     def verify(self) -> tuple[Problem, ...]:
@@ -383,6 +413,8 @@ class OperatorVerbs:
             ...     store.verify()
             ()
         """
+        from wellkept.engine.upkeep import housekeeping
+
         return housekeeping.verify(self._ctx)
 
     def reembed(self, progress: housekeeping.Progress | None = None) -> dict[str, int]:
@@ -395,6 +427,8 @@ class OperatorVerbs:
             ...     store.reembed()["embedded"]
             0
         """
+        from wellkept.engine.upkeep import housekeeping
+
         return housekeeping.reembed(self._ctx, progress)
 
     def sweep(self, progress: housekeeping.Progress | None = None) -> housekeeping.Swept:
@@ -407,6 +441,8 @@ class OperatorVerbs:
             ...     store.sweep().left
             0
         """
+        from wellkept.engine.upkeep import housekeeping
+
         return housekeeping.sweep(self._ctx, progress)
 
     def repair(self, *, dry_run: bool = True, progress: housekeeping.Progress | None = None) -> repairing.RepairReport:
@@ -423,6 +459,8 @@ class OperatorVerbs:
             ...     store.repair().mends
             ()
         """
+        from wellkept.engine.upkeep import repairing
+
         return repairing.repair(self._ctx, dry_run=dry_run, progress=progress)
 
     def expire_conflicts(self) -> int:
@@ -434,6 +472,8 @@ class OperatorVerbs:
             ...     store.expire_conflicts()
             0
         """
+        from wellkept.engine.upkeep import housekeeping
+
         return housekeeping.expire_conflicts(self._ctx)
 
     def namespaces(self) -> tuple[str, ...]:

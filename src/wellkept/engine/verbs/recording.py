@@ -11,12 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack
 
-from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES
 from wellkept.core.records.codec import iso
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import label, moment, statement
 from wellkept.engine.base.retry import whole
-from wellkept.engine.gate import acts, write
 from wellkept.engine.lookup import read
 from wellkept.engine.queue import deferred
 from wellkept.errors import IllegalTransition, InvalidField
@@ -88,6 +86,8 @@ class RecordingVerbs:
             >>> told.outcome, told.reasons[0].rule
             ('rejected', 'recording_filter')
         """
+        from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES
+
         where = label("frame", frame).casefold()
         filtered = where in INFORMATIONAL_FRAMES or not decided
         given = _of_kind(DECISION, fields, frame=where, automatic=filtered)
@@ -122,6 +122,8 @@ class RecordingVerbs:
             >>> again.outcome, again.memory.id == first.memory.id
             ('reused', True)
         """
+        from wellkept.engine.gate import write
+
         if fields.get("ended_at") is not None:
             raise InvalidField("an episode that begins has not ended", where="ended_at", todo="Call end_episode later")
         return write.remember(self._ctx, statement(content, _of_kind(EPISODE, fields), self._ctx.policy))
@@ -153,6 +155,8 @@ class RecordingVerbs:
             ...     store.start_episode("Moving the billing export").outcome
             'created'
         """
+        from wellkept.engine.gate import acts
+
         held = _episode(self._ctx, read.identify(self._ctx, episode_id))
         if held.ended_at is not None:
             return _ended(held, summary, outcome)
@@ -213,6 +217,8 @@ def _ended(held: Memory, summary: str, outcome: str) -> Memory:
 @whole
 def _count_turn(ctx: Context, memory_id: str) -> None:
     """Add one to the turn count of an episode, in one transaction so that no count is lost."""
+    from wellkept.engine.gate import acts
+
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         held = acts.fetch(tx, memory_id)
         if held.status != "active":

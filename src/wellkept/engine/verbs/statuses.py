@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wellkept.engine.base.context import Context
-from wellkept.engine.gate import acts
 from wellkept.engine.lookup import read
 
 
@@ -27,6 +26,8 @@ class StatusVerbs:
             ...     store.get(old.id).status
             'superseded'
         """
+        from wellkept.engine.gate import acts
+
         return acts.supersede(self._ctx, read.identify(self._ctx, old_id), read.identify(self._ctx, new_id))
 
     def restore(self, memory_id: str) -> bool:
@@ -43,6 +44,8 @@ class StatusVerbs:
             ...     store.restore(memory.id), store.get(memory.id).status
             (True, 'active')
         """
+        from wellkept.engine.gate import acts
+
         return bool(acts.restore(self._ctx, read.identify(self._ctx, memory_id)))
 
     def split(self, memory_id: str) -> int:
@@ -70,6 +73,8 @@ class StatusVerbs:
             ...     sorted(memory.content for memory in store.list())
             ['Marta sends the invoices.', 'The invoices are sent by Marta.']
         """
+        from wellkept.engine.gate import acts
+
         return acts.split(self._ctx, read.identify(self._ctx, memory_id))
 
     def forget(self, memory_id: str) -> int:
@@ -83,6 +88,8 @@ class StatusVerbs:
             ...     store.get(memory.id).status
             'archived'
         """
+        from wellkept.engine.gate import acts
+
         return acts.forget(self._ctx, read.identify(self._ctx, memory_id))
 
     def erase(self, memory_id: str) -> int:
@@ -99,4 +106,6 @@ class StatusVerbs:
             ...     store.get(memory.id).status, store.get(memory.id).content
             ('erased', '')
         """
+        from wellkept.engine.gate import acts
+
         return acts.erase(self._ctx, read.identify(self._ctx, memory_id))

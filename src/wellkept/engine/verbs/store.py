@@ -6,20 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
-from wellkept.core.judging.evidence import ContradictionFn
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import asked_of, check_namespace, label, statement
 from wellkept.engine.base.retry import steady
-from wellkept.engine.gate import acts, write
-from wellkept.engine.history import journal
 from wellkept.engine.lookup import read
 from wellkept.engine.queue import deferred
 from wellkept.engine.queue.deferred import Queue
-from wellkept.engine.recall import packing, recall
 from wellkept.engine.recall.question import Asked
-from wellkept.engine.verbs import batch
 from wellkept.engine.verbs.asking import AskingVerbs
 from wellkept.engine.verbs.operator import OperatorVerbs
 from wellkept.engine.verbs.recording import RecordingVerbs
@@ -48,6 +43,9 @@ from wellkept.types import (
 )
 from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
 from wellkept.types.showing import escaped, shown
+
+if TYPE_CHECKING:
+    from wellkept.core.judging.evidence import ContradictionFn
 
 
 @steady
@@ -101,6 +99,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             >>> new.outcome, new.links[0].rel
             ('superseded', 'supersedes')
         """
+        from wellkept.engine.gate import write
+
         new = self._new(content, fields)
         ctx = asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn)
         return deferred.remember(ctx, new, on_conflict) if contradiction_fn is None else write.remember(ctx, new)
@@ -126,6 +126,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             >>> dict(batch.counts), batch.errors[0].error
             ({'created': 1, 'duplicate': 1}, 'EmptyContent')
         """
+        from wellkept.engine.verbs import batch
+
         return batch.remember_many(self._ctx, items, self._item, on_conflict=on_conflict)
 
     def check(
@@ -147,6 +149,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             >>> result.outcome, result.entry
             ('created', 0)
         """
+        from wellkept.engine.gate import write
+
         new = self._new(content, fields)
         return write.check(asked_of(self._ctx, {new.kind}, on_conflict, contradiction_fn), new)
 
@@ -169,6 +173,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             >>> revised.tags, revised.version
             (('deploy',), 2)
         """
+        from wellkept.engine.gate import acts
+
         return acts.revise(self._ctx, self._id(memory_id), changes)
 
     def undo(self, entry: int) -> int:
@@ -188,6 +194,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     [memory.content for memory in store.list()]
             ['status PLANNED']
         """
+        from wellkept.engine.history import journal
+
         return journal.undo(self._ctx, entry)
 
     def link(self, src: str, dst: str, rel: str = "related", *, strict: bool = False) -> Link:
@@ -207,6 +215,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     store.link(case.id, rule.id, "example_of").rel
             'example_of'
         """
+        from wellkept.engine.gate import acts
+
         return acts.link(self._ctx, self._id(src), self._id(dst), rel=rel, strict=strict)
 
     def unlink(self, src: str, dst: str, rel: str | None = None) -> int:
@@ -221,6 +231,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     store.unlink(a.id, b.id)
             1
         """
+        from wellkept.engine.gate import acts
+
         return acts.unlink(self._ctx, self._id(src), self._id(dst), rel=rel)
 
     def neighbors(
@@ -298,6 +310,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     [memory.content for memory in store.list()]
             ['The limit is 0.95.']
         """
+        from wellkept.engine.gate import acts
+
         if resolution not in get_args(Resolution):
             todo = use_one_of(resolution, get_args(Resolution))
             raise InvalidField(f"{resolution!r} is not allowed", where="resolution", todo=todo)
@@ -340,6 +354,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     store.recall("port of the test database")[0].memory.content
             'The test database listens on port 5433.'
         """
+        from wellkept.engine.recall import recall
+
         asked = Asked(
             limit=limit,
             where=where,
@@ -386,6 +402,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             >>> "5433" in pack.text, pack.tokens <= 100, pack.left_out
             (True, True, ())
         """
+        from wellkept.engine.recall import packing
+
         if isinstance(exclude, str):
             raise InvalidField("must be a list of texts, not one", where="exclude", todo='Write ["a", "b"]')
         spec = PackSpec(
@@ -440,6 +458,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     [(step.outcome, step.memory.content) for step in store.history(memory.id)]
             [('created', 'Tea is upstairs.'), ('revised', 'Tea is downstairs.')]
         """
+        from wellkept.engine.history import journal
+
         return journal.history(self._ctx, self._id(memory_id))
 
     def journal(self, *, newest: int | None = None, after: int = 0) -> tuple[JournalEntry, ...]:
@@ -452,6 +472,8 @@ class MemoryStore(StatusVerbs, AskingVerbs, RecordingVerbs, OperatorVerbs):
             ...     [(entry.seq, entry.verb, entry.outcome) for entry in store.journal()]
             [(1, 'remember', 'created')]
         """
+        from wellkept.engine.history import journal
+
         return journal.log(self._ctx, newest=newest, after=after)
 
     @property

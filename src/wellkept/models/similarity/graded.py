@@ -30,15 +30,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from wellkept.core.judging.calibration import (
-    LEAST_PAIRS,
-    Calibration,
-    FitError,
-    cross_validated,
-    fit,
-    rank_correlation,
-)
-from wellkept.core.records.vectors import cosine
+from wellkept.core.judging.calibration import LEAST_PAIRS, Calibration, FitError, cross_validated, fit
 from wellkept.errors import InvalidField, InvalidInput, ModelResponseInvalid
 from wellkept.parsing import parsed_json
 
@@ -131,6 +123,8 @@ def measure(embedder_id: str, embed: Embed, graded: GradedSet, *, progress: Prog
     Raises:
         ModelResponseInvalid: The cosines do not correlate with the grades.
     """
+    from wellkept.core.judging.calibration import rank_correlation
+
     vectors = _embedded(graded.texts, embed, progress)
     rows, left_out = [], dict[str, int]()
     for lang, pairs in _by_language(graded.pairs).items():
@@ -176,6 +170,8 @@ def _by_language(pairs: Sequence[GradedPair]) -> dict[str, list[GradedPair]]:
 
 
 def _cosines(pairs: Sequence[GradedPair], vectors: dict[str, Embedded]) -> Iterator[tuple[float, float]]:
+    from wellkept.core.records.vectors import cosine
+
     for pair in pairs:
         left, right = vectors[pair.a], vectors[pair.b]
         if left.vector is None or right.vector is None or left.spelled or right.spelled:

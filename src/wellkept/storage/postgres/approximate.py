@@ -22,7 +22,8 @@ from wellkept.errors import StorageError
 from wellkept.storage.port import Sampled
 from wellkept.storage.postgres.session import Half, Session
 from wellkept.storage.postgres.sql import queries
-from wellkept.storage.vectors.index import Block, Space, Stamp
+from wellkept.storage.vectors.index import Space
+from wellkept.storage.vectors.rows import Block, Stamp
 from wellkept.types import ALL_STATUSES, Neighbours, Status
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from wellkept.core.records.codec import DAMAGE
 from wellkept.core.text.forms import slot_key
 from wellkept.errors import Corrupt
@@ -23,8 +21,8 @@ from wellkept.storage.journal_codec import changed_ids, first_before, is_common,
 from wellkept.storage.memory_rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
 from wellkept.storage.reading_only import ReadingOnly
 from wellkept.storage.sql.connection import Session
-from wellkept.storage.vectors.index import Block, Row, Space, Stamp
 from wellkept.storage.vectors.matrices import VectorIndex
+from wellkept.storage.vectors.rows import Block, Row, Stamp
 from wellkept.types import (
     ALL_STATUSES,
     Census,
@@ -37,6 +35,12 @@ from wellkept.types import (
     Neighbours,
     Status,
 )
+
+if TYPE_CHECKING:
+    from wellkept.storage.vectors.index import Space
+
+if TYPE_CHECKING:
+    import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,6 +177,10 @@ class ReadTx(ReadingOnly, ABC):
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
     ) -> list[Neighbours]:
         """See `Tx.nearest`; exact, in the namespace's matrix in memory."""
+        import numpy as np
+
+        from wellkept.storage.vectors.index import Space
+
         if self.foreign:
             return [Neighbours((), np.zeros((0, queries.shape[-1]), dtype=np.float32)) for _ in np.atleast_2d(queries)]
         if self._own is not None:

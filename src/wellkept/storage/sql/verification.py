@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import numpy as np
-
 from wellkept.core.records.codec import DAMAGE, entry_from, record_text, text_digest
 from wellkept.errors import Corrupt
 from wellkept.parsing import parsed_json
@@ -49,6 +47,8 @@ class Flaw:
 
 def is_unit(blob: bytes) -> bool:
     """Whether a stored vector is valid: finite and of unit length."""
+    import numpy as np
+
     values = np.frombuffer(blob, dtype="<f2").astype(np.float64)
     return bool(np.isfinite(values).all()) and abs(float(np.sqrt(values @ values)) - 1.0) <= _LENGTH
 

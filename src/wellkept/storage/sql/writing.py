@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from wellkept.core.records.codec import dumps, iso, record_text
 from wellkept.core.records.effects import scrubbed, tombstone, touched
-from wellkept.core.records.vectors import quantise, restore, unit
 from wellkept.errors import EmbedderMismatch, InvalidField
 from wellkept.storage.journal_codec import concerned_ids, is_done, packed, same_link, usage_of
 from wellkept.storage.memory_rows import conflict_of, link_of, micros, said, usage_columns
 from wellkept.storage.port import Stale, Usage
 from wellkept.storage.sql.reading import ReadTx
-from wellkept.storage.vectors.index import Row
+from wellkept.storage.vectors.rows import Row
 from wellkept.types import (
     ALL_STATUSES,
     AliasChange,
@@ -224,6 +223,8 @@ class WriteTx(ReadTx):
 
     def _keep_vectors(self, vectors: Mapping[str, Vector]) -> dict[str, Vector]:
         """Store vectors; returns the stored ones by hash."""
+        from wellkept.core.records.vectors import restore
+
         blobs = {digest: self._checked_vector(digest, vector) for digest, vector in vectors.items()}
         at = {"ns": self._ns, "model": self._model}
         rows = [{**at, "hash": one, "vec": self._session.vector(blob)} for one, blob in blobs.items()]
@@ -233,6 +234,8 @@ class WriteTx(ReadTx):
         return {digest: restore(blob) for digest, blob in blobs.items()}
 
     def _checked_vector(self, digest: str, vector: Vector) -> bytes:
+        from wellkept.core.records.vectors import quantise, unit
+
         if self.foreign:
             raise EmbedderMismatch(
                 "the store was moved to another embedder while it was open here",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from wellkept.storage.sql import reading
 from wellkept.storage.sql.reading import Opened
-from wellkept.storage.vectors.index import Space
 from wellkept.types import Filter
+
+if TYPE_CHECKING:
+    from wellkept.storage.vectors.index import Space
 
 
 class ReadTx(reading.ReadTx):

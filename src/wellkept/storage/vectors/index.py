@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from wellkept.core.records.vectors import COMPARISON_DIMS
 from wellkept.storage.vectors import scan, sieve
+from wellkept.storage.vectors.rows import Block, Row, Stamp
 from wellkept.storage.vectors.sharing import Sharing
 from wellkept.types import ALL_STATUSES, Neighbours, Status
 
@@ -29,34 +29,6 @@ _BYTES_OF_ID = 220
 """Memory of an id of 36 characters, its place, and their share of list and dict, in bytes."""
 SIEVED_FROM = 3
 """Number of searches after which the sieve is built, so that a single search does not pay for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The indexed fields of a memory; without a vector it is never proposed."""
-
-    kind: str
-    status: Status
-    vector: Vector | None
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """Identity of a matrix's content; when it differs, the matrix is rebuilt."""
-
-    store_id: str
-    model: int
-    dim: int
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some stored rows in columns; `blob` holds their vectors, concatenated."""
-
-    ids: Sequence[str]
-    kinds: Sequence[str]
-    statuses: Sequence[Status]
-    blob: bytes
 
 
 class Space:

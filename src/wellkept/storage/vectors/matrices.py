@@ -6,8 +6,10 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from wellkept.storage.vectors.index import Space
+if TYPE_CHECKING:
+    from wellkept.storage.vectors.index import Space
 
 
 class VectorIndex:
@@ -40,6 +42,8 @@ class VectorIndex:
     @contextmanager
     def use(self, namespace: str) -> Iterator[Space]:
         """The matrix of a namespace, at first empty and without a stamp; it is not dropped within the block."""
+        from wellkept.storage.vectors.index import Space
+
         with self._lock:
             space = self._spaces.get(namespace)
             if space is None:
