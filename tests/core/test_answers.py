@@ -12,7 +12,7 @@ import pytest
 
 from letter import to_the_letter
 from wellkept.core.asking.answer_effects import ANSWERED, Material, effects_of
-from wellkept.core.asking.answer_text import LONGEST, answer_of, standard_form
+from wellkept.core.asking.answer_text import LONGEST, answer_of, choices_of, standard_form
 from wellkept.core.records.conflicts import key_of
 from wellkept.core.records.effects import invert, same_record
 from wellkept.core.records.lifecycle import born_wording
@@ -95,6 +95,13 @@ def test_a_wrong_answer_says_what_is_wrong_and_lists_the_answers(text: str, what
         answer_of(text, NUMBERS)
     assert "not worth keeping" in str(caught.value)
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("numbers", [(), (1,), (1, 2, 4)])
+def test_every_choice_of_a_form_is_an_answer(numbers: tuple[int, ...]) -> None:
+    found = choices_of(numbers)
+    assert (found[0], found[-1], len(found)) == ("new", "not worth keeping", 2 + 5 * len(numbers))
+    assert all(len(answer_of(text, numbers)) == 1 for text in found)
 
 
 # ---- what it does ----
