@@ -10,7 +10,7 @@ from chat_server import ChatServer, says, status
 from wellkept.config import personal_file
 
 PAIRS = (
-    ("The standup is at ten.", "Standup now starts half an hour earlier."),
+    ("The standup is at ten.", "Standup starts half an hour earlier."),
     ("Ana leads billing.", "Billing is led by Bo."),
 )
 MINILM = ("--embedder", "minilm")

@@ -21,7 +21,7 @@ from wellkept.cli.terminal.session import Session, Shared
 from wellkept.core.asking.learning import Lesson, taught
 from wellkept.core.asking.state import state_of, state_text
 
-AT_TEN, EARLIER = "The standup is at ten.", "Standup now starts half an hour earlier."
+AT_TEN, EARLIER = "The standup is at ten.", "Standup starts half an hour earlier."
 TUESDAY, MOVED = "Lunch is on Tuesday.", "Lunch is on Thursday."
 SCRIPT, KEYS = "Deploys run from ship.sh.", "The old keys open the gate."
 

@@ -164,7 +164,7 @@ STORY = {
     "writes": [
         {"t": "2026-03-01T09:00:00Z", "text": "The standup is at ten.", "kind": "fact", "truth": "K1=ten"},
         {"t": "2026-03-02T09:00:00Z", "text": "The cat is called Mimi.", "kind": "fact", "truth": "K2=Mimi"},
-        {"t": "2026-03-03T09:00:00Z", "text": "Standup now starts half an hour earlier.", "kind": "fact",
+        {"t": "2026-03-03T09:00:00Z", "text": "Standup starts half an hour earlier.", "kind": "fact",
          "truth": "updates K1=half past nine"},
     ],
     "queries": [{"q": "When is the standup?", "key": "K1", "answer_contains": "half an hour earlier",

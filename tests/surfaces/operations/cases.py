@@ -40,7 +40,7 @@ def furnished(path: Place) -> Known:
         for _ in range(MAX_ATTEMPTS):  # from now on no `open` tries it by itself
             store.queue.flush()
         [queued] = store.queue.failed()
-        moved = store.remember("Standup now starts half an hour earlier.").id
+        moved = store.remember("Standup starts half an hour earlier.").id
         answered = raise_question(store, moved, note.id, worth=0.2)
         store.answer(answered, "new")
         question = raise_question(store, moved, store.remember("Lisbon is where they sit.").id)

@@ -59,10 +59,10 @@ class AskingVerbs:
             >>> import wellkept
             >>> with wellkept.open("memory:") as store:
             ...     _ = store.remember("The standup is at ten.")
-            ...     question = store.remember("Standup now starts half an hour earlier.").question
+            ...     question = store.remember("Standup starts half an hour earlier.").question
             ...     answered = store.answer(question.id, "replaces 1")
             ...     [hit.memory.content for hit in store.recall("When is the standup?")]
-            ['Standup now starts half an hour earlier.', 'The standup is at ten.']
+            ['Standup starts half an hour earlier.', 'The standup is at ten.']
         """
         from wellkept.engine.asking import answering
 
@@ -96,7 +96,7 @@ class AskingVerbs:
             >>> import wellkept
             >>> with wellkept.open("memory:") as store:
             ...     _ = store.remember("The standup is at ten.")
-            ...     _ = store.remember("Standup now starts half an hour earlier.")
+            ...     _ = store.remember("Standup starts half an hour earlier.")
             ...     print(store.answer_with(lambda questions: {one.id: "replaces 1" for one in questions}))
             1 question answered, 0 left open
         """
