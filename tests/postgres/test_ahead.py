@@ -181,7 +181,7 @@ def test_the_embedder_in_force_and_a_backend_that_holds_one_are_refused(url: str
 def test_the_command_line_makes_them_ahead_and_moves_the_store(url: str, tmp_path: Path) -> None:
     cli = Cli(tmp_path, tmp_path / "no file", url)
     cli.remember(TEXTS[0])
-    assert "omit --jobs and --execute" in cli("work", "--ahead", "--execute", code=2).stderr
+    assert "omit --jobs, --execute" in cli("work", "--ahead", "--execute", code=2).stderr
     assert "already" in cli("work", "--ahead", "--once", code=1).stderr
     minilm = ("--embedder", "minilm")
     [told] = cli.rows("work", "--ahead", "--once", *minilm)

@@ -61,7 +61,8 @@ CASES = (
     Case("S0-48", "curiosity", "Never trade weekends", "Never trade weekends", REPEAT),
     Case(
         "S0-49", "lesson", "Never trade during low-volume weekends", "Avoid trading on weekends when volume is low",
-        seed_says=one_of("duplicate", "linked"), expected=WORDING, why=LOSES_NOTHING, letter=one_of("duplicate", "linked"),
+        seed_says=one_of("duplicate", "linked"), expected=WORDING, why=LOSES_NOTHING,
+        letter=one_of("duplicate", "linked"),
     ),
     Case(
         "S0-50", "lesson", "Never trade during low-volume weekends",

@@ -123,9 +123,8 @@ def told(store: MemoryStore, chain: Sequence[str]) -> list[str]:
 
 def findable(store: MemoryStore, text: str) -> bool:
     hits = store.recall(text)[:3]
-    return text in {hit.memory.content for hit in hits} | {hit.wording.content for hit in hits if hit.wording} or any(
-        text in segments(hit.memory) for hit in hits
-    )
+    rows = [row for hit in hits for row in (hit.memory, *hit.repeats)]
+    return text in {hit.wording.content for hit in hits if hit.wording} or any(text in segments(row) for row in rows)
 
 
 @pytest.mark.parametrize("language", CHAINS)
