@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,13 @@ SMALLEST: dict[str, Any] = {
     "grammar": {"rank": 9, "script": "latin"},
     "events": {"before": "before", "after": "after", "until": "until", "future": "will", "only": "only"},
 }
+
+
+def test_a_table_is_what_its_file_says_now(tmp_path: Path) -> None:
+    """The compiled table of an older file is not used."""
+    for text in ('word = "tea"', 'word = "tea"', 'word = "coffee"\nsigns = ["\\"", "é", "茶"]'):
+        (tmp_path / "xx.toml").write_text(text, encoding="utf-8")
+        assert raw_table("xx", tmp_path) == tomllib.loads(text)
 
 
 def test_a_file_of_the_needed_keys_makes_a_language() -> None:

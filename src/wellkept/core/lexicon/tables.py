@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from importlib.machinery import SourceFileLoader
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from types import CodeType
 from typing import Any
 
@@ -25,9 +26,9 @@ class _TomlLoader(SourceFileLoader):
         return compile(f"{_TABLE} = {table!r}", path, "exec", dont_inherit=True, optimize=_optimization)
 
 
-def raw_table(name: str) -> dict[str, Any]:
-    """The raw table of a TOML file of the lexicon."""
-    code = _TomlLoader(name, str(_FOLDER.joinpath(f"{name}.toml"))).get_code(name)
+def raw_table(name: str, folder: Traversable = _FOLDER) -> dict[str, Any]:
+    """The raw table of a TOML file of a folder, by default of the lexicon."""
+    code = _TomlLoader(name, str(folder.joinpath(f"{name}.toml"))).get_code(name)
     assert code is not None  # there is always a source
     found: dict[str, Any] = {}
     exec(code, found)
