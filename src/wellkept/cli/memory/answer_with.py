@@ -11,8 +11,8 @@ import typer
 
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import flag, option
-from wellkept.cli.terminal.leave import require_leave
 from wellkept.cli.terminal.safe import one_line
+from wellkept.cli.terminal.send_permission import require_permission
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import ModelError
 from wellkept.types.questions import BATCH
@@ -76,7 +76,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
         said = [model.request(batch) for batch in _batches(questions)]
         run.show({"host": model.endpoint.host, "model": model.id, "requests": said}, lambda: said)
         return exits.OK
-    require_leave(run.settings, model, count_of(len(questions), "question"))
+    require_permission(run.settings, model, count_of(len(questions), "question"))
     if not questions:
         run.note("There is no question to ask")
     else:

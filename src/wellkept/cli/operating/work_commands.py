@@ -214,7 +214,7 @@ def _answering(run: Session, how: WorkerOptions) -> Answering | None:
     """
     if how.answer_with is None:
         return None
-    from wellkept.cli.terminal.leave import require_leave
+    from wellkept.cli.terminal.send_permission import require_permission
     from wellkept.engine.upkeep.jobs import Answering
     from wellkept.models.answering.chat import ChatAnswerer
 
@@ -225,7 +225,7 @@ def _answering(run: Session, how: WorkerOptions) -> Answering | None:
         api_key=run.settings.answer_key or None,
         budget=how.answer_tokens,
     )
-    require_leave(run.settings, made(), "questions")
+    require_permission(run.settings, made(), "questions")
     return Answering(model=made, limit=how.answer_limit)
 
 

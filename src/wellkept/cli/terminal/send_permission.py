@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from wellkept.models.answering.chat import ChatAnswerer
 
 
-def require_leave(settings: Settings, model: ChatAnswerer, what: str) -> None:
-    """Refuse to send texts of questions to another machine without leave.
+def require_permission(settings: Settings, model: ChatAnswerer, what: str) -> None:
+    """Refuse to send texts of questions to another machine without permission.
 
     Raises:
         ConfigError: The texts would leave this machine, and the settings do not allow it.
