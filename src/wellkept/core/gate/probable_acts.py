@@ -176,9 +176,10 @@ class _Listed:
 
         `may` says which candidates the act may concern; by default, as the gate acts.
 
-        The head knows cosines of meaning. Those of a lexical embedder are others, so they decide nothing.
+        The head knows cosines of the embedder that it was fitted beside, also of texts that this embedder only spells.
+        Those of an embedder that compares words are others, so they decide nothing.
         """
-        blind = is_question(new.content) or "lexical" in evidence.degraded
+        blind = is_question(new.content) or evidence.by_words
         rows = () if blind else tuple(_read(evidence))
         may = may or (_may_fold if act == "fold" else may_outdate)
         read = (

@@ -54,6 +54,7 @@ class Evidence:
         known_conflicts: Keys of recorded conflicts, open or settled.
         calibration: Raw cosine to similarity; None without vectors.
         lexical: True when the vectors are lexical only, or the rules do not know the language; the bands are then off.
+        by_words: True when the embedder compares words, not meaning; the heads over the list do not know such cosines.
         embedding: Hash of the embedded text; empty without a vector.
         chunks: Windows the embedder needed; 0 without a vector.
         degraded: Parts that could not run.
@@ -76,6 +77,7 @@ class Evidence:
     known_conflicts: frozenset[str] = frozenset()
     calibration: Calibration | None = None
     lexical: bool = False
+    by_words: bool = False
     embedding: str = ""
     chunks: int = 0
     degraded: tuple[Degradation, ...] = ()

@@ -200,6 +200,7 @@ def with_vectors(
         chatter=head.read(item.text, embedded.vector) if head is not None else None,
         degraded=degraded if known else (*degraded, "language"),
         lexical=ctx.embedder.lexical or embedded.spelled or not known,
+        by_words=ctx.embedder.lexical,
         calibration=ctx.scale.calibration,
         embedding=vector_key(item.text),
         chunks=embedded.chunks,
