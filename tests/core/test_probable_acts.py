@@ -39,13 +39,13 @@ def memory(name="old", content="The rent is due on the first.", **values):
     })  # fmt: skip
 
 
-def decided(*found, bounds=HEADS, heads=None, said=None, verbatim=False, **options):
+def decided(*rows, bounds=HEADS, heads=None, said=None, verbatim=False, found=None, **options):
     kinds = {kind: replace(DEFAULT_KINDS[kind], **{**STATEMENTS, **options}) for kind in ("fact", "note", "episode")}
     evidence = Evidence(
-        neighbours=tuple(Candidate(row, "vector", 0.7) for row, _ in found),
-        opinions={row.id: opinion for row, opinion in found if opinion is not None},
-        verbatim=tuple(Candidate(row, "canonical_hash") for row, _ in found) if verbatim else (),
-        heads=heads or {}, bounds=bounds, calibration=IDENTITY,
+        neighbours=tuple(Candidate(row, "vector", 0.7) for row, _ in rows),
+        opinions={row.id: opinion for row, opinion in rows if opinion is not None},
+        verbatim=tuple(Candidate(row, "canonical_hash") for row, _ in rows) if verbatim else (),
+        heads=heads or {}, bounds=bounds, calibration=IDENTITY, **(found or {}),
     )  # fmt: skip
     new = NewMemory(**{"content": SAID, "kind": "fact", **(said or {})})
     moment = Moment(NOW, "new", "n", Policy(kinds=kinds))
@@ -72,6 +72,15 @@ def test_what_the_head_takes_for_a_restatement_stands_behind_the_memory(row, opt
         born = decision.effects[0]
         assert isinstance(born, MemoryChange) and born.after is not None
         assert (born.after.status, born.after.superseded_by, decision.memory.id) == ("wording", row.id, row.id)
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [({}, "restated"), ({"lexical": True, "degraded": ("lexical",)}, "restated"), ({"by_words": True}, "created")],
+    ids=["by meaning", "a script that the embedder only spells", "an embedder that compares words"],
+)
+def test_the_heads_decide_on_the_cosines_that_they_were_fitted_beside(found, outcome):
+    assert decided((memory(), SAME), found=found).outcome == outcome
 
 
 @pytest.mark.parametrize(

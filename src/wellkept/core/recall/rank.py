@@ -108,6 +108,9 @@ def activation(
 
 LEAST_SHARE = 0.2
 """Least share of the older one's score that a newer one must have which a conflict or a mark lists."""
+FAR_BETTER = 0.6
+"""Difference of two scores beyond which a possible update that nothing lists moves nothing: the question is about what
+only the older says."""
 VERBATIM_AT = 0.9
 """Cosine at which a hit says what the query says; a possible update that nothing lists does not outrank it."""
 

@@ -17,10 +17,6 @@ from wellkept.core.records.lifecycle import effective_time
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_UPDATE, Conflict, Filter, Hit, Link, Memory, Move
 
-FAR_BETTER = 0.6
-"""Difference of two scores from which a possible update moves nothing: the older fits the question far better, so the
-question is about something else that the older says."""
-
 
 def newer_first(tx: Tx, scored: list[Hit], now: datetime, *, possible: bool) -> list[Hit]:
     """The newer of two memories that contradict each other comes first, also after the conflict has expired.
@@ -47,7 +43,7 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime, *, possible: bool) -> 
     by_score = {hit.memory.id: hit.score for hit in scored}
     verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
     for newer, older in _possible_updates(tx, by_id) if possible else ():
-        if older.id in verbatim or by_score[older.id] - by_score[newer.id] > FAR_BETTER:
+        if older.id in verbatim or by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
             continue
         if frozenset((newer.id, older.id)) not in known and _asserted(older, now) < _asserted(newer, now):
             pairs.append(Pair(newer.id, Move(older.id, "updates")))
