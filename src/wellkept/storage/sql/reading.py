@@ -37,6 +37,7 @@ from wellkept.types import (
 )
 
 if TYPE_CHECKING:
+    from wellkept.storage.sql.word_ranks import WordRanks
     from wellkept.storage.vectors.index import Space
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ class ReadTx(ReadingOnly, ABC):
         """Number of rows of the namespace that contain each term."""
 
     @abstractmethod
-    def _places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
-        """The rows that contain each term."""
+    def _places(self, terms: Sequence[str]) -> Mapping[str, Sequence[int] | NDArray[np.int64]]:
+        """The rows that contain each term, each row once."""
 
     def _find_order(self, where: Filter) -> str:
         """Name of the statement that orders the rows of `find`, ascending."""
@@ -285,31 +286,30 @@ class ReadTx(ReadingOnly, ABC):
         wanted = list(dict.fromkeys(term for term in terms if term))
         if not wanted or limit < 1 or not self._ns:
             return []
+        from wellkept.storage.sql.word_ranks import WordRanks
+
         counted = sorted((count, term) for count, term in self._counts(wanted) if count)
         places = self._places([term for count, term in counted if not is_common(count, self.seq)])
-        scores: defaultdict[int, float] = defaultdict(float)
+        ranks = WordRanks()
         for count, term in counted:
-            if is_common(count, self.seq) and len(scores) >= limit:
-                found = self._best_of(scores, limit, kinds)
+            if is_common(count, self.seq) and len(ranks) >= limit:
+                found = self._best_of(ranks, limit, kinds)
                 if len(found) == limit:
                     return found
             # Term frequencies are counted in this namespace only; the database's own ranking would use all.
             weight = math.log1p((self.seq + 1) / count)
-            for place in places[term] if term in places else self._places([term])[term]:
-                scores[place] += weight
-        return self._best_of(scores, limit, kinds)
+            ranks.add(places[term] if term in places else self._places([term])[term], weight)
+        return self._best_of(ranks, limit, kinds)
 
-    def _best_of(self, scores: Mapping[int, float], limit: int, kinds: Sequence[str]) -> list[str]:
-        ranked = sorted(scores, key=lambda place: (-scores[place], -place))
+    def _best_of(self, ranks: WordRanks, limit: int, kinds: Sequence[str]) -> list[str]:
         found: list[str] = []
-        step = max(64, 2 * limit)
-        for start in range(0, len(ranked), step):
-            part = ranked[start : start + step]
+        looked, most = 0, max(64, 2 * limit)
+        while len(found) < limit and looked < len(ranks):
+            part = ranks.best(most)[looked:]
             rows = self._session.rows("words.memories", {"ns": self._ns, "places": self._session.listed(part)})
             told = {place: memory_id for place, memory_id, kind in rows if not kinds or kind in kinds}
             found += [told[place] for place in part if place in told]
-            if len(found) >= limit:
-                break
+            looked, most = most, 2 * most
         return found[:limit]
 
     # ---- links and conflicts ----

@@ -10,6 +10,9 @@ from wellkept.storage.sql.reading import Opened
 from wellkept.types import Filter
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from wellkept.storage.vectors.index import Space
 
 
@@ -48,8 +51,11 @@ class ReadTx(reading.ReadTx):
             if row is not None:
                 yield row[0], term
 
-    def _places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
-        return {
-            term: [place for (place,) in self._session.rows("words.places", {"query": f'"{self._ns}_{term}"'})]
-            for term in terms
-        }
+    def _places(self, terms: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+        import numpy as np
+
+        found = {}
+        for term in terms:
+            listed = self._session.row("words.listed", {"query": f'"{self._ns}_{term}"'})[0]
+            found[term] = np.fromstring(listed or "", dtype=np.int64, sep=" ")
+        return found

@@ -1,0 +1,73 @@
+"""Rows in the order of the words that they share with a query: summed in arrays, and sorted only as far as asked.
+
+A query of a dozen words meets a tenth of a large namespace, of which a few rows are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Places = NDArray[np.int64]
+
+_DENSE = 16
+"""Places spread over at most this many times their number are summed by position, others by sorting."""
+
+
+class WordRanks:
+    """The sum of the weights of each row, by its place.
+
+    Example:
+        >>> ranks = WordRanks()
+        >>> ranks.add([1, 5, 9], 2.0)
+        >>> ranks.add([5, 7], 1.0)
+        >>> ranks.best(3)
+        [5, 9, 1]
+    """
+
+    def __init__(self) -> None:
+        self._places: list[Places] = []
+        self._weights: list[float] = []
+        self._summed: tuple[Places, NDArray[np.float64]] | None = None
+
+    def add(self, places: Sequence[int] | Places, weight: float) -> None:
+        """Add a positive weight to these rows, each of which is named once."""
+        self._places.append(np.asarray(places, dtype=np.int64))
+        self._weights.append(weight)
+        self._summed = None
+
+    def __len__(self) -> int:
+        """Number of rows with a weight."""
+        return self._sums()[0].size
+
+    def best(self, most: int) -> list[int]:
+        """At most this many places: the highest sums first, of equal ones the later place."""
+        places, sums = self._sums()
+        if most < sums.size:
+            least = np.partition(sums, sums.size - most)[sums.size - most]
+            inside = np.flatnonzero(sums >= least)
+            places, sums = places[inside], sums[inside]
+        order = np.lexsort((-places, -sums))[:most]
+        ranked: list[int] = places[order].tolist()
+        return ranked
+
+    def _sums(self) -> tuple[Places, NDArray[np.float64]]:
+        """Each place once, with its sum; the weights are added in the order in which they came."""
+        if self._summed is None:
+            named = np.concatenate(self._places) if self._places else np.zeros(0, dtype=np.int64)
+            weights = np.repeat(self._weights, [part.size for part in self._places])
+            lowest = int(named.min()) if named.size else 0
+            spread = int(named.max()) - lowest + 1 if named.size else 0
+            if spread <= _DENSE * named.size:
+                sums = np.bincount(named - lowest, weights, spread)
+                held = np.flatnonzero(sums)
+                self._summed = held + lowest, sums[held]
+            else:
+                places, at = np.unique(named, return_inverse=True)
+                self._summed = places, np.bincount(at, weights, places.size)
+        return self._summed
