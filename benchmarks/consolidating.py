@@ -28,6 +28,7 @@ from wellkept import Filter
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.core.records.codec import dumps
 from wellkept.engine.verbs.store import MemoryStore
+from wellkept.storage.sqlite import SqliteStorage
 from wellkept.types import ALL_STATUSES, Plan, Scope
 
 SEED = 20261122
@@ -57,7 +58,7 @@ def main() -> None:
 def _build(args: argparse.Namespace) -> None:
     lines = [line for path in args.files for line in _lines(path)]
     random.Random(SEED).shuffle(lines)
-    with wellkept.open(f"sqlite:///{args.store.resolve()}", durability="relaxed") as store:
+    with wellkept.open(SqliteStorage(args.store.resolve(), durability="relaxed")) as store:
         done = sum(store.stats().memories.values())
         started = time.perf_counter()
         for start in range(done, min(args.rows, len(lines)), BATCH):

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import wellkept
+from benchmarks import batches, scaling
 from benchmarks.corpus import texts
 from benchmarks.floor import Floor
 from benchmarks.report import Figure, least, missing, most, plain
@@ -42,6 +43,12 @@ class Sizes:
         imports: Pairs of runs in `import_time`.
         grown: Memories at the end of `growth`, which starts at a fiftieth of them.
         samples: Turns measured in each tenth of `growth`.
+        all_on: Texts written in each way of `batches`, with the relation model.
+        all_on_turn: Texts per turn of those.
+        contended: Writes beside another process.
+        rows: Sizes of the stores of `scaling`.
+        probes: Writes and recalls in each of those.
+        namespaces: Numbers of namespaces in one file.
     """
 
     turn: int = 200
@@ -52,10 +59,19 @@ class Sizes:
     imports: int = 15
     grown: int = 50_000
     samples: int = 5
+    all_on: int = 300
+    all_on_turn: int = 100
+    contended: int = 300
+    rows: tuple[int, ...] = (1_000, 10_000)
+    probes: int = 40
+    namespaces: tuple[int, ...] = (10, 1_000)
 
 
 FULL = Sizes()
-QUICK = Sizes(turn=10, writes=40, gate=20, checks=10, filled=100, imports=2, grown=300, samples=1)
+QUICK = Sizes(
+    turn=10, writes=40, gate=20, checks=10, filled=100, imports=2, grown=300, samples=1, all_on=8, all_on_turn=4,
+    contended=20, rows=(20, 40), probes=3, namespaces=(1, 3),
+)  # fmt: skip
 
 
 class TimedEmbedder:
@@ -302,11 +318,34 @@ def _last(times: dict[int, list[float]]) -> list[float]:
     return [one / first for one in times[9]]
 
 
+# --------------------------------------------------------------------------------------------
+# Batches, two writers, sizes
+
+
+def batches_over_floor(sizes: Sizes, folder: Path) -> list[Figure]:
+    """Each way to write, with and without the relation model, over the floor one by one."""
+    return batches.batches(sizes.all_on, sizes.all_on_turn, folder)
+
+
+def contention(sizes: Sizes, folder: Path) -> list[Figure]:
+    """A write while another process writes."""
+    return batches.contention(sizes.contended, folder)
+
+
+def sizes_and_namespaces(sizes: Sizes, folder: Path) -> list[Figure]:
+    """Write, recall and memory at two sizes, and with many namespaces."""
+    found = scaling.sizes_of(sizes.rows, folder, probes=sizes.probes)
+    return found + scaling.namespaces_of(sizes.namespaces, folder)
+
+
 MEASURES: dict[str, Callable[[Sizes, Path], list[Figure]]] = {
     "writes": writes,
     "gate": gate,
     "check": check,
     "import": import_time,
     "growth": growth,
+    "batches": batches_over_floor,
+    "contention": contention,
+    "scaling": sizes_and_namespaces,
 }
 """The measurements by name, for `--only`."""

@@ -18,8 +18,18 @@ FIGURES = {
     "check": {"check"},
     "import": {"import_floor", "import"},
     "growth": {"growth", "growth_floor", "growth_batch", "growth_end"},
+    "batches": {"floor_cpu", "rules_ratio", "rules_many_ratio", "all_ratio", "all_many_ratio", "import_ratio"},
+    "contention": {"contention"},
+    "scaling": {
+        *(f"{name}_{size}" for name in ("write", "recall", "opened", "memory") for size in (20, 40)),
+        *("write_growth_40", "recall_growth_40", "write_namespaces", "recall_namespaces"),
+    },
 }
-WITH_GOALS = {"writes_ratio", "batch_ratio", "gate_share", "check_minilm", "check", "import", "growth"}
+WITH_GOALS = {
+    *("writes_ratio", "batch_ratio", "gate_share", "check_minilm", "check", "import", "growth", "contention"),
+    *("rules_ratio", "all_ratio", "all_many_ratio", "import_ratio"),
+    *("write_growth_40", "recall_growth_40", "memory_20", "memory_40"),
+}
 
 
 @pytest.fixture(autouse=True)
