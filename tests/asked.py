@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,17 @@ import wellkept
 from stores import Desk, desk
 from wellkept.core.asking.budget import is_drawn
 from wellkept.core.asking.state import Asking, state_of
+from wellkept.core.judging.compare import compare
 from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Head
 from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.records import conflicts as flags
+from wellkept.engine.gate import acts
 from wellkept.policy import Policy, Risk
 from wellkept.testing.clock import CountingIds
 from wellkept.testing.relations import FakeRelationModel
+from wellkept.types import ConflictChange, Memory, Question
+
+Made = Callable[..., Desk]
 
 OLD, NEW = "Ana leads billing.", "Billing is run by Bo."
 THIRD = "Carl heads the billing team."
@@ -82,3 +89,49 @@ def note(store: wellkept.MemoryStore, text: str) -> None:
     ctx = store._ctx
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         tx.note_asking(text)
+
+
+def asked(table: Desk) -> Question:
+    """The question about the second of two texts."""
+    table.store.remember(OLD, kind="fact")
+    found = table.store.remember(NEW, kind="fact").question
+    assert found is not None
+    return found
+
+
+def stands(table: Desk) -> Any:
+    """Rows, links and conflicts: what an undo brings back."""
+    return table.snapshot()[:3]
+
+
+def opened(table: Desk) -> list[str]:
+    return [one.id for one in table.store.questions()]
+
+
+def flag(table: Desk, question: Question) -> str:
+    """An open conflict between the memory in question and its candidate."""
+    return flagged(table, question.candidates[0].memory, question.memory)
+
+
+def flagged(table: Desk, old: Memory, new: Memory) -> str:
+    """An open contradiction between two memories, as an upkeep job lists it."""
+    ctx = table.store._ctx
+    comparison = compare(new, old, cosine=None, similarity=None, opposites=ctx.policy.opposites)
+    made = flags.between(old, new, comparison, kind="contradiction", moment=(ctx.clock(), 30.0))
+    with ctx.storage.begin(ctx.namespace, write=True) as tx:
+        acts.apply(ctx, tx, (ConflictChange(None, made),), verb="sweep", outcome="flagged", memory_id=new.id)
+    return made.key
+
+
+MANY = tuple(
+    text
+    for team in ("billing", "search", "mail", "maps", "chat")
+    for text in (f"Ana leads {team}.", f"{team.title()} is run by Bo.", f"Carl heads the {team} team.")
+)
+
+
+def many(table: Desk) -> list[str]:
+    model = table.options["relation_model"]
+    for start in range(0, len(MANY), 3):
+        relate(table, model, MANY[start : start + 3])
+    return list(MANY)
