@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 
 import wellkept
-from postgres.server import EMPTY, Server
+from postgres.server import Server, emptying
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.shared.tokens import TokenRow, key_of
@@ -136,7 +136,7 @@ def close(made: Ground) -> list[str]:
 
 def empty(made: Ground) -> None:
     """Leave the tokens and the rules, and nothing else."""
-    made.sql(f"BEGIN; {EMPTY} COMMIT")
+    made.sql(f"BEGIN; {emptying()} COMMIT")
 
 
 class Client:

@@ -1,4 +1,8 @@
-"""A proxy between a store and its server on loopback that cuts connections on request or exactly at a commit."""
+"""A proxy between a store and its server on loopback that cuts connections on request or exactly at a commit.
+
+It can stand for the coordinator of a cluster too, whose own connection to the server of the namespace is cut: the
+client keeps its connection and gets an error instead of an answer.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,27 @@ from contextlib import suppress
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
-At = Literal["", "before", "unanswered", "unread"]
+At = Literal["", "before", "unanswered", "unread", "error before", "error unanswered", "error unread"]
 """Where a connection is cut: not at all; before the server gets the commit; when it has committed and its answer is
-on the way; at once after the commit was sent, whatever the server makes of it."""
+on the way; at once after the commit was sent, whatever the server makes of it. With "error", it is the connection
+behind the coordinator that is cut at this point, and an error is the answer to the commit."""
 
 _COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
+_ROLLBACK = b"Q\x00\x00\x00\x0dROLLBACK\x00"
+_IDLE = b"Z\x00\x00\x00\x05I"
+
+
+def error_answer(state: str, text: str) -> bytes:
+    """An error as the server's answer to a whole transaction."""
+    fields = "".join(f"{kind}{value}\0" for kind, value in (("S", "ERROR"), ("V", "ERROR"), ("C", state), ("M", text)))
+    body = fields.encode() + b"\0"
+    return b"E" + (len(body) + 4).to_bytes(4, "big") + body + _IDLE
+
+
+INTERNAL = error_answer("XX000", "failure on connection marked as essential: postgres@worker:5432")
+REMOTE = error_answer(
+    "08006", "connection to the remote node postgres@worker:5432 failed with the following error: EOF"
+)
 
 
 class Proxy:
@@ -22,6 +42,7 @@ class Proxy:
     Attributes:
         url: Its own URL, otherwise the same.
         at_commit: Asked at every commit; may be set at any time.
+        error: The answer where an error is one.
         cuts: How often a connection was cut at a commit.
     """
 
@@ -32,8 +53,10 @@ class Proxy:
         port = self._listening.getsockname()[1]
         self.url = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
         self.at_commit: Callable[[], At] = lambda: ""
+        self.error = INTERNAL
         self.refusing = False
         self.cuts = 0
+        self.told_early = False
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -73,13 +96,15 @@ class Proxy:
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self._lock:
             self._open |= {client, server}
-        silent = threading.Event()
+        silent, replaced = threading.Event(), threading.Event()
         for act in (self._there, self._back):
-            thread = threading.Thread(target=act, args=(client, server, silent), daemon=True)
+            thread = threading.Thread(target=act, args=(client, server, silent, replaced), daemon=True)
             self._threads.append(thread)
             thread.start()
 
-    def _there(self, client: socket.socket, server: socket.socket, silent: threading.Event) -> None:
+    def _there(
+        self, client: socket.socket, server: socket.socket, silent: threading.Event, replaced: threading.Event
+    ) -> None:
         with suppress(OSError):
             while data := client.recv(1 << 16):
                 at = self.at_commit() if data == _COMMIT else ""
@@ -89,17 +114,33 @@ class Proxy:
                     break
                 if at == "unanswered":
                     silent.set()
+                if at.startswith("error"):
+                    replaced.set()  # before the answer can be there
+                    if at == "error unread":
+                        self.told_early = True
+                        client.sendall(self.error)
+                    data = _ROLLBACK if at == "error before" else data
                 server.sendall(data)
                 if at == "unread":
                     break
         if not silent.is_set():
             self._both(client, server)
 
-    def _back(self, client: socket.socket, server: socket.socket, silent: threading.Event) -> None:
+    def _back(
+        self, client: socket.socket, server: socket.socket, silent: threading.Event, replaced: threading.Event
+    ) -> None:
         with suppress(OSError):
             while data := server.recv(1 << 16):
                 if silent.is_set():  # the commit is done, and nobody hears of it
                     break
+                if replaced.is_set():
+                    while _IDLE not in data:
+                        data += server.recv(1 << 16)
+                    replaced.clear()
+                    if not self.told_early:
+                        client.sendall(self.error)
+                    self.told_early = False
+                    data = data.partition(_IDLE)[2]
                 client.sendall(data)
         silent.clear()
         self._both(client, server)

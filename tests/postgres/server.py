@@ -25,6 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -42,9 +43,17 @@ UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_le
 TABLES = "memory words vector alias link conflict journal journal_memory namespace waiting job".split()
 EMPTY = "".join(f"DELETE FROM wellkept.{table};" for table in TABLES)
 EMPTY += """
-UPDATE wellkept.header SET store_id = replace(gen_random_uuid()::text, '-', ''), model = 1, policy = '';
+UPDATE wellkept.header SET store_id = '{store}', model = 1, policy = '';
 DELETE FROM wellkept.embedder WHERE model > 1;
 """
+
+
+def emptying() -> str:
+    """Statements that empty a store and make it another one.
+
+    The new id is filled in: a cluster changes a copied table by no function that gives each copy another value.
+    """
+    return EMPTY.format(store=uuid4().hex)
 
 
 @dataclass
@@ -118,7 +127,7 @@ class Server:
     def _empty(self, name: str) -> None:
         # Emptying takes a tenth of the time of dropping and copying, and on a connection that knows the tables
         # a tenth of that again. A test may have cut it off, or changed the tables.
-        statement = f"BEGIN; {EMPTY} DELETE FROM wellkept.token; COMMIT".encode()
+        statement = f"BEGIN; {emptying()} DELETE FROM wellkept.token; COMMIT".encode()
         kept = self._emptying.pop(name, None)
         if kept is not None:
             with suppress(psycopg.Error):

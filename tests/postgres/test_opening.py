@@ -17,6 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 import wellkept
+from postgres.cluster_rules import Rules
+from postgres.sent import listening
 from postgres.server import Server, server
 from wellkept.cli.app import app
 from wellkept.errors import Busy, InvalidText, NotAStore, SchemaTooNew, StorageError, StorePathError, UnknownBackend
@@ -96,6 +98,42 @@ def test_a_database_of_version_6_is_migrated_with_everything_it_held(
         assert tx.asking() == "noted"
     assert store.verify() == []
     store.close()
+
+
+def test_a_database_of_version_7_gets_functions_that_do_not_hold_its_tables(
+    bare: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What version 7 had, a cluster refused to distribute; names and tokens work as before."""
+    with psycopg.connect(bare, autocommit=True) as connection, monkeypatch.context() as patch:
+        patch.setattr(opening, "migrations", lambda: migrations()[:7])
+        world = World(PostgresStorage(bare))
+        row = world.add(memory("m1"), seed=1)
+        world.store.close()
+        assert list(Rules(connection).functions()) != []
+    store = PostgresStorage(bare)
+    with psycopg.connect(bare, autocommit=True) as connection:
+        assert list(Rules(connection).functions()) == []
+        put = "INSERT INTO wellkept.token SELECT encode(sha256('k'), 'hex'), 'ana', %s, '{read}', now()"
+        connection.execute(put.encode(), ([f"{NS}/*", NS],))
+        asked = [connection.execute(b"SELECT name, seq FROM wellkept.names()").fetchall()]
+        with connection.transaction():
+            connection.execute("SELECT set_config('wellkept.token', 'k', true)")
+            asked.append(connection.execute(b"SELECT name, seq FROM wellkept.names()").fetchall())
+        connection.execute(b"DELETE FROM wellkept.token")
+    assert asked == [[], [(NS, 1)]]
+    with store.begin(NS, write=False) as tx:
+        assert tx.find(Filter()) == [row]
+    store.close()
+
+
+def test_pgvector_is_added_only_where_it_is_missing(running: Server) -> None:
+    """A cluster asks for the right to add it even if it is there, and a user of an application has none."""
+    bare = running.bare()
+    sql(bare, "CREATE EXTENSION vector")
+    with listening() as sent:
+        PostgresStorage(bare).close()
+    running.drop(bare)
+    assert [text for text in sent.first if "EXTENSION" in text] == []
 
 
 def test_a_failed_step_leaves_the_database_as_it_was(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import wellkept
 from asked import NEW, OLD, THIRD, Drawn, relate, state, unsure
-from postgres.proxy import At, Proxy
+from postgres.proxy import INTERNAL, REMOTE, At, Proxy
 from postgres.server import server
 from stores import Desk, fold
 from wellkept.core.asking.state import Checked
@@ -24,7 +24,7 @@ from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import Busy, ModelUnavailable, ReadOnly, StorageError, StorePathError
 from wellkept.server.access.one_namespace import NamespaceStore
 from wellkept.storage.postgres import PostgresStorage
-from wellkept.storage.postgres.failures import Lost
+from wellkept.storage.postgres.failures import Lost, translated
 from wellkept.testing.checks.world import NS, entry, memory
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import ALL_STATUSES, Filter, MemoryChange
@@ -87,9 +87,52 @@ def rows_of(url: str) -> list[str]:
 
 
 CUTS: tuple[At, ...] = ("before", "unanswered", "unread")
+ALL_CUTS: tuple[At, ...] = (*CUTS, "error before", "error unanswered", "error unread")
+"""Also those between the coordinator of a cluster and the server of the namespace."""
 
 
 # -- a commit without an answer ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [INTERNAL, REMOTE], ids=["internal", "remote"])
+@pytest.mark.parametrize("at", ALL_CUTS[3:])
+def test_a_write_whose_commit_was_answered_by_an_error_of_a_cluster_is_there_once(
+    store: MemoryStore, proxy: Proxy, url: str, at: At, error: bytes
+) -> None:
+    """The client keeps its connection, hears of the row as created, and its repeat is a duplicate."""
+    proxy.error = error
+    once(proxy, at)
+    told = store.remember(FACTS[0], kind="lesson")
+    assert proxy.cuts == 1
+    assert (told.outcome, told.entry) == ("created", 1)
+    assert store.remember(FACTS[0], kind="lesson").outcome == "duplicate"
+    assert rows_of(url) == [FACTS[0]]
+
+
+def test_an_error_of_a_cluster_that_nobody_can_clear_up_names_the_lost_server(
+    store: MemoryStore, proxy: Proxy, url: str
+) -> None:
+    proxy.error = REMOTE
+
+    def last() -> At:
+        proxy.at_commit = lambda: "before"  # whoever asks gets no answer either
+        return "error unanswered"
+
+    proxy.at_commit = last
+    with pytest.raises(Lost, match="server worker:5432 of the cluster was lost.*with its idempotency key"):
+        store.remember(FACTS[0])
+    proxy.at_commit = lambda: ""
+    assert rows_of(url) == [FACTS[0]], "it was"
+
+
+def test_a_server_of_the_cluster_that_is_away_is_named_and_the_call_repeated(url: str) -> None:
+    connecting = psycopg.errors.ConnectionFailure
+    error = connecting("connection to the remote node wellkept@worker-2:5432 failed with the following error: refused")
+    error.sqlstate = "08006"
+    told = translated(error, "postgresql://coordinator/memory")
+    assert isinstance(told, Lost) and told.transient
+    assert "the server worker-2:5432 of the cluster cannot be reached; nothing was written" in str(told)
+    assert isinstance(translated(connecting("the server closed the connection"), "x"), Lost)
 
 
 @pytest.mark.parametrize("at", CUTS)

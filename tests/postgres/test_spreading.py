@@ -17,12 +17,14 @@ import pytest
 from typer.testing import CliRunner
 
 import wellkept
+from postgres.sent import listening
 from postgres.server import Server, server
 from wellkept.cli.app import app
 from wellkept.errors import ConfigError, StorageError, StorePathError
 from wellkept.storage.postgres import PostgresStorage
+from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.server.distribution import BY_NAMESPACE, EVERYWHERE, HERE, CannotSpread, distribute
-from wellkept.testing.checks.world import World, memory
+from wellkept.testing.checks.world import NS, World, memory
 from wellkept.testing.conformance import CHECKS, run_one
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
@@ -267,6 +269,20 @@ def test_a_table_that_came_to_lie_elsewhere_is_told(url: str) -> None:
 
 
 # -- locks that hold on every server ---------------------------------------------------------
+
+
+def test_the_server_of_the_namespace_is_told_how_long_a_writer_waits(url: str) -> None:
+    """The limit of the session holds on the coordinator; the row is locked elsewhere, so a query takes it there."""
+    heard = []
+    for spread in (False, True):
+        if spread:
+            distribute(url)
+        world = World(PostgresStorage(url, busy_seconds=7))
+        with listening() as sent:
+            world.add(memory(f"m{int(spread)}"))
+        world.store.close()
+        heard.append([values for text in sent.first if "'lock_timeout'" in text for values in sent.values(text)])
+    assert heard == [[], [{"ns": number_of(NS), "wait": "7000ms"}]]
 
 
 def test_an_embedder_is_not_changed_under_a_writer_who_came_by_another_server(url: str) -> None:

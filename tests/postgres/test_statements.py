@@ -19,6 +19,7 @@ import psycopg
 import pytest
 
 import wellkept
+from postgres.cluster_rules import Rules
 from postgres.sent import PLANNED, Planner, Sent, listening
 from postgres.server import server
 from properties.acts import COSINES, world
@@ -258,6 +259,11 @@ def spread_over_a_cluster() -> None:
         connection.execute((Path(__file__).parent / "cluster.sql").read_bytes())
     PostgresStorage(url).close()
     distribute(url, dry_run=True)
+    distribute(f"{url}?application_name=operator")  # unheard: it copies whole tables, which it names beforehand
+    storage = PostgresStorage(url)
+    with storage.begin("default", write=True) as tx:
+        tx.touch({})
+    storage.close()
     server().drop(url)
 
 
@@ -354,6 +360,17 @@ def not_bound(planner: Planner, sent: Sent, text: str) -> str:
         if len(numbers) > 1:
             return f"it is bound to several: {sorted(numbers)}"
     return f"no plan shows {sorted(mentioned(text) - seen)}" if mentioned(text) - seen else ""
+
+
+@pytest.mark.slow
+def test_no_statement_that_is_sent_would_be_refused_by_a_cluster(sent: Sent) -> None:
+    """Rules that were met on a real one; a migration runs before a store is distributed, and has tests of its own."""
+    url = server().database()
+    with psycopg.connect(url) as connection:
+        rules = Rules(connection)
+        wrong = {text: rules.refused(text) for text in sent.first if text not in STEPS}
+    server().release(url)
+    assert {text: told for text, told in wrong.items() if told} == {}
 
 
 @pytest.mark.slow

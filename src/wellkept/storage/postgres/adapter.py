@@ -23,6 +23,7 @@ from wellkept.storage.postgres.read_transaction import ReadTx
 from wellkept.storage.postgres.repair import mend, remake_words
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.server.connections import Connections, reads_only
+from wellkept.storage.postgres.server.distribution import is_spread
 from wellkept.storage.postgres.server.isolation import READ, WRITE, secure
 from wellkept.storage.postgres.server.opening import STORE_LOCK, checked_url, connected, prepare
 from wellkept.storage.postgres.session import MOMENT, Bounds, Session, know_vectors
@@ -111,6 +112,7 @@ class PostgresStorage(Bound):
             self._pooled = first.prepare_threshold is None
             with session.reading():
                 self._behind: bool = session.row("isolation.behind")[0]
+                self._bounds = replace(self._bounds, elsewhere=is_spread(session))
                 is_old = session.row("header.words")[0] != words_version()
             if is_old:
                 self._refresh_words(session)
@@ -212,7 +214,7 @@ class PostgresStorage(Bound):
         """
         with self._write(self._unhurried) as session:
             self._lock(session, "lock.alone")
-            if session.row("spread.is_known")[0] and session.row("spread.is_spread")[0]:
+            if is_spread(session):
                 raise ConfigError(
                     "the tables are spread over several servers, and rules of access go by settings that the others "
                     "are not told: nobody would see a row",
@@ -331,7 +333,7 @@ class PostgresStorage(Bound):
         tx.committed()
 
     def _commit(self, session: Session, tx: WriteTx) -> None:
-        """Commit; if the answer is lost, find out whether the commit was applied.
+        """Commit; if the answer is lost or tells nothing, find out whether the commit was applied.
 
         Raises:
             Lost: `transient` if it certainly was not applied; otherwise the result is unknown.
@@ -340,13 +342,14 @@ class PostgresStorage(Bound):
             session.run("commit")
             return
         except Lost as lost:
-            log.warning("The connection was lost during a commit in %r; asking whether it arrived", tx.namespace)
-            try:
-                kept = self.insist(lambda: self._is_kept(tx))
-            except StorageError as error:
-                raise lost from error
+            unclear = lost
+        log.warning("A commit in %r was not answered (%s); asking whether it arrived", tx.namespace, unclear)
+        try:
+            kept = self.insist(lambda: self._is_kept(tx))
+        except StorageError as error:
+            raise unclear from error
         if not kept:
-            raise undone(self._where)
+            raise undone(self._where) from unclear
 
     def _is_kept(self, tx: WriteTx) -> bool:
         """Whether the newest entry of a transaction is in the journal.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 import psycopg
@@ -22,7 +23,8 @@ def translated(error: Exception, where: str, *, committing: bool = False) -> Exc
     Args:
         error: The error.
         where: Host, port and database; never the password.
-        committing: Whether a commit raised it; if the connection broke then, its result is unknown.
+        committing: Whether a commit raised it; if the connection broke then, its result is unknown. So it is after an
+            internal error, because a cluster reports that way what became of its own connection to another server.
     """
     match error:
         case UnicodeEncodeError():
@@ -31,8 +33,12 @@ def translated(error: Exception, where: str, *, committing: bool = False) -> Exc
             return InvalidText("a text holds a character the database cannot keep", where=where)
         case psycopg.DataError() if error.sqlstate is None:  # rejected by the driver
             return InvalidText(f"a text cannot be kept: {_first_line(error)}", where=where)
+        case psycopg.Error() if committing and (_is_lost(error) or isinstance(error, psycopg.InternalError)):
+            return doubtful(where, error)
+        case psycopg.Error() if server := _other_server(error):
+            return away(where, server)
         case psycopg.Error() if _is_lost(error):
-            return doubtful(where) if committing else undone(where)
+            return undone(where)
         case psycopg.Error():
             return _of_state(error, where)
         case _:
@@ -50,12 +56,24 @@ def undone(where: str) -> Lost:
     )
 
 
-def doubtful(where: str) -> Lost:
-    """The error for a connection that broke during the commit."""
+def doubtful(where: str, error: psycopg.Error) -> Lost:
+    """The error for a commit whose result is unknown."""
+    server = _other_server(error)
     return Lost(
-        "the connection to the server was lost",
+        f"the server {server} of the cluster was lost" if server else "the connection to the server was lost",
         where=where,
         todo="Repeat the call; with its idempotency key it is not written twice",
+    )
+
+
+def away(where: str, server: str) -> Lost:
+    """The error for another server of the cluster that the one of the address cannot reach."""
+    return passing(
+        Lost(
+            f"the server {server} of the cluster cannot be reached; nothing was written",
+            where=where,
+            todo="Repeat the call as it is; namespaces on other servers go on",
+        )
     )
 
 
@@ -130,6 +148,17 @@ def _is_lost(error: psycopg.Error) -> bool:
     if state is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     return state[:2] == "08" or state in ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04")
+
+
+_OTHER_SERVER = re.compile(r"remote node (?:[^\s@]{1,200}@)?([^\s@]{1,300})")
+
+
+def _other_server(error: psycopg.Error) -> str:
+    """The server that the error names as one that the server of the address has lost; empty for the latter itself."""
+    if error.sqlstate is None or error.sqlstate[:2] != "08":
+        return ""
+    found = _OTHER_SERVER.search(str(error)[:2000])
+    return found[1] if found else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -32,10 +32,12 @@ class Bounds:
     Attributes:
         lock: Maximum wait for a lock in milliseconds, 1 or more.
         statement: Maximum time of one statement in milliseconds; 0 for no limit.
+        elsewhere: Whether rows are on other servers of a cluster, which have to be told the limit for locks.
     """
 
     lock: int = 30_000
     statement: int = 0
+    elsewhere: bool = False
 
 
 USUAL = Bounds()

@@ -22,6 +22,9 @@ class WriteTx(ReadTx, writing.WriteTx):
 
     def _begun(self, ns: int) -> int:
         """Lock the namespace against other writers by incrementing its number."""
+        bounds = self._session.bounds
+        if bounds.elsewhere:
+            self._session.row("lock.patience", {"ns": ns, "wait": f"{bounds.lock}ms"})
         row = self._session.row("namespace.take", {"ns": ns})
         if row is None:
             row = self._session.row("namespace.make", {"ns": ns, "name": self.namespace})

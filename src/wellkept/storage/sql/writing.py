@@ -346,10 +346,9 @@ class WriteTx(ReadTx):
             raise Stale(f"idempotency key {entry.idempotency_key!r} is already used")
         ids = concerned_ids(entry, touched(effects))
         if ids:
-            changed = touched(effect for effect in effects if isinstance(effect, MemoryChange))
-            listed = self._session.listed
-            asked = {"ns": self._ns, "seq": seq, "ids": listed(ids), "changed": listed(changed)}
-            self._session.run("journal.memory", asked)
+            changed = frozenset(touched(effect for effect in effects if isinstance(effect, MemoryChange)))
+            rows = [{"ns": self._ns, "seq": seq, "id": one, "changed": one in changed} for one in ids]
+            self._session.many("journal.memory", rows)
         self.seq, self._newest_head = seq, values["record"][:HEAD]
         return seq
 

@@ -217,8 +217,7 @@ DELETE FROM conflict WHERE ns = :ns AND (a IN (SELECT value FROM json_each(:ids)
 -- name: journal.insert
 INSERT INTO journal (ns, seq, undoes, record, key, moved) VALUES (:ns, :seq, :undoes, :record, :key, :moved)
 -- name: journal.memory
-INSERT INTO journal_memory (ns, id, seq, changed)
-SELECT :ns, c.value, :seq, c.value IN (SELECT value FROM json_each(:changed)) FROM json_each(:ids) AS c
+INSERT INTO journal_memory (ns, id, seq, changed) VALUES (:ns, :id, :seq, :changed)
 -- name: journal
 SELECT j.seq, j.record FROM journal AS j WHERE j.ns = :ns AND j.seq > :after
 -- name: journal.narrow

@@ -77,6 +77,11 @@ class _Table:
     group: int | None
 
 
+def is_spread(session: Session) -> bool:
+    """Whether the tables of the store lie on the servers of a cluster."""
+    return bool(session.row("spread.is_known")[0] and session.row("spread.is_spread")[0])
+
+
 def distribute(url: str, *, shards: int = 128, dry_run: bool = False) -> Spread:
     """Distribute the tables of a store over the servers of its database's cluster.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from wellkept.errors import Corrupt
 from wellkept.storage.memory_rows import words_version
+from wellkept.storage.postgres.server.distribution import is_spread
 from wellkept.storage.postgres.server.opening import checked_url, connected, has_store, version_of
 from wellkept.storage.postgres.session import Bounds, Session
 from wellkept.storage.postgres.sql import schema_version
@@ -132,7 +133,7 @@ class Look:
             behind, spread, waiting, refused, failed = False, False, None, 0, None
             if current:
                 behind = session.row("isolation.behind")[0]
-                spread = session.row("spread.is_known")[0] and session.row("spread.is_spread")[0]
+                spread = is_spread(session)
                 if not behind:  # otherwise row-level security would hide rows and the counts would be wrong
                     waiting, refused = session.row("look.waiting")
                     [failed] = session.row("look.failed")

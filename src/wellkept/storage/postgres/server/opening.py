@@ -149,6 +149,9 @@ def _migrate(session: Session) -> None:
 
 
 def _add_extension(session: Session) -> None:
+    """Add pgvector to the database, unless it is there: a cluster asks for the right to add it even then."""
+    if session.row("opening.vectors")[0]:
+        return
     try:
         session.connection.execute(queries()["opening.extension"].encode())
     except (pg.FeatureNotSupported, pg.UndefinedFile) as error:

@@ -29,6 +29,9 @@ SELECT pg_advisory_xact_lock(%(store)s)
 -- table lock also waits for writers on other coordinators. Reads and usage counts do not wait.
 -- name: lock.writers
 LOCK TABLE wellkept.namespace IN SHARE ROW EXCLUSIVE MODE
+-- In a cluster the locked row is on another server, which is told the limit by a query that runs there.
+-- name: lock.patience
+SELECT set_config('lock_timeout', %(wait)s, true) FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: namespace.take
 UPDATE wellkept.namespace SET seq = seq + 1 WHERE ns = %(ns)s RETURNING seq - 1, name
 -- name: namespace.make
@@ -256,8 +259,7 @@ ON CONFLICT (ns, key) WHERE key IS NOT NULL DO NOTHING RETURNING mark::text
 -- name: journal.marked
 SELECT seq FROM wellkept.journal WHERE ns = %(ns)s AND seq = %(seq)s AND mark = %(mark)s::uuid
 -- name: journal.memory
-INSERT INTO wellkept.journal_memory (ns, id, seq, changed)
-SELECT %(ns)s, c.id, %(seq)s, c.id = ANY(%(changed)s::text[]) FROM unnest(%(ids)s::text[]) AS c (id)
+INSERT INTO wellkept.journal_memory (ns, id, seq, changed) VALUES (%(ns)s, %(id)s, %(seq)s, %(changed)s)
 -- name: journal
 SELECT j.seq, j.record FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq > %(after)s
 -- name: journal.memory_ids
