@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import numpy as np
 import psycopg
@@ -15,8 +16,10 @@ from wellkept.cli.app import app
 from wellkept.core.records.vectors import quantise, restore
 from wellkept.errors import StorageError
 from wellkept.storage.port import Approximating
-from wellkept.storage.postgres import PostgresStorage
+from wellkept.storage.postgres import PostgresStorage, approximate
 from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.session import Session
+from wellkept.storage.postgres.sql import queries
 from wellkept.testing.checks.world import DIM, EMBEDDER, NS, World, changed, entry, memory
 from wellkept.types import MemoryChange
 
@@ -112,6 +115,50 @@ def test_a_rare_kind_is_found_although_most_of_what_is_near_is_of_another(world:
     assert len(lessons) == 10
     assert all(int(name[1:]) % 50 == 0 for name in lessons)
     assert len(set(lessons) & set(found(world, "beside", 1, limit=10, kinds=("lesson",)))) >= 9
+
+
+def deaf(patch: pytest.MonkeyPatch) -> None:
+    """Settings do not arrive where the rows are, as in a cluster that is told them on its coordinator only."""
+    said = {**queries(), "approximate.settings": "SELECT 1 WHERE %(ns)s > 0 AND %(width)s <> ''"}
+    patch.setattr(Session, "row", lambda self, name, given=None: (self.select(said[name], given) or [None])[0])
+
+
+@pytest.mark.parametrize("where", [{"kinds": ("lesson",)}, {"kinds": ("lesson",), "statuses": ("active", "archived")}])
+def test_a_rare_kind_is_found_exactly_whatever_the_index_proposes(
+    world: World, monkeypatch: pytest.MonkeyPatch, where: dict[str, tuple[str, ...]]
+) -> None:
+    world.store.approximate(NS)  # type: ignore[attr-defined]
+    deaf(monkeypatch)
+    for query in (1, 77, 391):
+        assert found(world, NS, query, **where) == found(world, "beside", query, **where)
+    assert len(found(world, NS, 1, limit=40, **where)) == COUNT // 50
+
+
+def test_where_many_rows_fit_the_filter_the_index_is_asked_for_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.store.approximate(NS)  # type: ignore[attr-defined]
+    monkeypatch.setattr(approximate, "FEW", 3)
+    lessons = found(world, NS, 1, kinds=("lesson",))
+    assert len(set(lessons) & set(found(world, "beside", 1, kinds=("lesson",)))) >= 9
+
+
+def test_the_recall_that_is_printed_is_measured_against_every_row(
+    url: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that passes most rows by is told as one that finds little, whatever the server likes to plan."""
+    database = urlsplit(url).path[1:]
+    half = queries()["approximate.search"].replace("ORDER BY", "AND v.hash LIKE 'e1%%' ORDER BY")
+    monkeypatch.setattr(approximate, "queries", lambda: {**queries(), "approximate.search": half})
+    with psycopg.connect(url, autocommit=True) as connection:
+        for way in ("seqscan", "sort", "bitmapscan"):
+            connection.execute(f'ALTER DATABASE "{database}" SET enable_{way} = off'.encode())
+        try:
+            told = world.store.approximate(NS)  # type: ignore[attr-defined]
+        finally:
+            connection.execute(f'ALTER DATABASE "{database}" RESET ALL'.encode())
+    kept = sum(f"e{number}".startswith("e1") for number in range(COUNT)) / COUNT
+    assert kept / 2 < told.recall < 2 * kept
 
 
 def test_a_writer_finds_what_it_wrote_and_nobody_else_does_before_it_commits(url: str, world: World) -> None:

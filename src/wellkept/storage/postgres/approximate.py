@@ -6,7 +6,8 @@ pgvector). It may miss rows, and a duplicate that is not found is stored. So it 
 recall.
 
 Candidates of the index are compared exactly: more rows are fetched than requested, and the stored vectors decide the
-order.
+order. If a filter leaves too few of them and not many rows fit it, all those rows are compared instead, so that a rare
+kind is found whatever the index proposes.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ FETCHED = 4
 LEAST_FETCHED = 64
 MOST_FETCHED = 16_384
 """When a filter leaves too few of the fetched rows, four times as many are fetched, up to this number."""
+FEW = 4096
+"""So many rows that fit a filter are compared one by one, at about 1 KB each, rather than looked for in the index."""
 LEAST_WIDTH, MOST_WIDTH = 200, 1000
 """Bounds of the candidate list of a search (`ef_search`); the second is pgvector's maximum."""
 _SAMPLES = 100
@@ -83,29 +86,30 @@ class Searcher:
     def _one(
         self, query: NDArray[np.float32], limit: int, kinds: Sequence[str], statuses: Sequence[Status]
     ) -> Neighbours:
+        here = {"ns": self.ns, "model": self.model, "kinds": list(kinds), "statuses": list(statuses or ALL_STATUSES)}
         fetched = max(FETCHED * limit, LEAST_FETCHED)
+        counted = False
         while True:
             hashes = self._proposed(query, fetched)
-            parameters = {
-                "ns": self.ns,
-                "model": self.model,
-                "hashes": hashes,
-                "statuses": list(statuses or ALL_STATUSES),
-            }
-            rows = self.session.rows("approximate.rows", parameters)
+            rows = self.session.rows("approximate.rows", {**here, "hashes": hashes})
             fitting = [row for row in rows if not kinds or row[1] in kinds]
-            if len(fitting) >= limit or len(hashes) < fetched or fetched >= MOST_FETCHED:
+            if len(fitting) >= limit:
+                return self._ranked(query, fitting, limit)
+            if not counted and self.session.row("approximate.fitting", {**here, "most": FEW + 1})[0] <= FEW:
+                return self._ranked(query, self.session.rows("approximate.few", here), limit)
+            counted = True
+            if len(hashes) < fetched or fetched >= MOST_FETCHED:
                 return self._ranked(query, fitting, limit)
             fetched = min(FETCHED * fetched, MOST_FETCHED)
 
     def _proposed(self, query: NDArray[np.float32], limit: int) -> list[str]:
         width = min(MOST_WIDTH, max(LEAST_WIDTH, 2 * limit))
-        self.session.row("approximate.settings", {"width": str(width)})
-        return self._by_distance(query, limit)
+        self.session.row("approximate.settings", {"ns": self.ns, "width": str(width)})
+        return self._by_distance("approximate.search", query, limit)
 
-    def _by_distance(self, query: NDArray[np.float32], limit: int) -> list[str]:
+    def _by_distance(self, name: str, query: NDArray[np.float32], limit: int) -> list[str]:
         # The numbers are literals, so that the planner can match the condition of the partial index.
-        sql = self._with_numbers("approximate.search")
+        sql = self._with_numbers(name)
         asked = Half(quantise(query[:COMPARISON_DIMS]))
         return [row[0] for row in self.session.select(sql, {"asked": asked, "limit": limit})]
 
@@ -125,6 +129,8 @@ class Searcher:
         self.drop()
         (table,) = self.session.row("approximate.partition", {"ns": self.ns})
         self.session.script(self._with_numbers("approximate.build", table=table))
+        (memories,) = self.session.row("approximate.memories", {"ns": self.ns})
+        self.session.script(self._with_numbers("approximate.build_kinds", table=memories))
         self.session.run("approximate.mark", {"ns": self.ns, "model": self.model})
 
     def drop(self) -> None:
@@ -139,8 +145,7 @@ class Searcher:
         blobs = [blob for (blob,) in self.session.rows("approximate.sample", here | {"limit": _SAMPLES})]
         asked = [np.frombuffer(self.session.vector_bytes([blob]), dtype="<f2").astype(np.float32) for blob in blobs]
         proposed = [set(self._proposed(query, _SAMPLE_LIMIT)) for query in asked]
-        self.session.row("approximate.exactly")  # until the transaction ends
-        truly = [set(self._by_distance(query, _SAMPLE_LIMIT)) for query in asked]
+        truly = [set(self._by_distance("approximate.compare", query, _SAMPLE_LIMIT)) for query in asked]
         there = sum(len(nearest) for nearest in truly)
         found = sum(len(one & nearest) for one, nearest in zip(proposed, truly, strict=True))
         return Sampled(
